@@ -1,0 +1,34 @@
+"""Semi-supervised support vector machines for people with few labels and much data.
+
+The public names are imported when they are first used, so ``import semisvm`` is cheap
+and compiles nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from semisvm._version import __version__
+
+if TYPE_CHECKING:
+    from semisvm.estimators import AnnealedSVC, NewtonSVC, TransductiveSVC
+    from semisvm.homotopy import Trace
+
+_HOMES = {
+    "AnnealedSVC": "semisvm.estimators",
+    "NewtonSVC": "semisvm.estimators",
+    "Trace": "semisvm.homotopy",
+    "TransductiveSVC": "semisvm.estimators",
+}
+
+__all__ = ["AnnealedSVC", "NewtonSVC", "Trace", "TransductiveSVC", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

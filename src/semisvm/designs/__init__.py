@@ -1,0 +1,41 @@
+"""Data matrices behind one small seam: scores, pull-back, curvature, column scales."""
+
+from typing import Any
+
+from scipy import sparse
+
+from semisvm.designs.base import Design, Floats, Index, RowList
+from semisvm.designs.csr import CsrDesign
+from semisvm.designs.dense import DenseDesign
+from semisvm.designs.workers import Workers, thread_count
+
+__all__ = [
+    "CsrDesign",
+    "DenseDesign",
+    "Design",
+    "Floats",
+    "Index",
+    "RowList",
+    "Workers",
+    "make_design",
+    "thread_count",
+]
+
+
+def make_design(X: Any, bias: float, workers: Workers, renumber: bool = True) -> Design:
+    """Put validated data behind the seam.
+
+    Parameters
+    ----------
+    X : CSR matrix or array, or ndarray, of shape (n, d)
+        float64 or float32.
+    bias : float
+        Value of the implicit constant feature; 0 for a model without intercept.
+    workers : Workers
+        The threads of this fit.
+    renumber : bool
+        Whether many passes over most of the rows are to come.
+    """
+    if sparse.issparse(X):
+        return CsrDesign(X, bias, workers, renumber=renumber)
+    return DenseDesign(X, bias, workers)

@@ -1,0 +1,113 @@
+"""Compiled kernels over CSR arrays; self-contained, since the cache tracks one file.
+
+Every kernel walks positions ``start..stop`` of a row list and holds no GIL. Column
+indices are unsigned, so that no kernel pays for wrap-around of negative indices, and the
+loops run on unsigned bounds for the same reason. Dot products keep four partial sums:
+one sum would wait for the latency of each addition.
+
+``bias`` is the constant value of the implicit last feature (0 without intercept); the
+vectors ``w``, ``p`` and ``out`` have one entry for it behind the columns.
+"""
+
+import numba
+import numpy as np
+
+_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+
+@numba.njit(nogil=True, cache=True)
+def scores(indptr, indices, data, w, bias, rows, start, stop, out):
+    """out_i = x_i . w for the listed rows."""
+    offset = bias * w[w.shape[0] - 1]
+    for k in range(start, stop):
+        i = rows[k]
+        lo = np.uint64(indptr[i])
+        hi = np.uint64(indptr[i + 1])
+        s0 = offset
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        quads = hi - ((hi - lo) & _THREE)
+        j = lo
+        while j < quads:
+            s0 += data[j] * w[indices[j]]
+            s1 += data[j + _ONE] * w[indices[j + _ONE]]
+            s2 += data[j + _TWO] * w[indices[j + _TWO]]
+            s3 += data[j + _THREE] * w[indices[j + _THREE]]
+            j += _FOUR
+        while j < hi:
+            s0 += data[j] * w[indices[j]]
+            j += _ONE
+        out[i] = (s0 + s1) + (s2 + s3)
+
+
+@numba.njit(nogil=True, cache=True)
+def pull_back(indptr, indices, data, v, bias, rows, start, stop, out):
+    """out += sum of v_i x_i over the listed rows."""
+    total = 0.0
+    for k in range(start, stop):
+        i = rows[k]
+        vi = v[i]
+        total += vi
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            out[indices[j]] += vi * data[j]
+    out[out.shape[0] - 1] += bias * total
+
+
+@numba.njit(nogil=True, cache=True)
+def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
+    """out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
+    offset = bias * p[p.shape[0] - 1]
+    total = 0.0
+    for k in range(start, stop):
+        i = rows[k]
+        lo = np.uint64(indptr[i])
+        hi = np.uint64(indptr[i + 1])
+        s0 = offset
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        quads = hi - ((hi - lo) & _THREE)
+        j = lo
+        while j < quads:
+            s0 += data[j] * p[indices[j]]
+            s1 += data[j + _ONE] * p[indices[j + _ONE]]
+            s2 += data[j + _TWO] * p[indices[j + _TWO]]
+            s3 += data[j + _THREE] * p[indices[j + _THREE]]
+            j += _FOUR
+        while j < hi:
+            s0 += data[j] * p[indices[j]]
+            j += _ONE
+        q = c[i] * ((s0 + s1) + (s2 + s3))
+        total += q
+        for j in range(lo, hi):
+            out[indices[j]] += q * data[j]
+    out[out.shape[0] - 1] += bias * total
+
+
+@numba.njit(nogil=True, cache=True)
+def column_scales(indptr, indices, data, c, bias, rows, start, stop, out):
+    """out += sum of c_i x_i**2 over the listed rows: the diagonal of the curvature."""
+    total = 0.0
+    for k in range(start, stop):
+        i = rows[k]
+        ci = c[i]
+        total += ci
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x = np.float64(data[j])
+            out[indices[j]] += ci * x * x
+    out[out.shape[0] - 1] += bias * bias * total
+
+
+@numba.njit(nogil=True, cache=True)
+def count_columns(indices, start, stop, out):
+    """out_j += number of stored entries in column j."""
+    for k in range(np.uint64(start), np.uint64(stop)):
+        out[indices[k]] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def renumber(indices, rank, start, stop, out):
+    """out_k = rank of column indices_k."""
+    for k in range(np.uint64(start), np.uint64(stop)):
+        out[k] = rank[indices[k]]

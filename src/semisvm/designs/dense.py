@@ -1,0 +1,22 @@
+"""Dense rows in memory."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.designs import _dense_kernels
+from semisvm.designs.base import Design, Index, read_only
+from semisvm.designs.workers import Workers
+
+
+class DenseDesign(Design):
+    """A dense array, float64 or float32, used as it is where it is C-contiguous."""
+
+    def __init__(self, X: NDArray[Any], bias: float, workers: Workers) -> None:
+        self._kernels = _dense_kernels
+        self._arrays = (read_only(np.ascontiguousarray(X)),)
+        super().__init__(*X.shape, bias, workers)
+
+    def _work(self, index: Index) -> NDArray[np.int64]:
+        return np.full(len(index), self._arrays[0].shape[1] + 1, dtype=np.int64)

@@ -1,0 +1,86 @@
+"""Threads over blocks of rows: one block a thread, results in a fixed order."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+# A block smaller than this is finished sooner than another thread is woken up.
+MIN_WORK_PER_THREAD = 60_000
+
+Bounds = tuple[tuple[int, int], ...]
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Turn ``n_jobs`` into a number of threads, by joblib's rules (None = 1, -1 = all)."""
+    return max(1, int(joblib.effective_n_jobs(n_jobs)))
+
+
+def balanced_blocks(work: NDArray[np.int64], n_threads: int) -> Bounds:
+    """Split positions 0..len(work) into consecutive blocks of about equal total work.
+
+    Parameters
+    ----------
+    work : array of shape (k,)
+        Cost of each position, for instance the stored entries of a row.
+    n_threads : int
+        Upper limit of the number of blocks; little work gets fewer.
+    """
+    k = len(work)
+    if n_threads == 1 or k < 2:
+        return ((0, k),)
+    total = np.cumsum(work)
+    n_blocks = int(min(n_threads, k, max(1, total[-1] // MIN_WORK_PER_THREAD)))
+    goals = total[-1] * np.arange(1, n_blocks) / n_blocks
+    cuts = [0, *np.searchsorted(total, goals).tolist(), k]
+    return tuple(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+class Workers:
+    """A small thread pool that lives as long as one fit.
+
+    No pool outlives its fit and none is shared, so fits in several Python threads and in
+    forked children cannot meet each other's locks. The calling thread takes the first
+    block itself, which saves one wake-up a call.
+    """
+
+    def __init__(self, n_threads: int = 1) -> None:
+        self.n_threads = n_threads
+        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+
+    def run(self, task: Callable[[int, int, int], Any], blocks: Bounds) -> None:
+        """Call ``task(k, start, stop)`` for every block k and wait for all of them."""
+        if self._pool is None or len(blocks) == 1:
+            for k, (start, stop) in enumerate(blocks):
+                task(k, start, stop)
+            return
+        others: list[Future[Any]] = [
+            self._pool.submit(task, k, start, stop)
+            for k, (start, stop) in enumerate(blocks[1:], start=1)
+        ]
+        try:
+            task(0, *blocks[0])
+        finally:
+            for other in others:
+                other.result()
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,7 @@
+"""The estimators: one file each, all on the same base."""
+
+from semisvm.estimators.annealed import AnnealedSVC
+from semisvm.estimators.newton import NewtonSVC
+from semisvm.estimators.transductive import TransductiveSVC
+
+__all__ = ["AnnealedSVC", "NewtonSVC", "TransductiveSVC"]

@@ -1,0 +1,295 @@
+"""Deterministic annealing: soft labels that harden as a temperature falls."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.designs import Floats
+from semisvm.estimators.base import (
+    MAX_NEWTON_STEPS,
+    LinearSemiSupervisedClassifier,
+    Solution,
+)
+from semisvm.estimators.task import BinaryTask
+from semisvm.estimators.transductive import (
+    Switching,
+    finish,
+    resume,
+    supervised_solution,
+    supervised_start,
+)
+from semisvm.homotopy import Callback, Level, falling, follow, settling
+from semisvm.labels import binary_beliefs, mean_entropy, mean_kl
+from semisvm.validation import check_real
+from semisvm.weights import NewtonResult, minimize
+
+# Rows with equal scores at the threshold share their belief at every temperature, so the
+# entropy may never vanish; below this share of the start nothing changes any more.
+COLDEST = 1e-8
+# Points of the path whose share of positive outputs misses the prior by more than this
+# share of the rarer class are not returned where there is a better balanced one.
+BALANCED = 0.2
+
+
+class Annealing:
+    """The method's two steps at a temperature, and the best point of the path."""
+
+    def __init__(
+        self, task: BinaryTask, weights: NewtonResult, lam: float, entropy_tol: float
+    ) -> None:
+        self.task = task
+        self.lam = lam
+        self.entropy_tol = entropy_tol
+        self.weights = weights
+        self.price: float | None = None
+        self.entropy = np.inf
+        self.temperature = np.inf
+        self.best: NewtonResult = weights
+        self._best_key = (np.inf, np.inf)
+
+    def beliefs(self, scores: Floats, temperature: float) -> tuple[Floats, Floats]:
+        """Give p and 1 - p of the unlabelled rows at a temperature."""
+        o, loss = scores[self.task.unlabeled], self.task.loss
+        g = self.lam * (loss.values(o) - loss.values(-o))
+        p, q, self.price = binary_beliefs(
+            g, temperature, self.task.positive_share, price=self.price
+        )
+        return p, q
+
+    def cold(self) -> bool:
+        """Tell whether the labels have hardened."""
+        return self.entropy < self.entropy_tol
+
+    def enter(self, level: Level) -> None:
+        """Let the beliefs feel the new temperature."""
+        self.temperature = level.value
+        self.p, self.q = self.beliefs(self.weights.scores, level.value)
+
+    def weight_step(self, level: Level) -> NewtonResult:
+        """Train on both labels of every row, weighted by the beliefs."""
+        self.weights = minimize(
+            self.task.semisupervised(self.p, self.q, self.lam),
+            self.weights.w,
+            self.weights.scores,
+            tol=level.tol,
+            max_iter=MAX_NEWTON_STEPS,
+        )
+        return self.weights
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Renew the beliefs; settled when they hardly move."""
+        w, scores = self.weights.w, self.weights.scores
+        p, q = self.beliefs(scores, level.value)
+        divergence = mean_kl(p, q, self.p, self.q)
+        self.p, self.q = p, q
+        self.entropy = mean_entropy(p, q)
+        objective = self.task.balanced_objective(w, scores, self.lam)
+        imbalance = self.task.imbalance(scores)
+        self._remember(objective, imbalance)
+        facts = {
+            "objective": objective,
+            "entropy": self.entropy,
+            "divergence": divergence,
+            "imbalance": imbalance,
+        }
+        return divergence < self.entropy_tol, facts
+
+    def _remember(self, objective: float, imbalance: float) -> None:
+        """Keep the lowest objective among the balanced points, or the most balanced one."""
+        key = (max(imbalance - BALANCED, 0.0), objective)
+        if key < self._best_key:
+            self._best_key, self.best = key, self.weights
+
+
+class AnnealedSVC(LinearSemiSupervisedClassifier):
+    r"""Semi-supervised SVM by deterministic annealing (DA), two classes.
+
+    Minimises over weights w and beliefs p_j that row j is of the second class ::
+
+        reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i)
+            + unlabeled_weight/(2u) sum_j [ p_j l(o_j) + (1 - p_j) l(-o_j) ]
+            + T/(2u) sum_j [ p_j log p_j + (1 - p_j) log(1 - p_j) ],    mean(p) = r
+
+    with l(z) = max(0, 1 - z)^2, while the temperature T falls. At a high temperature the
+    problem is nearly convex; its solution is followed down to T = 0, where the beliefs
+    are hard labels and the objective is that of `TransductiveSVC`.
+
+    The published model is the point of the path with the lowest transductive objective
+    under the class prior, among those whose outputs keep the prior, settled by label
+    switching. (The objective without the prior prefers models that put every row on one
+    side, so it is not used to choose.)
+
+    Parameters
+    ----------
+    reg : float, default=1e-3
+        Strength of the regularisation, lambda.
+    unlabeled_weight : float, default=1.0
+        Weight of the unlabelled rows, lambda'.
+    class_prior : None, array of shape (2,) or dict, default=None
+        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
+        by class. None takes the fractions of the labelled rows.
+    temperature : float, default=10.0
+        First temperature, in units of ``unlabeled_weight``.
+    annealing_rate : float, default=1.5
+        Quotient from one temperature to the next.
+    entropy_tol : float, default=1e-6
+        A temperature is left when the mean divergence between successive beliefs is
+        below it; annealing ends when the mean entropy of the beliefs is.
+    balance_tol : float or None, default=0.1
+        The share of positive outputs on the unlabelled rows may miss the prior by this
+        share of the rarer class; beyond it the intercept is moved just far enough. None
+        leaves the intercept alone.
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+        Value of the constant feature; larger values regularise the intercept less.
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+    tol : float, default=1e-6
+        Certified relative error of the objective of the last weight step. On the path
+        weight steps are solved to 1e-3.
+    max_iter : int, default=1000
+        Rounds of weight and label step at one temperature.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit, at T = 0.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all.
+    verbose : int, default=0
+        Print one line a temperature.
+    callback : callable, default=None
+        Called with every row of the trace; a fit stops when it returns True.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d)
+    intercept_ : array of shape (1,)
+    classes_ : array of shape (2,)
+    class_prior_ : array of shape (2,)
+    transduction_ : array of shape (n,)
+        Given labels, and the labels chosen for the unlabelled rows, whose counts follow
+        the class prior exactly.
+    label_distribution_ : array of shape (n, 2)
+        Given labels as 0 and 1, and beliefs of the published model at the last
+        temperature, which are close to 0 and 1 too.
+    objective_ : float
+        Transductive objective of the published weights and labels.
+    n_iter_ : int
+        Rounds of weight and label step.
+    trace_ : Trace
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+
+    References
+    ----------
+    Sindhwani and Keerthi, Large scale semi-supervised linear SVMs, SIGIR 2006,
+    doi:10.1145/1148170.1148253.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm import AnnealedSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> partly = np.full(len(y), -1)
+    >>> partly[::60] = y[::60]  # ten labels
+    >>> model = AnnealedSVC(reg=0.1).fit(scale(X), partly)
+    >>> model.score(scale(X), y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        reg: float = 1e-3,
+        unlabeled_weight: float = 1.0,
+        *,
+        class_prior: ArrayLike | Mapping[Any, float] | None = None,
+        temperature: float = 10.0,
+        annealing_rate: float = 1.5,
+        entropy_tol: float = 1e-6,
+        balance_tol: float | None = 0.1,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        unlabeled: Any = -1,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.reg = reg
+        self.unlabeled_weight = unlabeled_weight
+        self.class_prior = class_prior
+        self.temperature = temperature
+        self.annealing_rate = annealing_rate
+        self.entropy_tol = entropy_tol
+        self.balance_tol = balance_tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.unlabeled = unlabeled
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit to labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of two classes, and the marker for unlabelled rows.
+
+        Returns
+        -------
+        self : AnnealedSVC
+        """
+        return self._fit(X, y)
+
+    def _check_parameters(self) -> None:
+        self._check_shared_parameters()
+        check_real("unlabeled_weight", self.unlabeled_weight, above=0)
+        check_real("temperature", self.temperature, above=0)
+        check_real("annealing_rate", self.annealing_rate, above=1)
+        check_real("entropy_tol", self.entropy_tol, above=0)
+        if self.balance_tol is not None:
+            check_real("balance_tol", self.balance_tol, at_least=0)
+
+    def _solve(self, task: BinaryTask, start: Floats | None) -> Solution:
+        u, lam = len(task.unlabeled), float(self.unlabeled_weight)
+        if u == 0:
+            return supervised_solution(task, self.tol)
+        weights = supervised_start(task, self.tol) if start is None else resume(task, start)
+        annealing = Annealing(task, weights, lam, float(self.entropy_tol))
+        rounds = 0
+        if start is None and 0 < task.n_positive < u:
+            hottest = float(self.temperature) * lam
+            schedule = falling(
+                hottest, COLDEST * hottest, float(self.annealing_rate), self.tol, annealing.cold
+            )
+            rounds, _ = follow("annealing", schedule, annealing, task.recorder, self.max_iter)
+        best = annealing.best
+        switching = Switching(task, best, task.best_labels(best.scores), None)
+        solution = finish(
+            task,
+            switching,
+            () if task.recorder.stopped else settling(lam, self.tol),
+            lam=lam,
+            max_rounds=self.max_iter,
+            balance_tol=self.balance_tol,
+        )
+        solution.n_iter += rounds
+        solution.beliefs = self._final_beliefs(annealing, switching)
+        return solution
+
+    @staticmethod
+    def _final_beliefs(annealing: Annealing, switching: Switching) -> Floats:
+        if not np.isfinite(annealing.temperature):
+            return switching.labels.astype(np.float64)
+        beliefs, _ = annealing.beliefs(switching.weights.scores, annealing.temperature)
+        return beliefs

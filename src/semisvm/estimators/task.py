@@ -1,0 +1,120 @@
+r"""A two-class problem with unlabelled rows, as the methods see it.
+
+The objective of the linear family, with l labelled and u unlabelled rows, is ::
+
+    J(w, y') = reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i) + lam/(2u) sum_j l(y'_j o_j)
+
+where a fixed number of the y'_j is positive. Everything that depends on which rows are
+labelled lives here; solvers see costs, label steps see scores.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.designs import Design, Floats, Index
+from semisvm.homotopy import Recorder
+from semisvm.labels import top_labels
+from semisvm.losses import Loss
+from semisvm.weights import NewtonResult, Problem, minimize
+
+Signs = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class BinaryTask:
+    """Data and fixed parameters of one fit.
+
+    Attributes
+    ----------
+    design : Design
+    labeled, unlabeled : arrays of row indices
+    positive : bool array of shape (l,)
+        Whether each labelled row has the second class.
+    weight : array of shape (l,)
+        Weights of the labelled rows, summing to one.
+    n_positive : int
+        Unlabelled rows to be labelled positive.
+    loss : Loss
+    reg : float
+    recorder : Recorder
+    """
+
+    design: Design
+    labeled: Index
+    unlabeled: Index
+    positive: Signs
+    weight: Floats
+    n_positive: int
+    loss: Loss
+    reg: float
+    recorder: Recorder
+
+    @property
+    def positive_share(self) -> float:
+        """Share r of positives that the labels of the unlabelled rows have."""
+        return self.n_positive / len(self.unlabeled)
+
+    @cached_property
+    def _labeled_costs(self) -> tuple[Floats, Floats]:
+        a, b = np.zeros(self.design.n_rows), np.zeros(self.design.n_rows)
+        a[self.labeled] = np.where(self.positive, self.weight, 0.0)
+        b[self.labeled] = np.where(self.positive, 0.0, self.weight)
+        return a, b
+
+    def supervised(self) -> Problem:
+        """Give the weight step of the labelled rows alone."""
+        a, b = self._labeled_costs
+        rows = self.design.rows(self.labeled)
+        return Problem(self.design, rows, self.loss, a, b, self.reg)
+
+    def semisupervised(self, p: Floats, q: Floats, lam: float) -> Problem:
+        """Give the weight step for beliefs p, q = 1 - p of the unlabelled rows."""
+        a, b = (cost.copy() for cost in self._labeled_costs)
+        a[self.unlabeled] = p * (lam / len(self.unlabeled))
+        b[self.unlabeled] = q * (lam / len(self.unlabeled))
+        return Problem(self.design, self.design.all_rows, self.loss, a, b, self.reg)
+
+    def start(self, w: Floats, tol: float, max_iter: int) -> NewtonResult:
+        """Fit the labelled rows and score all of them."""
+        result = minimize(self.supervised(), w, tol=tol, max_iter=max_iter)
+        scores = self.design.scores(result.w, self.design.all_rows, result.scores)
+        return replace(result, scores=scores)
+
+    def objective(self, w: Floats, scores: Floats, lam: float, labels: Signs) -> float:
+        """Give J at hard labels of the unlabelled rows."""
+        signed = np.where(self.positive, 1.0, -1.0) * scores[self.labeled]
+        fit = 0.5 * float(self.weight @ self.loss.values(signed))
+        free = scores[self.unlabeled]
+        rest = 0.5 * lam * float(np.mean(self.loss.values(np.where(labels, free, -free))))
+        return 0.5 * self.reg * float(w @ w) + fit + rest
+
+    def balanced_objective(self, w: Floats, scores: Floats, lam: float) -> float:
+        """Give the smallest J over labels with the right count: what a method minimises."""
+        return self.objective(w, scores, lam, self.best_labels(scores))
+
+    def best_labels(self, scores: Floats) -> Signs:
+        """Label the largest scores of the unlabelled rows positive, as many as prescribed."""
+        return top_labels(scores[self.unlabeled], self.n_positive)
+
+    def imbalance(self, scores: Floats) -> float:
+        """Give how far the share of positive outputs is from r, relative to the rarer class."""
+        r = self.positive_share
+        share = float(np.mean(scores[self.unlabeled] > 0.0))
+        return abs(share - r) / max(min(r, 1.0 - r), 1.0 / len(self.unlabeled))
+
+    def balancing_shift(self, scores: Floats, tol: float) -> float:
+        """Give the smallest change of the intercept that brings `imbalance` down to tol."""
+        outputs = np.sort(scores[self.unlabeled])[::-1]
+        u, r = len(outputs), self.positive_share
+        slack = tol * max(min(r, 1.0 - r), 1.0 / u) * u
+        found = int(np.count_nonzero(outputs > 0.0))
+        fewest, most = int(np.ceil(r * u - slack - 1e-9)), int(np.floor(r * u + slack + 1e-9))
+        wanted = min(max(found, fewest), most)
+        if wanted == found:
+            return 0.0
+        above = outputs[wanted - 1] if wanted > 0 else outputs[0] + 1.0
+        below = outputs[wanted] if wanted < u else outputs[-1] - 1.0
+        return -0.5 * float(above + below)

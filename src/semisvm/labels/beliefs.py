@@ -1,0 +1,111 @@
+r"""Soft labels for two classes at a temperature, under a fixed mean.
+
+Minimising, over beliefs p in [0, 1]^u with mean r, the expected loss plus T times the
+negative entropy gives ::
+
+    p_j = 1 / (1 + exp((g_j - nu) / T)),      mean(p) = r
+
+where g_j is the loss of the positive label minus that of the negative one. The price nu
+is the root of an increasing function of one variable.
+"""
+
+import numba
+import numpy as np
+
+from semisvm.designs.base import Floats
+
+MAX_STEPS = 200
+
+
+@numba.njit(nogil=True, cache=True)
+def _fill(g, nu, temperature, weight, p, q):
+    """Fill p and q = 1 - p; return the weighted sums of p and of p q."""
+    total = 0.0
+    slope = 0.0
+    for j in range(g.shape[0]):
+        z = (g[j] - nu) / temperature
+        if z > 0.0:
+            e = np.exp(-z)
+            p[j] = e / (1.0 + e)
+            q[j] = 1.0 / (1.0 + e)
+        else:
+            e = np.exp(z)
+            p[j] = 1.0 / (1.0 + e)
+            q[j] = e / (1.0 + e)
+        total += weight[j] * p[j]
+        slope += weight[j] * p[j] * q[j]
+    return total, slope
+
+
+def binary_beliefs(
+    g: Floats,
+    temperature: float,
+    mean: float,
+    *,
+    weight: Floats | None = None,
+    price: float | None = None,
+    tol: float = 1e-13,
+) -> tuple[Floats, Floats, float]:
+    """Solve for the beliefs and the price by safeguarded Newton.
+
+    Parameters
+    ----------
+    g : array of shape (u,)
+        Loss of the positive label minus loss of the negative one.
+    temperature : float
+    mean : float
+        Weighted mean of the beliefs, strictly between 0 and 1.
+    weight : array of shape (u,), optional
+        Row weights, summing to one; equal where not given.
+    price : float, optional
+        Start, for instance the last price.
+    tol : float
+        Error of the mean at which to stop.
+
+    Returns
+    -------
+    p, q : arrays of shape (u,)
+        Beliefs and their complements, each to full relative precision.
+    price : float
+    """
+    u = len(g)
+    weight = np.full(u, 1.0 / u) if weight is None else weight
+    p, q = np.empty(u), np.empty(u)
+    shift = temperature * np.log(mean / (1.0 - mean))
+    # with nu at either end every single belief is on one side of the mean
+    low, high = float(g.min()) + shift, float(g.max()) + shift
+    nu = price if price is not None and low <= price <= high else 0.5 * (low + high)
+    for _ in range(MAX_STEPS):
+        total, slope = _fill(g, nu, temperature, weight, p, q)
+        error = total - mean
+        if abs(error) <= tol:
+            break
+        if error < 0.0:
+            low = nu
+        else:
+            high = nu
+        step = error * temperature / slope if slope > 0.0 else np.inf
+        new = nu - step
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if new in (low, high, nu):
+            break
+        nu = new
+    return p, q, nu
+
+
+def mean_entropy(p: Floats, q: Floats) -> float:
+    """Mean of -(p log p + q log q), natural logarithm, with 0 log 0 = 0."""
+    return float(-np.mean(_xlogy(p, p) + _xlogy(q, q)))
+
+
+def mean_kl(p: Floats, q: Floats, p_old: Floats, q_old: Floats) -> float:
+    """Mean Kullback-Leibler divergence of (p, q) from (p_old, q_old)."""
+    tiny = np.finfo(np.float64).tiny
+    ratio_p = np.log(np.maximum(p, tiny) / np.maximum(p_old, tiny))
+    ratio_q = np.log(np.maximum(q, tiny) / np.maximum(q_old, tiny))
+    return float(np.mean(p * ratio_p + q * ratio_q))
+
+
+def _xlogy(a: Floats, b: Floats) -> Floats:
+    return a * np.log(np.maximum(b, np.finfo(np.float64).tiny))

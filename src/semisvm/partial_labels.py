@@ -1,0 +1,244 @@
+"""The contract for partly labelled data: which rows are labelled, with what, and the prior.
+
+Unlabelled rows carry a marker in ``y``: -1 by scikit-learn's convention, or what the
+user says with ``unlabeled=``. None and NaN always count as unlabelled.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from semisvm.designs.base import Floats, Index
+
+PRIOR_SUM_TOLERANCE = 1e-6
+UNLABELED_CODE = -1
+
+
+@dataclass(frozen=True)
+class PartialLabels:
+    """Labels as codes.
+
+    Attributes
+    ----------
+    classes : array of shape (m,)
+        The labelled classes, sorted.
+    codes : int array of shape (n,)
+        Position in ``classes``, or -1 for an unlabelled row.
+    """
+
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]
+
+    @cached_property
+    def labeled(self) -> Index:
+        """Indices of the labelled rows, ascending."""
+        return np.flatnonzero(self.codes != UNLABELED_CODE)
+
+    @cached_property
+    def unlabeled(self) -> Index:
+        """Indices of the unlabelled rows, ascending."""
+        return np.flatnonzero(self.codes == UNLABELED_CODE)
+
+    def fractions(self, weight: Floats | None = None) -> Floats:
+        """Share of each class among the labelled rows, weighted where weights are given."""
+        weights = None if weight is None else weight[self.labeled]
+        counts = np.bincount(self.codes[self.labeled], weights, minlength=len(self.classes))
+        return np.asarray(counts / counts.sum(), dtype=np.float64)
+
+    def decode(self, codes: NDArray[np.intp]) -> NDArray[Any]:
+        """Turn codes into class labels."""
+        return np.asarray(self.classes[codes])
+
+
+def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
+    """Read a partly labelled target.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Class labels of any one kind (numbers, strings, booleans).
+    unlabeled : scalar
+        The marker of unlabelled rows, besides None and NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no labelled row, only one labelled class, or a label that is probably
+        a mistake; the message says what to do.
+    """
+    target = column_or_1d(_as_array(y), warn=True)
+    missing = _is_missing(target)
+    marked = missing | _equals(target, unlabeled)
+    values = _given_labels(target[~marked])
+    if len(values) == 0:
+        raise ValueError(
+            f"y has no labelled row: all of its {len(target)} entries are {unlabeled!r}, None "
+            "or NaN, which mark unlabelled rows. Label at least one row of each class, or "
+            "name another marker with unlabeled=."
+        )
+    _refuse_string_marker(values, unlabeled)
+    check_classification_targets(values)
+    classes, found = np.unique(values, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(_one_class_message(classes[0], target[marked & ~missing], unlabeled))
+    codes = np.full(len(target), UNLABELED_CODE, dtype=np.intp)
+    codes[~marked] = found
+    return PartialLabels(classes, codes)
+
+
+def _as_array(y: ArrayLike) -> NDArray[Any]:
+    if y is None:
+        # the words "requires y to be passed" are scikit-learn's for this mistake
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None. Pass the "
+            "labels, with -1 for unlabelled rows."
+        )
+    target = np.asarray(y)
+    if target.dtype.kind == "f" and np.isinf(target).any():
+        row = int(np.flatnonzero(np.isinf(target).ravel())[0])
+        raise ValueError(
+            f"Input y contains infinity or a value too large (entry {row}). Class labels "
+            "must be finite; None, NaN or the marker stand for unlabelled rows."
+        )
+    return target
+
+
+def _is_missing(target: NDArray[Any]) -> NDArray[np.bool_]:
+    if target.dtype.kind == "f":
+        return np.isnan(target)
+    if target.dtype.kind != "O":
+        return np.zeros(len(target), dtype=bool)
+    # NaN, NaT and pandas.NA differ from themselves, or say neither yes nor no
+    return np.array([v is None or not _same(v, v) for v in target], dtype=bool)
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return bool(a == b)
+    except (TypeError, ValueError):
+        return False
+
+
+def _equals(target: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
+    """Compare without numpy's warnings about comparing strings with numbers."""
+    if marker is None or isinstance(marker, float) and np.isnan(marker):
+        return np.zeros(len(target), dtype=bool)
+    if target.dtype.kind == "O":
+        return np.array([_same(v, marker) for v in target], dtype=bool)
+    if (target.dtype.kind in "US") != isinstance(marker, (str, bytes)):
+        return np.zeros(len(target), dtype=bool)
+    return np.asarray(target == marker, dtype=bool)
+
+
+def _given_labels(values: NDArray[Any]) -> NDArray[Any]:
+    """Give labels of an object array their own type, so that classes are sortable."""
+    if values.dtype.kind != "O" or len(values) == 0:
+        return values
+    kinds = {type(v) for v in values}
+    text = {k for k in kinds if issubclass(k, str)}
+    if text and text != kinds:
+        names = ", ".join(sorted(k.__name__ for k in kinds))
+        raise ValueError(
+            f"y mixes labels of different kinds ({names}). Use strings only or numbers only; "
+            "None marks an unlabelled row among strings."
+        )
+    return np.array(values.tolist())
+
+
+def _refuse_string_marker(values: NDArray[Any], unlabeled: Any) -> None:
+    if values.dtype.kind in "US" and unlabeled == -1 and np.any(values == "-1"):
+        raise ValueError(
+            "y holds the string '-1' as a label. If it marks unlabelled rows, pass "
+            "unlabeled='-1', or use None for them; a class of that name needs another name. "
+            "(numpy turns [-1, 'a'] into strings: build y with dtype=object.)"
+        )
+
+
+def _one_class_message(only: Any, others: NDArray[Any], unlabeled: Any) -> str:
+    message = (
+        f"y has one labelled class, {only!r}, but a classifier needs at least two classes. "
+    )
+    if unlabeled == -1 and only == 1 and len(others):
+        return message + (
+            "The labels are {-1, 1}, and -1 marks unlabelled rows by scikit-learn's "
+            "convention: if -1 is a class here, pass unlabeled=0 (or another marker)."
+        )
+    return message + "Label at least one row of another class."
+
+
+def resolve_prior(
+    class_prior: ArrayLike | Mapping[Any, float] | None,
+    labels: PartialLabels,
+    weight: Floats | None = None,
+) -> Floats:
+    """Give the class prior in the order of the classes.
+
+    Parameters
+    ----------
+    class_prior : None, array-like of shape (m,), or mapping class -> share
+        None takes the fractions of the labelled rows.
+    labels : PartialLabels
+    weight : array of shape (n,), optional
+        Row weights for the labelled fractions.
+    """
+    classes = labels.classes
+    if class_prior is None:
+        return labels.fractions(weight)
+    if isinstance(class_prior, Mapping):
+        prior = _prior_from_mapping(class_prior, classes)
+    else:
+        prior = np.asarray(class_prior, dtype=np.float64)
+    if prior.shape != (len(classes),):
+        raise ValueError(
+            f"class_prior has shape {prior.shape} but there are {len(classes)} classes, "
+            f"{classes.tolist()}: give one share for each, in this order, or a dict by class."
+        )
+    if not np.all(np.isfinite(prior)) or np.any(prior < 0):
+        raise ValueError(f"class_prior must hold shares between 0 and 1, got {prior.tolist()}.")
+    if abs(prior.sum() - 1.0) > PRIOR_SUM_TOLERANCE:
+        raise ValueError(
+            f"class_prior must sum to one, but {prior.tolist()} sums to {prior.sum():.6g}."
+        )
+    return prior / prior.sum()
+
+
+def _prior_from_mapping(shares: Mapping[Any, float], classes: NDArray[Any]) -> Floats:
+    known = classes.tolist()
+    unknown = [key for key in shares if key not in known]
+    if unknown:
+        raise ValueError(
+            f"class_prior names unknown classes {unknown!r}; the labelled classes are {known!r}."
+        )
+    absent = [label for label in known if label not in shares]
+    if absent:
+        raise ValueError(f"class_prior has no share for the classes {absent!r}.")
+    return np.array([shares[label] for label in known], dtype=np.float64)
+
+
+def prior_counts(prior: Floats, n: int) -> NDArray[np.intp]:
+    """Round n * prior to whole rows that sum to n (largest remainders get the rest)."""
+    exact = prior * n
+    counts = np.floor(exact).astype(np.intp)
+    rest = n - int(counts.sum())
+    order = np.argsort(-(exact - counts), kind="stable")
+    counts[order[:rest]] += 1
+    return counts
+
+
+def refuse_empty_classes(prior: Floats, n: int, classes: NDArray[Any]) -> None:
+    """Raise if a prior given by the user leaves a class without unlabelled rows."""
+    for label, share, count in zip(
+        classes.tolist(), prior.tolist(), prior_counts(prior, n).tolist(), strict=True
+    ):
+        if count == 0:
+            raise ValueError(
+                f"class_prior asks for a share of {share:.6g} of class {label!r} among {n} "
+                "unlabelled rows, which is zero rows. Give the class a larger share, or "
+                "leave class_prior=None to use the labelled fractions."
+            )

@@ -1,0 +1,94 @@
+"""Checks of parameters and data whose messages say what is wrong and where."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from semisvm.designs.base import Floats
+
+
+def check_real(
+    name: str, value: Any, *, above: float | None = None, at_least: float | None = None
+) -> float:
+    """Return a finite number inside its bounds or raise."""
+    fine = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if fine and above is not None:
+        fine = float(value) > above
+    if fine and at_least is not None:
+        fine = float(value) >= at_least
+    if not fine:
+        bound = f" > {above:g}" if above is not None else ""
+        bound += f" >= {at_least:g}" if at_least is not None else ""
+        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}.")
+    return float(value)
+
+
+def check_count(name: str, value: Any, *, optional: bool = False) -> int | None:
+    """Return a whole number >= 1 (or None where that is a value) or raise."""
+    if optional and value is None:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        also = " or None" if optional else ""
+        raise ValueError(f"{name} must be a whole number >= 1{also}, got {value!r}.")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Any) -> Any:
+    """Return what a name stands for or raise with the names there are."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {sorted(choices)}, got {value!r}.")
+    return choices[value]
+
+
+def check_finite(X: Any) -> None:
+    """Raise with the first row and column that hold NaN or infinity."""
+    values: NDArray[Any] = X.data if sparse.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(values.ravel())
+    if not bad.any():
+        return
+    first = int(np.argmax(bad))
+    if sparse.issparse(X):
+        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
+        column = int(X.indices[first])
+    else:
+        row, column = divmod(first, X.shape[1])
+    kind = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
+    raise ValueError(
+        f"Input X contains {kind}: row {row}, column {column}; {int(bad.sum())} of the values "
+        "are not finite. Impute or drop them first, for instance with "
+        "sklearn.impute.SimpleImputer."
+    )
+
+
+def check_same_length(X: Any, other: Any, name: str) -> None:
+    """Raise if a vector over rows does not fit the data."""
+    if X.shape[0] != len(other):
+        raise ValueError(
+            f"Found inconsistent numbers of samples: X has {X.shape[0]} rows but {name} has "
+            f"{len(other)} entries."
+        )
+
+
+def check_weights(sample_weight: Any, X: Any) -> Floats | None:
+    """Return row weights as float64, or None where there are none."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(X.shape[0], float(sample_weight))
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
+    check_same_length(X, weight, "sample_weight")
+    wrong = ~np.isfinite(weight) | (weight < 0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"sample_weight must be finite and not negative; entry {row} is {weight[row]}."
+        )
+    return weight

@@ -1,0 +1,44 @@
+"""Vector updates of conjugate gradients, each one pass; self-contained for the cache."""
+
+import numba
+
+_SUMS = {"reassoc", "contract"}
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+def regularize(q, p, reg):
+    """q += reg p; return p . q."""
+    total = 0.0
+    for j in range(p.shape[0]):
+        v = q[j] + reg * p[j]
+        q[j] = v
+        total += v * p[j]
+    return total
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+def advance(x, r, p, q, alpha):
+    """x += alpha p; r -= alpha q; return r . r."""
+    total = 0.0
+    for j in range(p.shape[0]):
+        x[j] += alpha * p[j]
+        v = r[j] - alpha * q[j]
+        r[j] = v
+        total += v * v
+    return total
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+def scaled_product(r, scale):
+    """Return r . (r / scale)."""
+    total = 0.0
+    for j in range(r.shape[0]):
+        total += r[j] * r[j] / scale[j]
+    return total
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+def conjugate(p, r, scale, beta):
+    """p = r / scale + beta p."""
+    for j in range(p.shape[0]):
+        p[j] = r[j] / scale[j] + beta * p[j]
