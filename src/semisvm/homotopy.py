@@ -13,7 +13,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.weights import NewtonResult
+from semisvm.weights import State
 
 TraceRow = Mapping[str, Any]
 Callback = Callable[[TraceRow], Any]
@@ -75,10 +75,24 @@ class Recorder:
         self._verbose = verbose
         self._start = perf_counter()
 
-    def record(self, phase: str, weights: NewtonResult, **facts: Any) -> None:
+    def record(
+        self,
+        phase: str,
+        weights: State,
+        *,
+        objective: float,
+        level: int = 0,
+        value: float = np.nan,
+        iteration: int = 0,
+        **facts: Any,
+    ) -> None:
         """Add a row; ``stopped`` is set if the callback returned True."""
         row = {
             "phase": phase,
+            "level": level,
+            "value": value,
+            "iteration": iteration,
+            "objective": objective,
             **facts,
             "newton_steps": weights.n_iter,
             "cg_steps": weights.cg_steps,
@@ -159,7 +173,7 @@ class Method(Protocol):
         """Take over a new level."""
         ...
 
-    def weight_step(self, level: Level) -> NewtonResult:
+    def weight_step(self, level: Level) -> State:
         """Fit the weights to the labels."""
         ...
 

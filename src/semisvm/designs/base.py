@@ -70,7 +70,7 @@ class Design(ABC):
         self.all_rows = self.rows(np.arange(n_rows))
 
     @abstractmethod
-    def _work(self, index: Index) -> NDArray[np.int64]:
+    def _work(self, index: Index) -> NDArray[Any]:
         """Count the entries of each listed row."""
 
     def rows(self, index: Index) -> RowList:

@@ -29,18 +29,19 @@ class CsrDesign(Design):
     def __init__(self, X: Any, bias: float, workers: Workers, renumber: bool = True) -> None:
         n_rows, n_columns = X.shape
         self._kernels = _csr_kernels
-        self._indptr: NDArray[np.int64] = X.indptr.astype(np.int64, copy=False)
+        indptr = X.indptr.astype(np.int64, copy=False)
+        # one more for each row: an empty row is not free
+        self._row_work = np.diff(X.indptr) + 1
         indices = X.indices.view(np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64)
         self._order: Index | None = None
         self._workers = workers
         if renumber and worth_renumbering(n_columns, X.indices.nbytes, X.data):
             indices = self._renumbered(read_only(indices), n_columns)
-        self._arrays = (read_only(self._indptr), read_only(indices), read_only(X.data))
+        self._arrays = (read_only(indptr), read_only(indices), read_only(X.data))
         super().__init__(n_rows, n_columns, bias, workers)
 
-    def _work(self, index: Index) -> NDArray[np.int64]:
-        # one more for each row: an empty row is not free
-        return self._indptr[index + 1] - self._indptr[index] + 1
+    def _work(self, index: Index) -> NDArray[Any]:
+        return self._row_work[index]
 
     def _renumbered(self, indices: NDArray[Any], n_columns: int) -> NDArray[Any]:
         counts = np.zeros(n_columns, dtype=np.int64)

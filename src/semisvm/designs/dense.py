@@ -18,5 +18,5 @@ class DenseDesign(Design):
         self._arrays = (read_only(np.ascontiguousarray(X)),)
         super().__init__(*X.shape, bias, workers)
 
-    def _work(self, index: Index) -> NDArray[np.int64]:
+    def _work(self, index: Index) -> NDArray[Any]:
         return np.full(len(index), self._arrays[0].shape[1] + 1, dtype=np.int64)

@@ -20,7 +20,7 @@ def thread_count(n_jobs: int | None) -> int:
     return max(1, int(joblib.effective_n_jobs(n_jobs)))
 
 
-def balanced_blocks(work: NDArray[np.int64], n_threads: int) -> Bounds:
+def balanced_blocks(work: NDArray[Any], n_threads: int) -> Bounds:
     """Split positions 0..len(work) into consecutive blocks of about equal total work.
 
     Parameters
@@ -33,7 +33,7 @@ def balanced_blocks(work: NDArray[np.int64], n_threads: int) -> Bounds:
     k = len(work)
     if n_threads == 1 or k < 2:
         return ((0, k),)
-    total = np.cumsum(work)
+    total = np.cumsum(work, dtype=np.int64)
     n_blocks = int(min(n_threads, k, max(1, total[-1] // MIN_WORK_PER_THREAD)))
     goals = total[-1] * np.arange(1, n_blocks) / n_blocks
     cuts = [0, *np.searchsorted(total, goals).tolist(), k]

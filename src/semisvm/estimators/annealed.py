@@ -23,7 +23,7 @@ from semisvm.estimators.transductive import (
 from semisvm.homotopy import Callback, Level, falling, follow, settling
 from semisvm.labels import binary_beliefs, mean_entropy, mean_kl
 from semisvm.validation import check_real
-from semisvm.weights import NewtonResult, minimize
+from semisvm.weights import State, minimize
 
 # Rows with equal scores at the threshold share their belief at every temperature, so the
 # entropy may never vanish; below this share of the start nothing changes any more.
@@ -37,16 +37,16 @@ class Annealing:
     """The method's two steps at a temperature, and the best point of the path."""
 
     def __init__(
-        self, task: BinaryTask, weights: NewtonResult, lam: float, entropy_tol: float
+        self, task: BinaryTask, state: State, lam: float, entropy_tol: float
     ) -> None:
         self.task = task
         self.lam = lam
         self.entropy_tol = entropy_tol
-        self.weights = weights
+        self.state = state
         self.price: float | None = None
         self.entropy = np.inf
         self.temperature = np.inf
-        self.best: NewtonResult = weights
+        self.best = state
         self._best_key = (np.inf, np.inf)
 
     def beliefs(self, scores: Floats, temperature: float) -> tuple[Floats, Floats]:
@@ -65,22 +65,16 @@ class Annealing:
     def enter(self, level: Level) -> None:
         """Let the beliefs feel the new temperature."""
         self.temperature = level.value
-        self.p, self.q = self.beliefs(self.weights.scores, level.value)
+        self.p, self.q = self.beliefs(self.state.scores, level.value)
 
-    def weight_step(self, level: Level) -> NewtonResult:
+    def weight_step(self, level: Level) -> State:
         """Train on both labels of every row, weighted by the beliefs."""
-        self.weights = minimize(
-            self.task.semisupervised(self.p, self.q, self.lam),
-            self.weights.w,
-            self.weights.scores,
-            tol=level.tol,
-            max_iter=MAX_NEWTON_STEPS,
-        )
-        return self.weights
+        problem = self.task.semisupervised(self.p, self.q, self.lam)
+        return minimize(problem, self.state, tol=level.tol, max_iter=MAX_NEWTON_STEPS)
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Renew the beliefs; settled when they hardly move."""
-        w, scores = self.weights.w, self.weights.scores
+        w, scores = self.state.w, self.state.scores
         p, q = self.beliefs(scores, level.value)
         divergence = mean_kl(p, q, self.p, self.q)
         self.p, self.q = p, q
@@ -100,7 +94,7 @@ class Annealing:
         """Keep the lowest objective among the balanced points, or the most balanced one."""
         key = (max(imbalance - BALANCED, 0.0), objective)
         if key < self._best_key:
-            self._best_key, self.best = key, self.weights
+            self._best_key, self.best = key, self.state.copy()
 
 
 class AnnealedSVC(LinearSemiSupervisedClassifier):
@@ -146,7 +140,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         Value of the constant feature; larger values regularise the intercept less.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Certified relative error of the objective of the last weight step. On the path
         weight steps are solved to 1e-3.
     max_iter : int, default=1000
@@ -212,7 +206,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         max_iter: int = 1000,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -264,8 +258,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         u, lam = len(task.unlabeled), float(self.unlabeled_weight)
         if u == 0:
             return supervised_solution(task, self.tol)
-        weights = supervised_start(task, self.tol) if start is None else resume(task, start)
-        annealing = Annealing(task, weights, lam, float(self.entropy_tol))
+        state = supervised_start(task, self.tol) if start is None else resume(task, start)
+        annealing = Annealing(task, state, lam, float(self.entropy_tol))
         rounds = 0
         if start is None and 0 < task.n_positive < u:
             hottest = float(self.temperature) * lam
@@ -291,5 +285,5 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     def _final_beliefs(annealing: Annealing, switching: Switching) -> Floats:
         if not np.isfinite(annealing.temperature):
             return switching.labels.astype(np.float64)
-        beliefs, _ = annealing.beliefs(switching.weights.scores, annealing.temperature)
+        beliefs, _ = annealing.beliefs(switching.state.scores, annealing.temperature)
         return beliefs

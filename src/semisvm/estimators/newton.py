@@ -12,7 +12,7 @@ from semisvm.homotopy import Callback
 from semisvm.losses import LOSSES, Loss
 from semisvm.partial_labels import PartialLabels
 from semisvm.validation import check_choice
-from semisvm.weights import minimize
+from semisvm.weights import State, minimize
 
 
 class NewtonSVC(LinearSemiSupervisedClassifier):
@@ -136,10 +136,11 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         return len(labels.labeled) > len(labels.unlabeled)
 
     def _solve(self, task: BinaryTask, start: Floats | None) -> Solution:
+        problem = task.supervised()
         w = np.zeros(task.design.n_weights) if start is None else start
         result = minimize(
-            task.supervised(),
-            w,
+            problem,
+            State.at(w, task.design, problem.rows),
             tol=self.tol,
             max_iter=self.max_iter,
             on_step=lambda state: self._record(task, state),
@@ -156,6 +157,6 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         )
 
     @staticmethod
-    def _record(task: BinaryTask, state: Any) -> bool:
+    def _record(task: BinaryTask, state: State) -> bool:
         task.recorder.record("newton", state, objective=state.objective)
         return task.recorder.stopped

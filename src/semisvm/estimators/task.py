@@ -8,8 +8,7 @@ where a fixed number of the y'_j is positive. Everything that depends on which r
 labelled lives here; solvers see costs, label steps see scores.
 """
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,8 @@ from semisvm.designs import Design, Floats, Index
 from semisvm.homotopy import Recorder
 from semisvm.labels import top_labels
 from semisvm.losses import Loss
-from semisvm.weights import NewtonResult, Problem, minimize
+from semisvm.vectors import dot
+from semisvm.weights import Problem, State, minimize
 
 Signs = NDArray[np.bool_]
 
@@ -57,39 +57,40 @@ class BinaryTask:
         """Share r of positives that the labels of the unlabelled rows have."""
         return self.n_positive / len(self.unlabeled)
 
-    @cached_property
-    def _labeled_costs(self) -> tuple[Floats, Floats]:
-        a, b = np.zeros(self.design.n_rows), np.zeros(self.design.n_rows)
-        a[self.labeled] = np.where(self.positive, self.weight, 0.0)
-        b[self.labeled] = np.where(self.positive, 0.0, self.weight)
-        return a, b
-
     def supervised(self) -> Problem:
         """Give the weight step of the labelled rows alone."""
-        a, b = self._labeled_costs
+        a, b = np.zeros(self.design.n_rows), np.zeros(self.design.n_rows)
+        self._set_labeled_costs(a, b)
         rows = self.design.rows(self.labeled)
         return Problem(self.design, rows, self.loss, a, b, self.reg)
 
-    def semisupervised(self, p: Floats, q: Floats, lam: float) -> Problem:
+    def semisupervised(self, p: Floats | Signs, q: Floats | Signs, lam: float) -> Problem:
         """Give the weight step for beliefs p, q = 1 - p of the unlabelled rows."""
-        a, b = (cost.copy() for cost in self._labeled_costs)
+        a, b = np.zeros(self.design.n_rows), np.zeros(self.design.n_rows)
         a[self.unlabeled] = p * (lam / len(self.unlabeled))
         b[self.unlabeled] = q * (lam / len(self.unlabeled))
+        self._set_labeled_costs(a, b)
         return Problem(self.design, self.design.all_rows, self.loss, a, b, self.reg)
 
-    def start(self, w: Floats, tol: float, max_iter: int) -> NewtonResult:
-        """Fit the labelled rows and score all of them."""
-        result = minimize(self.supervised(), w, tol=tol, max_iter=max_iter)
-        scores = self.design.scores(result.w, self.design.all_rows, result.scores)
-        return replace(result, scores=scores)
+    def _set_labeled_costs(self, a: Floats, b: Floats) -> None:
+        a[self.labeled] = np.where(self.positive, self.weight, 0.0)
+        b[self.labeled] = np.where(self.positive, 0.0, self.weight)
+
+    def start(self, tol: float, max_iter: int) -> State:
+        """Fit the labelled rows from zero and score all rows."""
+        problem = self.supervised()
+        state = State.at(np.zeros(self.design.n_weights), self.design, problem.rows)
+        minimize(problem, state, tol=tol, max_iter=max_iter)
+        self.design.scores(state.w, self.design.all_rows, state.scores)
+        return state
 
     def objective(self, w: Floats, scores: Floats, lam: float, labels: Signs) -> float:
         """Give J at hard labels of the unlabelled rows."""
         signed = np.where(self.positive, 1.0, -1.0) * scores[self.labeled]
-        fit = 0.5 * float(self.weight @ self.loss.values(signed))
+        fit = 0.5 * dot(self.weight, self.loss.values(signed))
         free = scores[self.unlabeled]
         rest = 0.5 * lam * float(np.mean(self.loss.values(np.where(labels, free, -free))))
-        return 0.5 * self.reg * float(w @ w) + fit + rest
+        return 0.5 * self.reg * dot(w, w) + fit + rest
 
     def balanced_objective(self, w: Floats, scores: Floats, lam: float) -> float:
         """Give the smallest J over labels with the right count: what a method minimises."""

@@ -16,7 +16,7 @@ from semisvm.estimators.task import BinaryTask, Signs
 from semisvm.homotopy import Callback, Level, follow, rising, settling
 from semisvm.labels import switch_pairs
 from semisvm.validation import check_count, check_real
-from semisvm.weights import NewtonResult, minimize
+from semisvm.weights import State, minimize
 
 START_WEIGHT = 1e-5
 
@@ -25,10 +25,10 @@ class Switching:
     """The method's two steps: retrain, and switch labels of pairs that disagree."""
 
     def __init__(
-        self, task: BinaryTask, weights: NewtonResult, labels: Signs, max_pairs: int | None
+        self, task: BinaryTask, state: State, labels: Signs, max_pairs: int | None
     ) -> None:
         self.task = task
-        self.weights = weights
+        self.state = state
         self.labels = labels
         self.max_pairs = max_pairs
 
@@ -36,37 +36,29 @@ class Switching:
         """Compute the scores afresh before the level that gives the answer."""
         if level.last:
             design = self.task.design
-            design.scores(self.weights.w, design.all_rows, self.weights.scores)
+            design.scores(self.state.w, design.all_rows, self.state.scores)
 
-    def weight_step(self, level: Level) -> NewtonResult:
+    def weight_step(self, level: Level) -> State:
         """Retrain from the last weights."""
-        p = self.labels.astype(np.float64)
-        self.weights = minimize(
-            self.task.semisupervised(p, 1.0 - p, level.value),
-            self.weights.w,
-            self.weights.scores,
-            tol=level.tol,
-            max_iter=MAX_NEWTON_STEPS,
-        )
-        return self.weights
+        problem = self.task.semisupervised(self.labels, ~self.labels, level.value)
+        return minimize(problem, self.state, tol=level.tol, max_iter=MAX_NEWTON_STEPS)
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Switch pairs; settled when no switch lowers the objective."""
-        task, scores = self.task, self.weights.scores
+        task, scores = self.task, self.state.scores
         self.labels, switched = switch_pairs(
             scores[task.unlabeled], self.labels, self.max_pairs
         )
         facts = {
-            "objective": task.objective(self.weights.w, scores, level.value, self.labels),
+            "objective": task.objective(self.state.w, scores, level.value, self.labels),
             "switched": switched,
             "imbalance": task.imbalance(scores),
         }
         return switched == 0, facts
 
-
-def supervised_start(task: BinaryTask, tol: float) -> NewtonResult:
+def supervised_start(task: BinaryTask, tol: float) -> State:
     """Fit the labelled rows, score all rows, and leave a row in the trace."""
-    result = task.start(np.zeros(task.design.n_weights), tol, MAX_NEWTON_STEPS)
+    result = task.start(tol, MAX_NEWTON_STEPS)
     task.recorder.record("supervised", result, objective=result.objective)
     task.recorder.level_done()
     return result
@@ -80,11 +72,10 @@ def supervised_solution(task: BinaryTask, tol: float) -> Solution:
     return Solution(result.w, result.objective, result.n_iter, result.converged, nothing)
 
 
-def resume(task: BinaryTask, w: Floats) -> NewtonResult:
+def resume(task: BinaryTask, w: Floats) -> State:
     """Score all rows with the weights of an earlier fit."""
     task.recorder.note("warm start: the schedule was skipped")
-    scores = task.design.scores(w, task.design.all_rows, np.zeros(task.design.n_rows))
-    return NewtonResult(w, scores)
+    return State.at(w, task.design, task.design.all_rows)
 
 
 def finish(
@@ -98,8 +89,8 @@ def finish(
 ) -> Solution:
     """Run the switching loop to its end and make the outputs keep the class prior."""
     rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
-    weights, labels = method.weights, method.labels
-    w, scores = weights.w, weights.scores
+    state, labels = method.state, method.labels
+    w, scores = state.w, state.scores
     shift = 0.0
     if balance_tol is not None and task.design.bias > 0.0:
         shift = task.balancing_shift(scores, balance_tol)
@@ -112,7 +103,7 @@ def finish(
             f"prior by {before:.1%} of the rarer class, now {task.imbalance(scores):.1%}"
         )
     objective = task.objective(w, scores, lam, labels)
-    return Solution(w, objective, rounds, settled and weights.converged, labels)
+    return Solution(w, objective, rounds, settled and state.converged, labels)
 
 
 class TransductiveSVC(LinearSemiSupervisedClassifier):
@@ -150,7 +141,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         Value of the constant feature; larger values regularise the intercept less.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Certified relative error of the objective of the last weight step. Early levels
         are solved to 1e-3.
     max_iter : int, default=1000
@@ -212,7 +203,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         max_iter: int = 1000,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -263,12 +254,12 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
             return supervised_solution(task, self.tol)
         lam = float(self.unlabeled_weight)
         if start is None:
-            weights = supervised_start(task, self.tol)
+            state = supervised_start(task, self.tol)
             levels = rising(START_WEIGHT, lam, float(self.annealing_rate), self.tol)
         else:
-            weights = resume(task, start)
+            state = resume(task, start)
             levels = settling(lam, self.tol)
-        method = Switching(task, weights, task.best_labels(weights.scores), self.max_switches)
+        method = Switching(task, state, task.best_labels(state.scores), self.max_switches)
         return finish(
             task, method, levels, lam=lam, max_rounds=self.max_iter, balance_tol=self.balance_tol
         )

@@ -94,18 +94,27 @@ def binary_beliefs(
     return p, q, nu
 
 
-def mean_entropy(p: Floats, q: Floats) -> float:
-    """Mean of -(p log p + q log q), natural logarithm, with 0 log 0 = 0."""
-    return float(-np.mean(_xlogy(p, p) + _xlogy(q, q)))
+@numba.njit(nogil=True, cache=True)
+def mean_entropy(p, q):
+    """Mean of -(p log p + q log q), natural logarithm.
+
+    Beliefs within 1e-12 of certainty are left out: they add less than 3e-11.
+    """
+    total = 0.0
+    for j in range(p.shape[0]):
+        m = min(p[j], q[j])
+        if m > 1e-12:
+            total -= m * np.log(m) + (1.0 - m) * np.log1p(-m)
+    return total / p.shape[0]
 
 
-def mean_kl(p: Floats, q: Floats, p_old: Floats, q_old: Floats) -> float:
+@numba.njit(nogil=True, cache=True)
+def mean_kl(p, q, p_old, q_old):
     """Mean Kullback-Leibler divergence of (p, q) from (p_old, q_old)."""
-    tiny = np.finfo(np.float64).tiny
-    ratio_p = np.log(np.maximum(p, tiny) / np.maximum(p_old, tiny))
-    ratio_q = np.log(np.maximum(q, tiny) / np.maximum(q_old, tiny))
-    return float(np.mean(p * ratio_p + q * ratio_q))
-
-
-def _xlogy(a: Floats, b: Floats) -> Floats:
-    return a * np.log(np.maximum(b, np.finfo(np.float64).tiny))
+    tiny = 1e-300
+    total = 0.0
+    for j in range(p.shape[0]):
+        if p[j] != p_old[j] or q[j] != q_old[j]:
+            total += p[j] * np.log(max(p[j], tiny) / max(p_old[j], tiny))
+            total += q[j] * np.log(max(q[j], tiny) / max(q_old[j], tiny))
+    return total / p.shape[0]

@@ -16,8 +16,13 @@ Signs = NDArray[np.bool_]
 
 def top_labels(scores: Floats, n_positive: int) -> Signs:
     """Label the ``n_positive`` largest scores positive; ties go to the earlier row."""
-    labels = np.zeros(len(scores), dtype=bool)
-    labels[np.argsort(-scores, kind="stable")[:n_positive]] = True
+    u = len(scores)
+    if n_positive <= 0 or n_positive >= u:
+        return np.full(u, n_positive > 0)
+    threshold = np.partition(scores, u - n_positive)[u - n_positive]
+    labels = scores > threshold
+    tied = np.flatnonzero(scores == threshold)
+    labels[tied[: n_positive - int(np.count_nonzero(labels))]] = True
     return labels
 
 

@@ -1,5 +1,5 @@
 """Weight steps: convex solvers for given labels."""
 
-from semisvm.weights.newton import NewtonResult, Problem, minimize
+from semisvm.weights.newton import Problem, State, minimize
 
-__all__ = ["NewtonResult", "Problem", "minimize"]
+__all__ = ["Problem", "State", "minimize"]

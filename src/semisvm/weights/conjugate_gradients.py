@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from semisvm import vectors
 from semisvm.designs import Floats
-from semisvm.weights import _cg_kernels as kernels
 
 # CG that has not finished after so many steps is badly scaled: from there on the columns
 # are rescaled. On unit rows of text the plain method needs about half the steps of the
@@ -43,20 +43,20 @@ def solve(
     x, r, q = np.zeros_like(rhs), rhs.copy(), np.empty_like(rhs)
     scale = np.ones_like(rhs)
     p = r.copy()
-    rz = kernels.scaled_product(r, scale)
+    rz = vectors.scaled_product(r, scale)
     steps = 0
     while steps < max_steps:
         product(p, q)
-        alpha = rz / kernels.regularize(q, p, reg)
-        rr = kernels.advance(x, r, p, q, alpha)
+        alpha = rz / vectors.regularize(q, p, reg)
+        rr = vectors.advance(x, r, p, q, alpha)
         steps += 1
         if rr <= stop * stop:
             break
         if steps == PLAIN_STEPS:
             scale = scales() + reg
-            beta, rz = 0.0, kernels.scaled_product(r, scale)
+            beta, rz = 0.0, vectors.scaled_product(r, scale)
         else:
-            before, rz = rz, kernels.scaled_product(r, scale)
+            before, rz = rz, vectors.scaled_product(r, scale)
             beta = rz / before
-        kernels.conjugate(p, r, scale, beta)
+        vectors.conjugate(p, r, scale, beta)
     return x, steps

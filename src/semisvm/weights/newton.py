@@ -14,13 +14,15 @@ objective is certified, not estimated.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 
 from semisvm.designs import Design, Floats, RowList
 from semisvm.losses import Loss
+from semisvm.vectors import dot
 from semisvm.weights import conjugate_gradients
 
 # A first step from zero starts with every row active; solving it well is wasted.
@@ -58,13 +60,14 @@ class Problem:
 
 
 @dataclass
-class NewtonResult:
-    """Weights and scores of a weight step, and what it took.
+class State:
+    """Weights, their scores, and what the last solve took; solvers change it in place.
 
     Attributes
     ----------
     w : array of shape (n_weights,)
-    scores : array of shape (n_rows,), valid on the rows of the problem
+    scores : array of shape (n_rows,)
+        X w, valid on the rows of the last problem.
     objective : float
     gradient_norm : float
     gap : float
@@ -83,25 +86,31 @@ class NewtonResult:
     n_active: int = 0
     converged: bool = False
 
+    @classmethod
+    def at(cls, w: Floats, design: Design, rows: RowList) -> Self:
+        """Start at weights ``w`` (copied), with the scores of the listed rows."""
+        return cls(w.copy(), design.scores(w, rows, np.zeros(design.n_rows)))
+
+    def copy(self) -> Self:
+        """Give a state that keeps its weights when this one goes on."""
+        return replace(self, w=self.w.copy(), scores=self.scores.copy())
+
 
 def minimize(
     problem: Problem,
-    w: Floats,
-    scores: Floats | None = None,
+    state: State,
     *,
     tol: float,
     max_iter: int = 200,
-    on_step: Callable[[NewtonResult], bool] | None = None,
-) -> NewtonResult:
-    """Minimise f from ``w``.
+    on_step: Callable[[State], bool] | None = None,
+) -> State:
+    """Minimise f from a state, in place.
 
     Parameters
     ----------
     problem : Problem
-    w : array of shape (n_weights,)
-        Start; copied.
-    scores : array of shape (n_rows,), optional
-        X w, where the caller has it already; copied.
+    state : State
+        Start, with the scores of the problem's rows; holds the solution afterwards.
     tol : float
         Certified relative error of the objective at which to stop.
     max_iter : int
@@ -109,13 +118,11 @@ def minimize(
     on_step : callable, optional
         Called with the state at the start and after every step; True ends the solve.
     """
-    design, rows = problem.design, problem.rows
-    state = NewtonResult(w.copy(), np.zeros(design.n_rows) if scores is None else scores.copy())
-    if scores is None:
-        design.scores(state.w, rows, state.scores)
-    slope, curvature, step_scores = (np.zeros(design.n_rows) for _ in range(3))
+    design = problem.design
+    slope, curvature = np.zeros(design.n_rows), np.zeros(design.n_rows)
     gradient = np.empty(design.n_weights)
     from_zero = not state.w.any()
+    state.n_iter = state.cg_steps = 0
     while True:
         active = _linearize(problem, state, slope, curvature, gradient)
         state.converged = state.gap <= tol * state.objective
@@ -126,14 +133,15 @@ def minimize(
         goal = np.sqrt(2.0 * problem.reg * tol * state.objective)
         step, cg_steps = conjugate_gradients.solve(
             partial(_product, design, curvature, active),
-            partial(design.column_scales, curvature, active, step_scores),
+            partial(_scales, design, curvature, active),
             problem.reg,
             -gradient,
             stop=max(FORCING * state.gradient_norm, OVERSHOOT * goal),
             max_steps=CRUDE_CG_STEPS if crude else MAX_CG_STEPS,
         )
-        design.scores(step, rows, step_scores)
-        t = line_search(problem, state.w, state.scores, step, step_scores)
+        # the slopes have done their work: their memory takes the scores of the step
+        step_scores = design.scores(step, problem.rows, slope)
+        t = line_search(problem, state, step, step_scores)
         state.w += t * step
         state.scores += t * step_scores
         state.n_iter += 1
@@ -144,18 +152,21 @@ def minimize(
 
 
 def _linearize(
-    problem: Problem, state: NewtonResult, slope: Floats, curvature: Floats, gradient: Floats
+    problem: Problem, state: State, slope: Floats, curvature: Floats, gradient: Floats
 ) -> RowList:
     """Fill slope, curvature and gradient at the state; return the rows with curvature."""
     index, reg = problem.rows.index, problem.reg
     value = problem.loss.evaluate(
         state.scores, problem.positive, problem.negative, index, slope, curvature
     )
-    active = problem.design.rows(index[curvature[index] > 0.0])
+    # rows outside the problem never get a curvature, so the list needs no look-up
+    active = problem.rows
+    if np.count_nonzero(curvature) < len(active):
+        active = problem.design.rows(np.flatnonzero(curvature))
     problem.design.pull_back(slope, active, gradient)
     gradient += reg * state.w
-    squared = float(gradient @ gradient)
-    state.objective = value + 0.5 * reg * float(state.w @ state.w)
+    squared = dot(gradient, gradient)
+    state.objective = value + 0.5 * reg * dot(state.w, state.w)
     state.gradient_norm = float(np.sqrt(squared))
     state.gap = squared / (2.0 * reg)
     state.n_active = len(active)
@@ -166,9 +177,11 @@ def _product(design: Design, c: Floats, rows: RowList, p: Floats, out: Floats) -
     return design.curvature(p, c, rows, out)
 
 
-def line_search(
-    problem: Problem, w: Floats, scores: Floats, step: Floats, step_scores: Floats
-) -> float:
+def _scales(design: Design, c: Floats, rows: RowList) -> Floats:
+    return design.column_scales(c, rows, np.empty(design.n_weights))
+
+
+def line_search(problem: Problem, state: State, step: Floats, step_scores: Floats) -> float:
     """Find the minimiser of t -> f(w + t step) on t >= 0.
 
     The derivative is increasing, and piecewise linear for the squared losses: Newton's
@@ -178,14 +191,14 @@ def line_search(
     """
     loss, index, reg = problem.loss, problem.rows.index, problem.reg
     a, b = problem.positive, problem.negative
-    ws, ss = float(w @ step), float(step @ step)
-    first, _ = loss.along(scores, step_scores, a, b, index, 0.0)
+    ws, ss = dot(state.w, step), dot(step, step)
+    first, _ = loss.along(state.scores, step_scores, a, b, index, 0.0)
     start = first + reg * ws
     if not start < 0.0:
         return 0.0
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(MAX_LINE_STEPS):
-        first, second = loss.along(scores, step_scores, a, b, index, t)
+        first, second = loss.along(state.scores, step_scores, a, b, index, t)
         first += reg * (ws + t * ss)
         second += reg * ss
         if abs(first) <= LINE_TOLERANCE * -start:
