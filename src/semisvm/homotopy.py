@@ -112,8 +112,10 @@ class Recorder:
     def level_done(self) -> None:
         """Print the last row if the user wants to watch."""
         if self._verbose and self.trace.rows:
-            cells = (f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}"
-                     for k, v in self.trace.rows[-1].items())
+            cells = (
+                f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}"
+                for k, v in self.trace.rows[-1].items()
+            )
             print("[semisvm] " + "  ".join(cells), flush=True)
 
 

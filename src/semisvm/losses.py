@@ -32,12 +32,15 @@ class Loss:
         Fill slope and curvature of the listed rows with respect to o; return the value.
     along : (o, step, a, b, rows, t) -> (first, second)
         Derivatives of the total at ``o + t step`` with respect to t.
+    quadratic : bool
+        Whether the curvature is the same everywhere, so that one linear system does.
     """
 
     name: str
     values: Callable[[Floats], Floats]
     evaluate: Callable[[Floats, Floats, Floats, Index, Floats, Floats], float]
     along: Callable[[Floats, Floats, Floats, Floats, Index, float], tuple[float, float]]
+    quadratic: bool = False
 
 
 @numba.njit(nogil=True, cache=True)
@@ -114,7 +117,7 @@ SQUARED_HINGE = Loss(
 )
 """l(o) = max(0, 1 - o)**2, the loss of the l2-SVM."""
 
-SQUARED = Loss("squared", _squared_values, _squared_evaluate, _squared_along)
+SQUARED = Loss("squared", _squared_values, _squared_evaluate, _squared_along, quadratic=True)
 """l(o) = (1 - o)**2, which makes the weight step regularised least squares."""
 
 LOSSES = {loss.name: loss for loss in (SQUARED_HINGE, SQUARED)}

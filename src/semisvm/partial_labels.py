@@ -86,7 +86,8 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
     check_classification_targets(values)
     classes, found = np.unique(values, return_inverse=True)
     if len(classes) == 1:
-        raise ValueError(_one_class_message(classes[0], target[marked & ~missing], unlabeled))
+        only = classes.tolist()[0]
+        raise ValueError(_one_class_message(only, bool((marked & ~missing).any()), unlabeled))
     codes = np.full(len(target), UNLABELED_CODE, dtype=np.intp)
     codes[~marked] = found
     return PartialLabels(classes, codes)
@@ -127,7 +128,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _equals(target: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
     """Compare without numpy's warnings about comparing strings with numbers."""
-    if marker is None or isinstance(marker, float) and np.isnan(marker):
+    if marker is None or (isinstance(marker, float) and np.isnan(marker)):
         return np.zeros(len(target), dtype=bool)
     if target.dtype.kind == "O":
         return np.array([_same(v, marker) for v in target], dtype=bool)
@@ -160,11 +161,9 @@ def _refuse_string_marker(values: NDArray[Any], unlabeled: Any) -> None:
         )
 
 
-def _one_class_message(only: Any, others: NDArray[Any], unlabeled: Any) -> str:
-    message = (
-        f"y has one labelled class, {only!r}, but a classifier needs at least two classes. "
-    )
-    if unlabeled == -1 and only == 1 and len(others):
+def _one_class_message(only: Any, some_marked: bool, unlabeled: Any) -> str:
+    message = f"y has labels of one class only, {only!r}; a classifier needs two or more. "
+    if unlabeled == -1 and only == 1 and some_marked:
         return message + (
             "The labels are {-1, 1}, and -1 marks unlabelled rows by scikit-learn's "
             "convention: if -1 is a class here, pass unlabeled=0 (or another marker)."

@@ -1,6 +1,5 @@
 """Checks of parameters and data whose messages say what is wrong and where."""
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,15 @@ from scipy import sparse
 
 from semisvm.designs.base import Floats
 
+WHOLE = (int, np.integer)
+REAL = (int, float, np.integer, np.floating)
+
 
 def check_real(
     name: str, value: Any, *, above: float | None = None, at_least: float | None = None
 ) -> float:
     """Return a finite number inside its bounds or raise."""
-    fine = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    fine = isinstance(value, REAL) and not isinstance(value, bool) and np.isfinite(float(value))
     if fine and above is not None:
         fine = float(value) > above
     if fine and at_least is not None:
@@ -30,7 +32,7 @@ def check_count(name: str, value: Any, *, optional: bool = False) -> int | None:
     """Return a whole number >= 1 (or None where that is a value) or raise."""
     if optional and value is None:
         return None
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, WHOLE) or isinstance(value, bool) or value < 1:
         also = " or None" if optional else ""
         raise ValueError(f"{name} must be a whole number >= 1{also}, got {value!r}.")
     return int(value)
@@ -45,7 +47,8 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
 
 def check_finite(X: Any) -> None:
     """Raise with the first row and column that hold NaN or infinity."""
-    values: NDArray[Any] = X.data if sparse.issparse(X) else X
+    is_sparse: bool = sparse.issparse(X)
+    values: NDArray[Any] = X.data if is_sparse else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):
             return
@@ -53,7 +56,7 @@ def check_finite(X: Any) -> None:
     if not bad.any():
         return
     first = int(np.argmax(bad))
-    if sparse.issparse(X):
+    if is_sparse:
         row = int(np.searchsorted(X.indptr, first, side="right")) - 1
         column = int(X.indices[first])
     else:
@@ -79,7 +82,7 @@ def check_weights(sample_weight: Any, X: Any) -> Floats | None:
     """Return row weights as float64, or None where there are none."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, Real):
+    if isinstance(sample_weight, REAL):
         sample_weight = np.full(X.shape[0], float(sample_weight))
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim != 1:

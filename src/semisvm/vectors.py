@@ -21,7 +21,7 @@ def dot(a, b):
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def regularize(q, p, reg):
-    """q += reg p; return p . q."""
+    """Q += reg p; return p . q."""
     total = 0.0
     for j in range(p.shape[0]):
         v = q[j] + reg * p[j]
@@ -32,7 +32,7 @@ def regularize(q, p, reg):
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def advance(x, r, p, q, alpha):
-    """x += alpha p; r -= alpha q; return r . r."""
+    """X += alpha p; r -= alpha q; return r . r."""
     total = 0.0
     for j in range(p.shape[0]):
         x[j] += alpha * p[j]
@@ -53,6 +53,6 @@ def scaled_product(r, scale):
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def conjugate(p, r, scale, beta):
-    """p = r / scale + beta p."""
+    """P = r / scale + beta p."""
     for j in range(p.shape[0]):
         p[j] = r[j] / scale[j] + beta * p[j]

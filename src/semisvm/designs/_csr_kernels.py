@@ -43,7 +43,7 @@ def scores(indptr, indices, data, w, bias, rows, start, stop, out):
 
 @numba.njit(nogil=True, cache=True)
 def pull_back(indptr, indices, data, v, bias, rows, start, stop, out):
-    """out += sum of v_i x_i over the listed rows."""
+    """Out += sum of v_i x_i over the listed rows."""
     total = 0.0
     for k in range(start, stop):
         i = rows[k]
@@ -56,7 +56,7 @@ def pull_back(indptr, indices, data, v, bias, rows, start, stop, out):
 
 @numba.njit(nogil=True, cache=True)
 def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
-    """out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
+    """Out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
     offset = bias * p[p.shape[0] - 1]
     total = 0.0
     for k in range(start, stop):
@@ -80,14 +80,14 @@ def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
             j += _ONE
         q = c[i] * ((s0 + s1) + (s2 + s3))
         total += q
-        for j in range(lo, hi):
-            out[indices[j]] += q * data[j]
+        for t in range(lo, hi):
+            out[indices[t]] += q * data[t]
     out[out.shape[0] - 1] += bias * total
 
 
 @numba.njit(nogil=True, cache=True)
 def column_scales(indptr, indices, data, c, bias, rows, start, stop, out):
-    """out += sum of c_i x_i**2 over the listed rows: the diagonal of the curvature."""
+    """Out += sum of c_i x_i**2 over the listed rows: the diagonal of the curvature."""
     total = 0.0
     for k in range(start, stop):
         i = rows[k]

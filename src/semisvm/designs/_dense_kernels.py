@@ -25,7 +25,7 @@ def scores(X, w, bias, rows, start, stop, out):
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def pull_back(X, v, bias, rows, start, stop, out):
-    """out += sum of v_i x_i over the listed rows."""
+    """Out += sum of v_i x_i over the listed rows."""
     d = X.shape[1]
     total = 0.0
     for k in range(start, stop):
@@ -39,7 +39,7 @@ def pull_back(X, v, bias, rows, start, stop, out):
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def curvature(X, p, c, bias, rows, start, stop, out):
-    """out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
+    """Out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
     d = X.shape[1]
     offset = bias * p[d]
     total = 0.0
@@ -57,7 +57,7 @@ def curvature(X, p, c, bias, rows, start, stop, out):
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
 def column_scales(X, c, bias, rows, start, stop, out):
-    """out += sum of c_i x_i**2 over the listed rows: the diagonal of the curvature."""
+    """Out += sum of c_i x_i**2 over the listed rows: the diagonal of the curvature."""
     d = X.shape[1]
     total = 0.0
     for k in range(start, stop):

@@ -93,9 +93,7 @@ class Design(ABC):
         """Write x_i . w to ``out[i]`` for the listed rows."""
 
         def task(_: int, start: int, stop: int) -> None:
-            self._kernels.scores(
-                *self._arrays, w, self.bias, rows.index, start, stop, out
-            )
+            self._kernels.scores(*self._arrays, w, self.bias, rows.index, start, stop, out)
 
         self._workers.run(task, rows.blocks)
         return out

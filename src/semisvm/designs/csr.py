@@ -1,5 +1,6 @@
 """Sparse rows in memory, with columns renumbered by frequency where that pays."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class CsrDesign(Design):
         cuts = [n * i // k for i in range(k + 1)]
         self._workers.run(
             lambda _, start, stop: _csr_kernels.renumber(indices, rank, start, stop, out),
-            tuple(zip(cuts[:-1], cuts[1:], strict=True)),
+            tuple(pairwise(cuts)),
         )
         return out
 

@@ -16,7 +16,7 @@ class DenseDesign(Design):
     def __init__(self, X: NDArray[Any], bias: float, workers: Workers) -> None:
         self._kernels = _dense_kernels
         self._arrays = (read_only(np.ascontiguousarray(X)),)
-        super().__init__(*X.shape, bias, workers)
+        super().__init__(X.shape[0], X.shape[1], bias, workers)
 
     def _work(self, index: Index) -> NDArray[Any]:
         return np.full(len(index), self._arrays[0].shape[1] + 1, dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from types import TracebackType
 from typing import Any
 
@@ -15,9 +16,13 @@ MIN_WORK_PER_THREAD = 60_000
 Bounds = tuple[tuple[int, int], ...]
 
 
-def thread_count(n_jobs: int | None) -> int:
-    """Turn ``n_jobs`` into a number of threads, by joblib's rules (None = 1, -1 = all)."""
-    return max(1, int(joblib.effective_n_jobs(n_jobs)))
+def thread_count(n_jobs: Any) -> int:
+    """Turn ``n_jobs`` into a number of threads: None is 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+    return int(n_jobs) if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + int(n_jobs))
 
 
 def balanced_blocks(work: NDArray[Any], n_threads: int) -> Bounds:
@@ -37,7 +42,7 @@ def balanced_blocks(work: NDArray[Any], n_threads: int) -> Bounds:
     n_blocks = int(min(n_threads, k, max(1, total[-1] // MIN_WORK_PER_THREAD)))
     goals = total[-1] * np.arange(1, n_blocks) / n_blocks
     cuts = [0, *np.searchsorted(total, goals).tolist(), k]
-    return tuple(zip(cuts[:-1], cuts[1:], strict=True))
+    return tuple(pairwise(cuts))
 
 
 class Workers:

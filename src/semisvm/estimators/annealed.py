@@ -36,9 +36,7 @@ BALANCED = 0.2
 class Annealing:
     """The method's two steps at a temperature, and the best point of the path."""
 
-    def __init__(
-        self, task: BinaryTask, state: State, lam: float, entropy_tol: float
-    ) -> None:
+    def __init__(self, task: BinaryTask, state: State, lam: float, entropy_tol: float) -> None:
         self.task = task
         self.lam = lam
         self.entropy_tol = entropy_tol
@@ -75,13 +73,15 @@ class Annealing:
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Renew the beliefs; settled when they hardly move."""
         w, scores = self.state.w, self.state.scores
-        p, q = self.beliefs(scores, level.value)
-        divergence = mean_kl(p, q, self.p, self.q)
-        self.p, self.q = p, q
-        self.entropy = mean_entropy(p, q)
+        divergence = 0.0
+        if self.state.n_iter > 0:
+            p, q = self.beliefs(scores, level.value)
+            divergence = mean_kl(p, q, self.p, self.q)
+            self.p, self.q = p, q
+        self.entropy = mean_entropy(self.p, self.q)
         objective = self.task.balanced_objective(w, scores, self.lam)
         imbalance = self.task.imbalance(scores)
-        self._remember(objective, imbalance)
+        self._remember(objective, imbalance if self._off_balance() else 0.0)
         facts = {
             "objective": objective,
             "entropy": self.entropy,
@@ -90,9 +90,12 @@ class Annealing:
         }
         return divergence < self.entropy_tol, facts
 
-    def _remember(self, objective: float, imbalance: float) -> None:
+    def _off_balance(self) -> bool:
+        return not self.task.is_balanced(self.state.scores, BALANCED)
+
+    def _remember(self, objective: float, violation: float) -> None:
         """Keep the lowest objective among the balanced points, or the most balanced one."""
-        key = (max(imbalance - BALANCED, 0.0), objective)
+        key = (violation, objective)
         if key < self._best_key:
             self._best_key, self.best = key, self.state.copy()
 

@@ -99,6 +99,8 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
                 "sklearn.multiclass.OneVsRestClassifier does not keep unlabelled rows apart."
             )
         weight = check_weights(sample_weight, X)
+        if weight is not None and not weight[labels.labeled].any():
+            raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
         prior = self._class_prior(labels, weight)
         recorder = Recorder(self.callback, self.verbose)
         with Workers(thread_count(self.n_jobs)) as workers:
@@ -130,8 +132,6 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
     ) -> BinaryTask:
         rows = labels.labeled
         shares = np.ones(len(rows)) if weight is None else weight[rows]
-        if not shares.sum() > 0.0:
-            raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
         return BinaryTask(
             design=design,
             labeled=rows,

@@ -100,22 +100,25 @@ class BinaryTask:
         """Label the largest scores of the unlabelled rows positive, as many as prescribed."""
         return top_labels(scores[self.unlabeled], self.n_positive)
 
+    def excess(self, scores: Floats) -> int:
+        """Count how many more outputs of unlabelled rows are positive than prescribed."""
+        return int(np.count_nonzero(scores[self.unlabeled] > 0.0)) - self.n_positive
+
     def imbalance(self, scores: Floats) -> float:
-        """Give how far the share of positive outputs is from r, relative to the rarer class."""
-        r = self.positive_share
-        share = float(np.mean(scores[self.unlabeled] > 0.0))
-        return abs(share - r) / max(min(r, 1.0 - r), 1.0 / len(self.unlabeled))
+        """Give the excess or lack of positive outputs in units of the rarer class."""
+        rarer = min(self.n_positive, len(self.unlabeled) - self.n_positive)
+        return abs(self.excess(scores)) / max(rarer, 1)
+
+    def is_balanced(self, scores: Floats, tol: float) -> bool:
+        """Tell whether the outputs keep the class prior up to ``tol``, or one row."""
+        return abs(self.excess(scores)) <= 1 or self.imbalance(scores) <= tol
 
     def balancing_shift(self, scores: Floats, tol: float) -> float:
-        """Give the smallest change of the intercept that brings `imbalance` down to tol."""
-        outputs = np.sort(scores[self.unlabeled])[::-1]
-        u, r = len(outputs), self.positive_share
-        slack = tol * max(min(r, 1.0 - r), 1.0 / u) * u
-        found = int(np.count_nonzero(outputs > 0.0))
-        fewest, most = int(np.ceil(r * u - slack - 1e-9)), int(np.floor(r * u + slack + 1e-9))
-        wanted = min(max(found, fewest), most)
-        if wanted == found:
+        """Give the smallest change of the intercept that makes the outputs balanced."""
+        if self.is_balanced(scores, tol):
             return 0.0
-        above = outputs[wanted - 1] if wanted > 0 else outputs[0] + 1.0
-        below = outputs[wanted] if wanted < u else outputs[-1] - 1.0
-        return -0.5 * float(above + below)
+        u, excess = len(self.unlabeled), self.excess(scores)
+        slack = max(1, int(tol * min(self.n_positive, u - self.n_positive)))
+        wanted = self.n_positive + int(np.sign(excess)) * slack
+        outputs = np.sort(scores[self.unlabeled])[::-1]
+        return -0.5 * float(outputs[wanted - 1] + outputs[wanted])

@@ -46,15 +46,14 @@ class Switching:
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Switch pairs; settled when no switch lowers the objective."""
         task, scores = self.task, self.state.scores
-        self.labels, switched = switch_pairs(
-            scores[task.unlabeled], self.labels, self.max_pairs
-        )
+        self.labels, switched = switch_pairs(scores[task.unlabeled], self.labels, self.max_pairs)
         facts = {
             "objective": task.objective(self.state.w, scores, level.value, self.labels),
             "switched": switched,
             "imbalance": task.imbalance(scores),
         }
         return switched == 0, facts
+
 
 def supervised_start(task: BinaryTask, tol: float) -> State:
     """Fit the labelled rows, score all rows, and leave a row in the trace."""

@@ -24,16 +24,14 @@ def _fill(g, nu, temperature, weight, p, q):
     slope = 0.0
     for j in range(g.shape[0]):
         z = (g[j] - nu) / temperature
-        if z > 0.0:
-            e = np.exp(-z)
-            p[j] = e / (1.0 + e)
-            q[j] = 1.0 / (1.0 + e)
-        else:
-            e = np.exp(z)
-            p[j] = 1.0 / (1.0 + e)
-            q[j] = e / (1.0 + e)
+        # beyond 45 the smaller belief is below 1e-19: certain, and cheaper that way
+        e = np.exp(-abs(z)) if abs(z) < 45.0 else 0.0
+        large = 1.0 / (1.0 + e)
+        small = e * large
+        p[j] = small if z > 0.0 else large
+        q[j] = large if z > 0.0 else small
         total += weight[j] * p[j]
-        slope += weight[j] * p[j] * q[j]
+        slope += weight[j] * small * large
     return total, slope
 
 
@@ -65,7 +63,7 @@ def binary_beliefs(
     Returns
     -------
     p, q : arrays of shape (u,)
-        Beliefs and their complements, each to full relative precision.
+        Beliefs and their complements; below 1e-19 they are zero.
     price : float
     """
     u = len(g)
@@ -91,7 +89,7 @@ def binary_beliefs(
         if new in (low, high, nu):
             break
         nu = new
-    return p, q, nu
+    return p, q, float(nu)
 
 
 @numba.njit(nogil=True, cache=True)

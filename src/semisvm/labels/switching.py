@@ -26,9 +26,7 @@ def top_labels(scores: Floats, n_positive: int) -> Signs:
     return labels
 
 
-def switch_pairs(
-    scores: Floats, labels: Signs, max_pairs: int | None = None
-) -> tuple[Signs, int]:
+def switch_pairs(scores: Floats, labels: Signs, max_pairs: int | None = None) -> tuple[Signs, int]:
     """Switch pairs of labels while each switch lowers the loss.
 
     Parameters

@@ -121,7 +121,7 @@ def minimize(
     design = problem.design
     slope, curvature = np.zeros(design.n_rows), np.zeros(design.n_rows)
     gradient = np.empty(design.n_weights)
-    from_zero = not state.w.any()
+    crude = not problem.loss.quadratic and not state.w.any()
     state.n_iter = state.cg_steps = 0
     while True:
         active = _linearize(problem, state, slope, curvature, gradient)
@@ -129,15 +129,13 @@ def minimize(
         stopped = on_step is not None and on_step(state)
         if state.converged or stopped or state.n_iter == max_iter:
             return state
-        crude = from_zero and state.n_iter == 0
-        goal = np.sqrt(2.0 * problem.reg * tol * state.objective)
         step, cg_steps = conjugate_gradients.solve(
             partial(_product, design, curvature, active),
             partial(_scales, design, curvature, active),
             problem.reg,
             -gradient,
-            stop=max(FORCING * state.gradient_norm, OVERSHOOT * goal),
-            max_steps=CRUDE_CG_STEPS if crude else MAX_CG_STEPS,
+            stop=_residual_goal(problem, state, tol),
+            max_steps=CRUDE_CG_STEPS if crude and state.n_iter == 0 else MAX_CG_STEPS,
         )
         # the slopes have done their work: their memory takes the scores of the step
         step_scores = design.scores(step, problem.rows, slope)
@@ -171,6 +169,12 @@ def _linearize(
     state.gap = squared / (2.0 * reg)
     state.n_active = len(active)
     return active
+
+
+def _residual_goal(problem: Problem, state: State, tol: float) -> float:
+    """Give the norm of the residual to which the linear system is worth solving."""
+    enough = OVERSHOOT * float(np.sqrt(2.0 * problem.reg * tol * state.objective))
+    return enough if problem.loss.quadratic else max(FORCING * state.gradient_norm, enough)
 
 
 def _product(design: Design, c: Floats, rows: RowList, p: Floats, out: Floats) -> Floats:

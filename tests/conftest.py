@@ -1,0 +1,28 @@
+"""Shared fixtures: the real data sets, where they are at hand."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("SEMISVM_DATA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def dataset():
+    """Load a real data set by name, or skip the test with the reason."""
+
+    def load(name):
+        folder = DATA / name
+        if not folder.is_dir():
+            pytest.skip(f"the data set {name} is not here: set SEMISVM_DATA to its parent folder")
+        if (folder / "X.npz").exists():
+            X = sparse.load_npz(folder / "X.npz").tocsr()
+        else:
+            X = np.load(folder / "X.npy")
+        return X, np.load(folder / "y.npy")
+
+    return load

@@ -1,0 +1,56 @@
+"""Against every labelling of tiny problems."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from semisvm import AnnealedSVC, TransductiveSVC
+from semisvm.designs import Workers, make_design
+from semisvm.losses import SQUARED_HINGE
+from semisvm.weights import Problem, State, minimize
+
+REG, LAM, U, POSITIVE = 0.05, 1.0, 9, 4
+
+
+def tiny(seed):
+    """Two labelled and nine unlabelled rows, four of them positive."""
+    rng = np.random.default_rng(seed)
+    truth = np.array([1, -1] + [1] * POSITIVE + [-1] * (U - POSITIVE))
+    X = rng.standard_normal((2 + U, 3)) + 0.9 * truth[:, None]
+    y = np.zeros(2 + U, dtype=int)
+    y[:2] = 1, -1
+    return X, y
+
+
+def value_of(X, positive):
+    """Smallest objective for given labels of the unlabelled rows."""
+    design = make_design(X, 1.0, Workers())
+    labels = np.concatenate([[True, False], positive])
+    cost = np.concatenate([np.full(2, 0.5), np.full(U, LAM / U)])
+    problem = Problem(design, design.all_rows, SQUARED_HINGE, labels * cost, ~labels * cost, REG)
+    state = State.at(np.zeros(design.n_weights), design, design.all_rows)
+    return minimize(problem, state, tol=1e-10).objective
+
+
+def global_minimum(X):
+    choices = itertools.combinations(range(U), POSITIVE)
+    return min(value_of(X, np.isin(np.arange(U), chosen)) for chosen in choices)
+
+
+@pytest.mark.parametrize("cls", [TransductiveSVC, AnnealedSVC])
+def test_objective_is_that_of_its_labels_and_near_the_global_minimum(cls):
+    gaps = []
+    for seed in range(12):
+        X, y = tiny(seed)
+        share = POSITIVE / U
+        model = cls(
+            REG, LAM, unlabeled=0, class_prior=[1 - share, share], tol=1e-9, balance_tol=None
+        ).fit(X, y)
+        chosen = model.transduction_[2:] == 1
+        assert chosen.sum() == POSITIVE
+        assert model.objective_ == pytest.approx(value_of(X, chosen), rel=1e-7)
+        best = global_minimum(X)
+        assert model.objective_ >= best * (1 - 1e-7)
+        gaps.append(model.objective_ / best - 1)
+    assert np.median(gaps) < 1e-6, "finds the global minimum on most tiny problems"

@@ -1,0 +1,69 @@
+"""scikit-learn's own checks, and life among its other parts."""
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from problems import hide, sparse_text, two_blobs
+from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
+
+REASONS = {
+    "check_classifiers_classes": (
+        "feeds labels {-1, 1}; -1 marks unlabelled rows here, and scikit-learn exempts its own "
+        "semi-supervised estimators from this check by name"
+    )
+}
+
+
+@parametrize_with_checks(
+    [NewtonSVC(), NewtonSVC(loss="squared"), TransductiveSVC(), AnnealedSVC()],
+    expected_failed_checks=lambda estimator: REASONS,
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("cls", [NewtonSVC, TransductiveSVC, AnnealedSVC])
+@pytest.mark.parametrize("names", [["one", "two"], [3, 7], [0.0, 1.0], [False, True]])
+def test_classes_of_every_kind(cls, names):
+    """The rest of what the exempted check looks at."""
+    X, y = two_blobs(60, 4)
+    target = np.array(names)[y]
+    model = cls().fit(X, target)
+    np.testing.assert_array_equal(model.classes_, np.unique(target))
+    assert model.classes_.dtype == target.dtype
+    assert set(model.predict(X)) == set(target)
+    signs = np.where(model.decision_function(X) > 0, names[1], names[0])
+    np.testing.assert_array_equal(model.predict(X), signs)
+
+
+@pytest.mark.parametrize("cls", [NewtonSVC, TransductiveSVC, AnnealedSVC])
+def test_pipeline_and_grid_search(cls):
+    X, y = two_blobs(120, 4)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), cls()),
+        {f"{cls.__name__.lower()}__reg": [1e-3, 1e-1]},
+        cv=3,
+        n_jobs=2,
+    ).fit(X, y)
+    assert search.best_score_ > 0.8
+    assert cross_val_score(cls(n_jobs=2), X, y, n_jobs=2).mean() > 0.8
+
+
+def test_text_pipeline_with_names():
+    texts = ["good film", "great film", "bad film", "awful film", "great good", "awful bad"]
+    y = np.array(["up", None, "down", None, None, None], dtype=object)
+    model = make_pipeline(TfidfVectorizer(), TransductiveSVC(class_prior={"up": 0.5, "down": 0.5}))
+    model.fit(texts, y)
+    assert model.predict(["good good", "bad bad"]).tolist() == ["up", "down"]
+
+
+def test_sparse_stays_sparse_through_a_search():
+    X, y = sparse_text(120, 200)
+    search = GridSearchCV(TransductiveSVC(), {"reg": [1e-3, 1e-2]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.8
+    assert hide(y, 10).min() == -1

@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from problems import sparse_text
+from semisvm.designs import CsrDesign, DenseDesign, Workers, csr, make_design, workers
+from semisvm.designs.workers import balanced_blocks
+
+BIAS = 0.7
+
+
+def reference(X):
+    X = np.asarray(X.todense() if sparse.issparse(X) else X, dtype=np.float64)
+    return np.column_stack([X, np.full(len(X), BIAS)])
+
+
+def as_int64(X):
+    X = X.copy()
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def frozen(X):
+    X = X.copy()
+    X.data.flags.writeable = X.indices.flags.writeable = X.indptr.flags.writeable = False
+    return X
+
+
+FORMS = {
+    "csr64": lambda X: X,
+    "csr32": lambda X: X.astype(np.float32),
+    "csr array": sparse.csr_array,
+    "int64 indices": as_int64,
+    "read-only": frozen,
+    "dense64": lambda X: X.toarray(),
+    "dense32": lambda X: X.toarray().astype(np.float32),
+    "fortran": lambda X: np.asfortranarray(X.toarray()),
+}
+
+
+@pytest.fixture(params=[False, True], ids=["as it comes", "renumbered"])
+def renumber(request, monkeypatch):
+    monkeypatch.setattr(csr, "RENUMBER_MIN_COLUMNS", 1)
+    monkeypatch.setattr(csr, "RENUMBER_MIN_ENTRIES", 1)
+    monkeypatch.setattr(csr, "RENUMBER_MAX_MEMORY", 10.0)
+    return request.param
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_seam_against_numpy(form, n_threads, renumber, monkeypatch):
+    monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+    X, _ = sparse_text(60, 90)
+    X = FORMS[form](X)
+    rng = np.random.default_rng(0)
+    with Workers(n_threads) as pool:
+        design = make_design(X, BIAS, pool, renumber=renumber)
+        A = reference(X)
+        index = np.sort(rng.permutation(60)[:35])
+        rows = design.rows(index)
+        coef, intercept = rng.standard_normal(90), 0.4
+        w = design.encode(coef, intercept)
+        flat = np.append(coef, intercept / BIAS)
+        v, c = rng.standard_normal(60), rng.random(60)
+
+        def plain(out):
+            coefficients, b = design.decode(out)
+            return np.append(coefficients, b / BIAS)
+
+        scores = design.scores(w, rows, np.full(60, np.nan))
+        np.testing.assert_allclose(
+            scores[index], A[index] @ flat, rtol=1e-6 if "32" in form else 1e-12
+        )
+        assert np.isnan(np.delete(scores, index)).all()
+        out = np.empty(design.n_weights)
+        np.testing.assert_allclose(
+            plain(design.pull_back(v, rows, out)), A[index].T @ v[index], rtol=1e-10, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            plain(design.curvature(w, c, rows, out)),
+            A[index].T @ (c[index] * (A[index] @ flat)),
+            rtol=1e-10,
+            atol=1e-12,
+        )
+        np.testing.assert_allclose(
+            plain(design.column_scales(c, rows, out)),
+            c[index] @ A[index] ** 2,
+            rtol=1e-10,
+            atol=1e-12,
+        )
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0, 3.0])
+def test_encode_and_decode_are_inverse(bias, renumber):
+    X, _ = sparse_text(30, 40)
+    coef = np.random.default_rng(0).standard_normal(40)
+    for design in (
+        CsrDesign(X, bias, Workers(), renumber),
+        DenseDesign(X.toarray(), bias, Workers()),
+    ):
+        back, intercept = design.decode(design.encode(coef, 2.0))
+        np.testing.assert_array_equal(back, coef)
+        assert intercept == pytest.approx(2.0 if bias else 0.0)
+
+
+def test_data_are_not_copied():
+    X, _ = sparse_text()
+    design = CsrDesign(X, 1.0, Workers(), renumber=False)
+    assert np.shares_memory(design._arrays[1], X.indices)
+    assert np.shares_memory(design._arrays[2], X.data)
+    dense = X.toarray()
+    assert np.shares_memory(DenseDesign(dense, 1.0, Workers())._arrays[0], dense)
+
+
+def test_renumbering_takes_two_bytes_an_entry(renumber):
+    X, _ = sparse_text()
+    design = CsrDesign(X, 1.0, Workers(), renumber=True)
+    assert design._arrays[1].dtype == np.uint16
+    assert np.shares_memory(design._arrays[2], X.data)
+    counts = np.bincount(design._arrays[1], minlength=X.shape[1])
+    assert np.all(np.diff(counts) <= 0), "frequent columns come first"
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "index_bytes", "n_entries", "dtype", "worth"),
+    [
+        (50_000, 4, 10**6, np.float32, True),
+        (50_000, 4, 10**6, np.float64, True),
+        (100_000, 4, 10**6, np.float64, True),
+        (100_000, 4, 10**6, np.float32, False),  # the copy would be half of X
+        (50_000, 4, 10**4, np.float64, False),  # too small to pay
+        (1_000, 4, 10**6, np.float64, False),  # fits in the cache as it is
+    ],
+)
+def test_when_renumbering_is_worth_it(n_columns, index_bytes, n_entries, dtype, worth):
+    data = np.empty(n_entries, dtype=dtype)
+    assert csr.worth_renumbering(n_columns, index_bytes * n_entries, data) is worth
+
+
+def test_same_bits_every_time(monkeypatch):
+    monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+    X, _ = sparse_text(300, 400)
+    rng = np.random.default_rng(1)
+    p, c = rng.standard_normal(401), rng.random(300)
+    with Workers(3) as pool:
+        design = make_design(X, 1.0, pool)
+        first = design.curvature(p, c, design.all_rows, np.empty(401))
+        for _ in range(20):
+            again = design.curvature(p, c, design.all_rows, np.empty(401))
+            np.testing.assert_array_equal(first, again)
+
+
+def test_blocks_cover_and_balance():
+    work = np.random.default_rng(0).integers(1, 100_000, 1000)
+    for n_threads in (1, 2, 5):
+        blocks = balanced_blocks(work, n_threads)
+        assert [k for start, stop in blocks for k in range(start, stop)] == list(range(1000))
+        totals = [work[start:stop].sum() for start, stop in blocks]
+        assert len(blocks) == n_threads
+        assert max(totals) < 1.05 * sum(totals) / n_threads
+
+
+def test_little_work_stays_on_one_thread():
+    assert balanced_blocks(np.ones(100, dtype=int), 4) == ((0, 100),)
+    assert balanced_blocks(np.ones(0, dtype=int), 4) == ((0, 0),)
+
+
+def test_error_in_a_worker_reaches_the_caller():
+    def task(k, start, stop):
+        if k == 1:
+            raise RuntimeError("block failed")
+
+    with Workers(2) as pool, pytest.raises(RuntimeError, match="block failed"):
+        pool.run(task, ((0, 1), (1, 2)))

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from semisvm.losses import LOSSES
+
+
+@pytest.fixture(params=sorted(LOSSES))
+def loss(request):
+    return LOSSES[request.param]
+
+
+def total(loss, o, a, b):
+    return 0.5 * float(a @ loss.values(o) + b @ loss.values(-o))
+
+
+@pytest.fixture
+def costs():
+    rng = np.random.default_rng(0)
+    o = np.concatenate([rng.uniform(-2.5, 2.5, 40), [-1.0, 1.0, 0.0]])
+    return o, rng.random(43), rng.random(43)
+
+
+def test_value_slope_and_curvature(loss, costs):
+    o, a, b = costs
+    slope, curvature = np.empty(43), np.empty(43)
+    value = loss.evaluate(o, a, b, np.arange(43), slope, curvature)
+    assert value == pytest.approx(total(loss, o, a, b), rel=1e-13)
+    h = 1e-6
+    smooth = np.abs(np.abs(o) - 1) > 1e-3
+    for i in np.flatnonzero(smooth):
+        e = np.zeros(43)
+        e[i] = h
+        numeric = (total(loss, o + e, a, b) - total(loss, o - e, a, b)) / (2 * h)
+        assert slope[i] == pytest.approx(numeric, abs=1e-7)
+    h = 1e-4
+    for i in np.flatnonzero(smooth):
+        e = np.zeros(43)
+        e[i] = h
+        values = [total(loss, o + k * e, a, b) for k in (-1, 0, 1)]
+        numeric = (values[0] - 2 * values[1] + values[2]) / h**2
+        assert curvature[i] == pytest.approx(numeric, abs=1e-5)
+
+
+def test_derivatives_along_a_direction(loss, costs):
+    o, a, b = costs
+    step = np.random.default_rng(1).standard_normal(43)
+    rows = np.arange(43)
+    for t in (0.0, 0.3, 2.0):
+        first, second = loss.along(o, step, a, b, rows, t)
+        slope, curvature = np.empty(43), np.empty(43)
+        loss.evaluate(o + t * step, a, b, rows, slope, curvature)
+        assert first == pytest.approx(slope @ step)
+        assert second == pytest.approx(curvature @ step**2)
+
+
+def test_only_listed_rows_are_touched(loss, costs):
+    o, a, b = costs
+    slope, curvature = np.full(43, np.nan), np.full(43, np.nan)
+    loss.evaluate(o, a, b, np.array([3, 5]), slope, curvature)
+    assert np.flatnonzero(~np.isnan(slope)).tolist() == [3, 5]
+    assert np.flatnonzero(~np.isnan(curvature)).tolist() == [3, 5]
+
+
+def test_label_gain_falls_with_the_score(loss):
+    o = np.linspace(-4, 4, 801)
+    gain = loss.values(o) - loss.values(-o)
+    assert np.all(np.diff(gain) < 0), "switching pairs relies on it"

@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+
+from problems import sparse_text, two_blobs
+from semisvm.designs import Workers, make_design
+from semisvm.losses import LOSSES, SQUARED, SQUARED_HINGE
+from semisvm.weights import Problem, State, conjugate_gradients, minimize
+from semisvm.weights.newton import line_search
+
+
+def problem_of(X, y, reg=1e-2, loss=SQUARED_HINGE, soft=False, rows=None, seed=0):
+    n = len(y)
+    design = make_design(X, 1.0, Workers())
+    p = np.random.default_rng(seed).random(n) if soft else y.astype(float)
+    rows = design.all_rows if rows is None else design.rows(rows)
+    return Problem(design, rows, loss, p / n, (1 - p) / n, reg)
+
+
+def value(problem, w):
+    design, loss, index = problem.design, problem.loss, problem.rows.index
+    o = design.scores(w, problem.rows, np.zeros(design.n_rows))[index]
+    a, b = problem.positive[index], problem.negative[index]
+    fit = 0.5 * (a @ loss.values(o) + b @ loss.values(-o))
+    return fit + 0.5 * problem.reg * w @ w
+
+
+def solve(problem, tol=1e-12, w=None, **options):
+    w = np.zeros(problem.design.n_weights) if w is None else w
+    return minimize(problem, State.at(w, problem.design, problem.rows), tol=tol, **options)
+
+
+CASES = {
+    "n > d": lambda: two_blobs(120, 6),
+    "d > n": lambda: two_blobs(20, 60),
+    "sparse": lambda: sparse_text(80, 150),
+    "overlapping": lambda: two_blobs(200, 4, gap=0.3),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@pytest.mark.parametrize("soft", [False, True])
+def test_first_order_conditions_by_finite_differences(case, loss, soft):
+    problem = problem_of(*CASES[case](), loss=LOSSES[loss], soft=soft)
+    state = solve(problem)
+    assert state.converged
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        e = rng.standard_normal(len(state.w))
+        h = 1e-7
+        slope = (value(problem, state.w + h * e) - value(problem, state.w - h * e)) / (2 * h)
+        assert abs(slope) < 1e-6
+
+
+def test_gradient_norm_is_that_of_the_gradient():
+    problem = problem_of(*two_blobs(60, 5))
+    rng = np.random.default_rng(3)
+    w = rng.standard_normal(problem.design.n_weights)
+    state = solve(problem, w=w, max_iter=0)
+    h, gradient = 1e-6, []
+    for j in range(len(w)):
+        e = np.zeros(len(w))
+        e[j] = h
+        gradient.append((value(problem, w + e) - value(problem, w - e)) / (2 * h))
+    assert state.gradient_norm == pytest.approx(np.linalg.norm(gradient), rel=1e-6)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-8])
+def test_gap_certifies_the_error(tol):
+    problem = problem_of(*two_blobs(200, 5, gap=0.8))
+    best = solve(problem, tol=1e-15).objective
+    state = solve(problem, tol=tol)
+    assert state.converged
+    assert 0 <= state.objective - best + 1e-15 <= state.gap <= tol * state.objective
+
+
+def test_objective_never_rises():
+    seen = []
+    problem = problem_of(*two_blobs(200, 5, gap=0.4), reg=1e-5)
+    solve(problem, on_step=lambda s: seen.append(s.objective))
+    assert len(seen) > 3
+    assert np.all(np.diff(seen) <= 1e-16)
+
+
+def test_only_the_rows_of_the_problem_are_read():
+    X, y = two_blobs(100, 5)
+    rows = np.arange(0, 100, 3)
+    part = problem_of(X, y, rows=rows)
+    n = len(rows)
+    alone = problem_of(X[rows], y[rows])
+    scaled = Problem(
+        part.design,
+        part.rows,
+        part.loss,
+        part.positive * 100 / n,
+        part.negative * 100 / n,
+        part.reg,
+    )
+    np.testing.assert_allclose(solve(scaled).w, solve(alone).w, atol=1e-9)
+
+
+def test_squared_loss_is_one_linear_system():
+    X, y = two_blobs(80, 6)
+    problem = problem_of(X, y, loss=SQUARED)
+    state = solve(problem, tol=1e-10)
+    A = np.column_stack([X, np.ones(80)])
+    exact = np.linalg.solve(A.T @ A / 80 + 0.01 * np.eye(7), A.T @ (2 * y - 1) / 80)
+    np.testing.assert_allclose(state.w, exact, rtol=1e-4, atol=1e-6)
+    assert state.n_iter == 1
+
+
+def test_warm_start_at_the_solution_does_nothing():
+    problem = problem_of(*two_blobs(80, 6))
+    state = solve(problem, tol=1e-8)
+    again = solve(problem, tol=1e-8, w=state.w)
+    assert again.n_iter == 0
+    np.testing.assert_array_equal(again.w, state.w)
+
+
+def test_on_step_can_stop():
+    problem = problem_of(*two_blobs(200, 5, gap=0.4), reg=1e-6)
+    state = solve(problem, on_step=lambda s: s.n_iter == 2)
+    assert state.n_iter == 2
+    assert not state.converged
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_line_search_against_sorted_breakpoints(soft, seed):
+    X, y = two_blobs(50, 4, gap=0.5, seed=seed)
+    problem = problem_of(X, y, soft=soft, seed=seed)
+    rng = np.random.default_rng(seed)
+    w, step = rng.standard_normal(5), rng.standard_normal(5)
+    design = problem.design
+    state = State.at(w, design, problem.rows)
+    direction = design.scores(step, problem.rows, np.zeros(50))
+
+    def derivative(t):
+        first, _ = problem.loss.along(
+            state.scores, direction, problem.positive, problem.negative, problem.rows.index, t
+        )
+        return first + problem.reg * (w @ step + t * step @ step)
+
+    if derivative(0.0) > 0:
+        step, direction = -step, -direction
+    breaks = np.concatenate([(side - state.scores) / direction for side in (1.0, -1.0)])
+    points = np.concatenate([[0.0], np.sort(breaks[breaks > 0]), [1e6]])
+    k = np.flatnonzero([derivative(t) >= 0 for t in points])[0]
+    lo, hi = points[k - 1], points[k]
+    exact = lo - derivative(lo) * (hi - lo) / (derivative(hi) - derivative(lo))
+    assert line_search(problem, state, step, direction) == pytest.approx(exact, rel=1e-9)
+
+
+def test_line_search_refuses_an_ascent_direction():
+    problem = problem_of(*two_blobs(50, 4))
+    state = solve(problem, tol=1e-3)
+    up = np.random.default_rng(0).standard_normal(5)
+    scores = problem.design.scores(up, problem.rows, np.zeros(50))
+    first, _ = problem.loss.along(
+        state.scores, scores, problem.positive, problem.negative, problem.rows.index, 0.0
+    )
+    sign = 1.0 if first + problem.reg * state.w @ up > 0 else -1.0
+    assert line_search(problem, state, sign * up, sign * scores) == 0.0
+
+
+@pytest.mark.parametrize("scales", [np.ones(40), np.logspace(-3, 3, 40)])
+def test_conjugate_gradients_solves(scales, monkeypatch):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((100, 40)) * scales
+    H, rhs = A.T @ A, rng.standard_normal(40)
+
+    def product(p, out):
+        out[:] = H @ p
+        return out
+
+    x, steps = conjugate_gradients.solve(
+        product, lambda: np.diag(H).copy(), 0.1, rhs, stop=1e-9, max_steps=2000
+    )
+    np.testing.assert_allclose((H + 0.1 * np.eye(40)) @ x, rhs, atol=1e-7)
+    assert steps < 400
+
+
+def test_column_scaling_rescues_badly_scaled_data(monkeypatch):
+    X, y = two_blobs(300, 80)
+    problem = problem_of(X * np.logspace(-2, 2, 80), y, reg=1e-3)
+    scaled = solve(problem, tol=1e-8).cg_steps
+    monkeypatch.setattr(conjugate_gradients, "PLAIN_STEPS", 10**9)
+    assert scaled < 0.5 * solve(problem, tol=1e-8).cg_steps
