@@ -39,3 +39,12 @@ def sparse_text(n=200, d=500, seed=0, dtype=np.float64):
     X = sparse.csr_matrix((rng.random(len(rows)) + 0.1, (rows, columns)), shape=(n, d))
     norms = np.sqrt(X.multiply(X).sum(axis=1)).A1
     return sparse.csr_matrix(sparse.diags(1 / norms) @ X, dtype=dtype), y
+
+
+def random_costs(n, m, seed=0):
+    """Costs that favour a hidden class, and counts that do not fit it; some may be zero."""
+    rng = np.random.default_rng(seed)
+    costs = rng.standard_normal((n, m)) + 0.5 * rng.standard_normal(m)
+    costs[np.arange(n), rng.integers(0, m, n)] -= 1.5
+    counts = np.bincount(rng.integers(0, m, n) * rng.integers(0, 2, n), minlength=m)
+    return costs, counts

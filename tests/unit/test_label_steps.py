@@ -1,148 +1,205 @@
+"""Label steps for many classes: exact, switching, greedy, entropic."""
+
 import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
-from scipy.special import expit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, eye_array, kron, vstack
+from scipy.special import softmax
 
-from semisvm.labels import binary_beliefs, mean_entropy, mean_kl, switch_pairs, top_labels
-from semisvm.losses import LOSSES, SQUARED_HINGE
-
-
-def cost(loss, scores, labels):
-    return float(loss.values(np.where(labels, scores, -scores)).sum())
-
-
-@pytest.mark.parametrize("loss", sorted(LOSSES))
-@pytest.mark.parametrize("n_positive", range(8))
-def test_top_labels_are_the_best_of_all(loss, n_positive):
-    loss = LOSSES[loss]
-    scores = np.random.default_rng(n_positive).normal(0, 1.5, 7)
-    best = min(
-        cost(loss, scores, np.isin(np.arange(7), chosen))
-        for chosen in itertools.combinations(range(7), min(n_positive, 7))
-    )
-    labels = top_labels(scores, n_positive)
-    assert labels.sum() == min(n_positive, 7)
-    assert cost(loss, scores, labels) == pytest.approx(best)
+from problems import random_costs
+from semisvm.labels import (
+    binary_beliefs,
+    dual_value,
+    entropic,
+    exact,
+    greedy,
+    switching,
+    transportation,
+)
+from semisvm.partial_labels import prior_counts
 
 
-def test_top_labels_break_ties_by_row():
-    assert top_labels(np.array([1.0, 0.0, 0.0, 0.0, -1.0]), 3).tolist() == [1, 1, 1, 0, 0]
-    assert top_labels(np.zeros(4), 2).tolist() == [1, 1, 0, 0]
+def brute_force(costs, counts):
+    rows = np.arange(len(costs))
+    words = itertools.product(range(len(counts)), repeat=len(costs))
+    fitting = (w for w in words if np.array_equal(np.bincount(w, minlength=len(counts)), counts))
+    return min(costs[rows, list(w)].sum() for w in fitting)
 
 
-@pytest.mark.parametrize("max_pairs", [1, 2, None])
-def test_switching_never_breaks_the_count_and_always_gains(max_pairs):
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        scores = rng.normal(0, 1.5, 30).round(1)  # rounding makes ties
-        labels = rng.random(30) < 0.4
-        before, count = cost(SQUARED_HINGE, scores, labels), labels.sum()
-        new, switched = switch_pairs(scores, labels, max_pairs)
-        assert new.sum() == count
-        assert switched <= (max_pairs or 30)
-        assert (labels != new).sum() == 2 * switched
-        if switched:
-            assert cost(SQUARED_HINGE, scores, new) < before
-        else:
-            assert cost(SQUARED_HINGE, scores, top_labels(scores, count)) == pytest.approx(before)
+def highs(costs, counts):
+    n, m = costs.shape
+    A = vstack([kron(eye_array(n), np.ones((1, m))), kron(np.ones((1, n)), eye_array(m))])
+    b = np.concatenate([np.ones(n), counts])
+    return linprog(costs.ravel(), A_eq=csr_array(A), b_eq=b, method="highs").fun
 
 
-def test_switching_all_reaches_the_best_labels():
-    rng = np.random.default_rng(1)
-    scores, labels = rng.normal(0, 1, 200), rng.random(200) < 0.3
-    new, _ = switch_pairs(scores, labels)
-    np.testing.assert_array_equal(new, top_labels(scores, labels.sum()))
-    assert switch_pairs(scores, new)[1] == 0
+def assert_optimal(step, costs, counts):
+    np.testing.assert_array_equal(np.bincount(step.labels, minlength=len(counts)), counts)
+    assert step.cost == pytest.approx(costs[np.arange(len(costs)), step.labels].sum())
+    assert dual_value(costs, counts, step.prices) == pytest.approx(step.cost, rel=1e-9, abs=1e-9)
 
 
-def test_single_switches_end_at_the_same_labels():
-    rng = np.random.default_rng(2)
-    scores, labels = rng.normal(0, 1, 40), rng.random(40) < 0.5
-    expected, pairs = switch_pairs(scores, labels)
-    for _ in range(pairs):
-        labels, switched = switch_pairs(scores, labels, 1)
-        assert switched == 1
-    np.testing.assert_array_equal(labels, expected)
-    assert switch_pairs(scores, labels, 1)[1] == 0
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(0, 60),
+    m=st.integers(1, 7),
+    decimals=st.sampled_from([0, 1, 12]),
+)
+def test_exact_is_certified(seed, n, m, decimals):
+    """With ties (few decimals), classes of count zero, one class, no row."""
+    costs, counts = random_costs(n, m, seed)
+    costs = costs.round(decimals)
+    assert_optimal(exact(costs, counts), costs, counts)
 
 
-def test_equal_scores_are_left_alone():
-    labels = np.array([True, False, True, False])
-    new, switched = switch_pairs(np.zeros(4), labels)
-    assert switched == 0
-    np.testing.assert_array_equal(new, labels)
+@pytest.mark.parametrize("seed", range(20))
+def test_exact_against_brute_force(seed):
+    costs, counts = random_costs(6, 3, seed)
+    assert exact(costs, counts).cost == pytest.approx(brute_force(costs, counts))
 
 
-@pytest.mark.parametrize("labels", [np.ones(3, bool), np.zeros(3, bool)])
-def test_nothing_to_switch(labels):
-    assert switch_pairs(np.arange(3.0), labels)[1] == 0
+@pytest.mark.parametrize(("n", "m"), [(80, 2), (120, 5), (300, 12)])
+def test_exact_against_highs(n, m):
+    costs, counts = random_costs(n, m, n)
+    assert exact(costs, counts).cost == pytest.approx(highs(costs, counts), rel=1e-9)
 
 
-@pytest.mark.parametrize("temperature", [1e-4, 1e-2, 1.0, 1e3])
-@pytest.mark.parametrize("mean", [0.01, 0.3, 0.9])
-def test_beliefs_against_a_root_finder(temperature, mean):
-    g = np.random.default_rng(0).normal(0, 3, 500)
-
-    def excess(nu):
-        return expit((nu - g) / temperature).mean() - mean
-
-    p, q, price = binary_beliefs(g, temperature, mean)
-    assert abs(p.mean() - mean) <= 1e-12
-    np.testing.assert_allclose(p + q, 1.0, atol=1e-15)
-    low = g.min() - 50 * temperature
-    nu = brentq(excess, low, g.max() + 50 * temperature, xtol=1e-14, rtol=1e-15)
-    np.testing.assert_allclose(p, expit((nu - g) / temperature), atol=1e-8)
-    if temperature >= 0.1:  # in the cold any price between two rows will do
-        assert price == pytest.approx(nu, abs=1e-6 * (1 + temperature))
+@pytest.mark.parametrize(("n", "m"), [(3000, 20), (20_000, 4), (2000, 105)])
+def test_exact_at_size_cold_and_warm(n, m):
+    """Large enough for price samples and for heaps that hold a part of the rows."""
+    costs, counts = random_costs(n, m, 1)
+    cold = exact(costs, counts)
+    assert_optimal(cold, costs, counts)
+    moved = costs + 0.05 * np.random.default_rng(2).standard_normal(costs.shape)
+    warm = exact(moved, counts, cold.prices)
+    assert_optimal(warm, moved, counts)
+    assert warm.cost == pytest.approx(exact(moved, counts).cost, rel=1e-12)
+    assert_optimal(exact(moved, counts, 100 * np.arange(m)), moved, counts)
 
 
-def test_beliefs_with_a_start_and_with_ties():
-    g = np.repeat([0.0, 1.0], 50)
-    p, _, price = binary_beliefs(g, 1e-5, 0.3, price=0.5)
-    assert abs(p.mean() - 0.3) <= 1e-12
-    np.testing.assert_allclose(p[:50], 0.6, atol=1e-10)
-    again, _, _ = binary_beliefs(g, 1e-5, 0.3, price=price)
-    np.testing.assert_allclose(again, p, atol=1e-12)
+def test_exact_with_heaps_that_are_too_short(monkeypatch):
+    monkeypatch.setattr(transportation, "ENTRIES_PER_ROW", 0)
+    monkeypatch.setattr(transportation, "ENTRIES_PER_PAIR", 1)
+    costs, counts = random_costs(3000, 6, 5)
+    assert_optimal(exact(costs, counts, np.zeros(6)), costs, counts)
 
 
-def test_beliefs_minimise_the_free_energy():
-    rng = np.random.default_rng(0)
-    g, temperature = rng.normal(0, 1, 20), 0.7
-    p, _, _ = binary_beliefs(g, temperature, 0.4)
+def test_exact_when_all_want_the_same_class():
+    costs = np.tile([0.0, 1.0, 2.0], (30, 1)) + np.arange(30)[:, None] * [0.0, 0.1, 0.05]
+    counts = np.array([5, 10, 15])
+    assert_optimal(exact(costs, counts), costs, counts)
+
+
+@pytest.mark.parametrize("m", [2, 3, 8])
+@pytest.mark.parametrize("seed", range(5))
+def test_switching_keeps_counts_and_comes_close(m, seed):
+    costs, counts = random_costs(400, m, seed)
+    step = switching(costs, counts)
+    np.testing.assert_array_equal(np.bincount(step.labels, minlength=m), counts)
+    best = exact(costs, counts).cost
+    start = greedy(-costs, counts)
+    assert best - 1e-9 <= step.cost <= start.cost + 1e-9
+    assert step.cost - best <= 0.05 * (start.cost - best) + 1e-9
+    if m == 2:
+        assert step.cost == pytest.approx(best), "optimal for two classes"
+
+
+def test_switching_loops_lower_the_cost():
+    costs, counts = random_costs(500, 6, 0)
+    values = [switching(costs, counts, max_loops=k).cost for k in range(6)]
+    assert np.all(np.diff(values) <= 0)
+    assert values[1] < values[0]
+    full = switching(costs, counts)
+    assert switching(costs, counts, full.labels).n_loops == 0
+
+
+def test_switching_refuses_a_start_that_breaks_the_counts():
+    with pytest.raises(ValueError, match="keep the counts"):
+        switching(np.zeros((3, 2)), [1, 2], start=[0, 0, 1])
+
+
+def test_greedy_serves_by_score():
+    scores = np.array([[5.0, 1, 0], [4, 3, 0], [3, 0, 2], [2, 0, 1]])
+    assert greedy(scores, [1, 1, 2]).labels.tolist() == [0, 1, 2, 2]
+    assert greedy(scores, [4, 0, 0]).labels.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("temperature", [1e-4, 1e-2, 1.0, 100.0])
+@pytest.mark.parametrize("m", [1, 2, 5, 20])
+def test_entropic_keeps_the_counts(temperature, m):
+    costs, counts = random_costs(400, m, 3)
+    step = entropic(costs, counts, temperature)
+    np.testing.assert_allclose(step.beliefs.sum(axis=0), counts, atol=1e-9)
+    np.testing.assert_allclose(step.beliefs.sum(axis=1), 1, atol=1e-12)
+    used = counts > 0
+    gibbs = softmax(-(costs[:, used] - step.prices[used]) / temperature, axis=1)
+    np.testing.assert_allclose(step.beliefs[:, used], gibbs, atol=1e-8)
+    assert step.cost == pytest.approx(np.sum(step.beliefs * costs))
+    again = entropic(costs, counts, temperature, step.prices)
+    assert again.n_loops == 0
+
+
+def test_entropic_for_two_classes_is_the_root_finder():
+    costs, _ = random_costs(300, 2, 0)
+    for temperature in (0.01, 1.0):
+        p, _, _ = binary_beliefs(costs[:, 1] - costs[:, 0], temperature, 0.3)
+        step = entropic(costs, [210, 90], temperature)
+        np.testing.assert_allclose(step.beliefs[:, 1], p, atol=1e-10)
+
+
+def test_entropic_meets_exact_in_the_cold():
+    costs, counts = random_costs(500, 6, 1)
+    best = exact(costs, counts)
+    gaps = [entropic(costs, counts, t).cost - best.cost for t in (1.0, 0.1, 0.01, 1e-4)]
+    assert np.all(np.diff(gaps) < 0)
+    assert gaps[-1] == pytest.approx(0, abs=1e-3)
+    np.testing.assert_array_equal(entropic(costs, counts, 1e-5).labels, best.labels)
+
+
+def test_entropic_minimises_the_free_energy():
+    costs, counts = random_costs(12, 3, 0)[0], [2, 4, 6]
+    p = entropic(costs, counts, 0.7).beliefs
 
     def energy(p):
-        return g @ p + temperature * np.sum(p * np.log(p) + (1 - p) * np.log1p(-p))
+        return np.sum(costs * p) + 0.7 * np.sum(p * np.log(p))
 
+    rng = np.random.default_rng(0)
     for _ in range(20):
-        e = rng.standard_normal(20)
-        e -= e.mean()
-        assert energy(p + 1e-4 * e) >= energy(p)
+        e = rng.standard_normal(p.shape)
+        e -= e.mean(axis=0)
+        e -= e.mean(axis=1, keepdims=True)
+        assert energy(p + 1e-4 * p.min() * e) >= energy(p) - 1e-12
 
 
-def test_beliefs_approach_the_hard_labels_when_cold():
-    scores = np.random.default_rng(0).normal(0, 1, 100)
-    g = SQUARED_HINGE.values(scores) - SQUARED_HINGE.values(-scores)
-    p, _, _ = binary_beliefs(g, 1e-7, 0.25)
-    np.testing.assert_array_equal(p > 0.5, top_labels(scores, 25))
+def test_entropic_recovers_from_a_bad_start():
+    costs, counts = random_costs(300, 4, 0)
+    step = entropic(costs, counts, 0.05, prices=[1e3, -1e3, 0, 5])
+    np.testing.assert_allclose(step.beliefs.sum(axis=0), counts, atol=1e-9)
 
 
-def test_weighted_beliefs_equal_repeated_rows():
-    g = np.random.default_rng(0).normal(0, 1, 10)
-    repeats = np.arange(1, 11)
-    p, _, _ = binary_beliefs(g, 0.5, 0.4, weight=repeats / repeats.sum())
-    long, _, _ = binary_beliefs(np.repeat(g, repeats), 0.5, 0.4)
-    np.testing.assert_allclose(np.repeat(p, repeats), long, atol=1e-10)
+@pytest.mark.parametrize("step", [exact, switching, greedy, lambda c, n: entropic(c, n, 1.0)])
+def test_bad_input(step):
+    with pytest.raises(ValueError, match=r"sum to the 3 rows, got \[1, 1\]"):
+        step(np.zeros((3, 2)), [1, 1])
+    with pytest.raises(ValueError, match="whole numbers"):
+        step(np.zeros((3, 2)), [1.5, 1.5])
+    with pytest.raises(ValueError, match="one entry a class"):
+        step(np.zeros((3, 2)), [1, 1, 1])
+    with pytest.raises(ValueError, match="row 1, column 0"):
+        step(np.array([[0, 1], [np.nan, 0]]), [1, 1])
 
 
-def test_entropy_and_divergence():
-    p = np.array([0.5, 0.0, 1.0, 0.25])
-    q = 1 - p
-    expected = (np.log(2) - 0.25 * np.log(0.25) - 0.75 * np.log(0.75)) / 4
-    assert mean_entropy(p, q) == pytest.approx(expected)
-    assert mean_kl(p, q, p, q) == 0.0
-    r = np.array([0.4, 0.1, 0.9, 0.5])
-    terms = [0.5 * np.log(0.5 / 0.4) + 0.5 * np.log(0.5 / 0.6), -np.log(0.9), -np.log(0.9)]
-    terms.append(0.25 * np.log(0.5) + 0.75 * np.log(1.5))
-    assert mean_kl(p, q, r, 1 - r) == pytest.approx(np.mean(terms))
+def test_bad_temperature():
+    with pytest.raises(ValueError, match="temperature must be"):
+        entropic(np.zeros((2, 2)), [1, 1], 0.0)
+
+
+def test_counts_from_fractions():
+    costs, _ = random_costs(101, 3, 0)
+    counts = prior_counts(np.array([0.2, 0.3, 0.5]), 101)
+    assert_optimal(exact(costs, counts), costs, counts)
