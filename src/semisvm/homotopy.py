@@ -19,7 +19,7 @@ TraceRow = Mapping[str, Any]
 Callback = Callable[[TraceRow], Any]
 
 
-@dataclass
+@dataclass(repr=False)
 class Trace:
     """What a fit did: one row an iteration, and notes in words.
 
@@ -34,6 +34,9 @@ class Trace:
     def columns(self) -> list[str]:
         """Names of the columns, in the order in which they first appear."""
         return list(dict.fromkeys(name for row in self.rows for name in row))
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self.rows)} rows of {', '.join(self.columns)}; notes: {self.notes})"
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -112,11 +115,16 @@ class Recorder:
     def level_done(self) -> None:
         """Print the last row if the user wants to watch."""
         if self._verbose and self.trace.rows:
-            cells = (
-                f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}"
-                for k, v in self.trace.rows[-1].items()
-            )
+            row = self.trace.rows[-1]
+            cells = (f"{k}={_short(row[k])}" for k in row if k not in _QUIET)
             print("[semisvm] " + "  ".join(cells), flush=True)
+
+
+_QUIET = {"iteration", "gradient_norm", "newton_steps", "active_rows"}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -198,6 +206,8 @@ def follow(
     """
     rounds, settled = 0, False
     for number, level in enumerate(levels):
+        if recorder.stopped:
+            break
         method.enter(level)
         for iteration in range(max_rounds):
             weights = method.weight_step(level)
@@ -209,6 +219,4 @@ def follow(
             if settled or recorder.stopped:
                 break
         recorder.level_done()
-        if recorder.stopped:
-            break
     return rounds, settled

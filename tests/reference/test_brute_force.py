@@ -8,7 +8,7 @@ import pytest
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.designs import Workers, make_design
 from semisvm.losses import SQUARED_HINGE
-from semisvm.weights import Problem, State, minimize
+from semisvm.weights import BinaryProblem, State, minimize
 
 REG, LAM, U, POSITIVE = 0.05, 1.0, 9, 4
 
@@ -28,8 +28,10 @@ def value_of(X, positive):
     design = make_design(X, 1.0, Workers())
     labels = np.concatenate([[True, False], positive])
     cost = np.concatenate([np.full(2, 0.5), np.full(U, LAM / U)])
-    problem = Problem(design, design.all_rows, SQUARED_HINGE, labels * cost, ~labels * cost, REG)
-    state = State.at(np.zeros(design.n_weights), design, design.all_rows)
+    problem = BinaryProblem(
+        design, design.all_rows, SQUARED_HINGE, labels * cost, ~labels * cost, REG
+    )
+    state = State.at(np.zeros(design.n_weights), problem)
     return minimize(problem, state, tol=1e-10).objective
 
 

@@ -4,7 +4,7 @@ import pytest
 from problems import sparse_text, two_blobs
 from semisvm.designs import Workers, make_design
 from semisvm.losses import LOSSES, SQUARED, SQUARED_HINGE
-from semisvm.weights import Problem, State, conjugate_gradients, minimize
+from semisvm.weights import BinaryProblem, State, conjugate_gradients, minimize
 from semisvm.weights.newton import line_search
 
 
@@ -13,7 +13,7 @@ def problem_of(X, y, reg=1e-2, loss=SQUARED_HINGE, soft=False, rows=None, seed=0
     design = make_design(X, 1.0, Workers())
     p = np.random.default_rng(seed).random(n) if soft else y.astype(float)
     rows = design.all_rows if rows is None else design.rows(rows)
-    return Problem(design, rows, loss, p / n, (1 - p) / n, reg)
+    return BinaryProblem(design, rows, loss, p / n, (1 - p) / n, reg)
 
 
 def value(problem, w):
@@ -26,7 +26,7 @@ def value(problem, w):
 
 def solve(problem, tol=1e-12, w=None, **options):
     w = np.zeros(problem.design.n_weights) if w is None else w
-    return minimize(problem, State.at(w, problem.design, problem.rows), tol=tol, **options)
+    return minimize(problem, State.at(w, problem), tol=tol, **options)
 
 
 CASES = {
@@ -88,7 +88,7 @@ def test_only_the_rows_of_the_problem_are_read():
     part = problem_of(X, y, rows=rows)
     n = len(rows)
     alone = problem_of(X[rows], y[rows])
-    scaled = Problem(
+    scaled = BinaryProblem(
         part.design,
         part.rows,
         part.loss,
@@ -132,7 +132,7 @@ def test_line_search_against_sorted_breakpoints(soft, seed):
     rng = np.random.default_rng(seed)
     w, step = rng.standard_normal(5), rng.standard_normal(5)
     design = problem.design
-    state = State.at(w, design, problem.rows)
+    state = State.at(w, problem)
     direction = design.scores(step, problem.rows, np.zeros(50))
 
     def derivative(t):

@@ -275,7 +275,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         solution = finish(
             task,
             switching,
-            () if task.recorder.stopped else settling(lam, self.tol),
+            settling(lam, self.tol),
             lam=lam,
             max_rounds=self.max_iter,
             balance_tol=self.balance_tol,

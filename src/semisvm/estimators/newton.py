@@ -140,7 +140,7 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         w = np.zeros(task.design.n_weights) if start is None else start
         result = minimize(
             problem,
-            State.at(w, task.design, problem.rows),
+            State.at(w, problem),
             tol=self.tol,
             max_iter=self.max_iter,
             on_step=lambda state: self._record(task, state),

@@ -18,7 +18,7 @@ from semisvm.homotopy import Recorder
 from semisvm.labels import top_labels
 from semisvm.losses import Loss
 from semisvm.vectors import dot
-from semisvm.weights import Problem, State, minimize
+from semisvm.weights import BinaryProblem, State, minimize
 
 Signs = NDArray[np.bool_]
 
@@ -57,20 +57,20 @@ class BinaryTask:
         """Share r of positives that the labels of the unlabelled rows have."""
         return self.n_positive / len(self.unlabeled)
 
-    def supervised(self) -> Problem:
+    def supervised(self) -> BinaryProblem:
         """Give the weight step of the labelled rows alone."""
         a, b = np.zeros(self.design.n_rows), np.zeros(self.design.n_rows)
         self._set_labeled_costs(a, b)
         rows = self.design.rows(self.labeled)
-        return Problem(self.design, rows, self.loss, a, b, self.reg)
+        return BinaryProblem(self.design, rows, self.loss, a, b, self.reg)
 
-    def semisupervised(self, p: Floats | Signs, q: Floats | Signs, lam: float) -> Problem:
+    def semisupervised(self, p: Floats | Signs, q: Floats | Signs, lam: float) -> BinaryProblem:
         """Give the weight step for beliefs p, q = 1 - p of the unlabelled rows."""
         a, b = np.zeros(self.design.n_rows), np.zeros(self.design.n_rows)
         a[self.unlabeled] = p * (lam / len(self.unlabeled))
         b[self.unlabeled] = q * (lam / len(self.unlabeled))
         self._set_labeled_costs(a, b)
-        return Problem(self.design, self.design.all_rows, self.loss, a, b, self.reg)
+        return BinaryProblem(self.design, self.design.all_rows, self.loss, a, b, self.reg)
 
     def _set_labeled_costs(self, a: Floats, b: Floats) -> None:
         a[self.labeled] = np.where(self.positive, self.weight, 0.0)
@@ -79,7 +79,7 @@ class BinaryTask:
     def start(self, tol: float, max_iter: int) -> State:
         """Fit the labelled rows from zero and score all rows."""
         problem = self.supervised()
-        state = State.at(np.zeros(self.design.n_weights), self.design, problem.rows)
+        state = State.at(np.zeros(self.design.n_weights), problem)
         minimize(problem, state, tol=tol, max_iter=max_iter)
         self.design.scores(state.w, self.design.all_rows, state.scores)
         return state

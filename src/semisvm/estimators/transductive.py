@@ -74,7 +74,8 @@ def supervised_solution(task: BinaryTask, tol: float) -> Solution:
 def resume(task: BinaryTask, w: Floats) -> State:
     """Score all rows with the weights of an earlier fit."""
     task.recorder.note("warm start: the schedule was skipped")
-    return State.at(w, task.design, task.design.all_rows)
+    scores = task.design.scores(w, task.design.all_rows, np.zeros(task.design.n_rows))
+    return State(w, scores)
 
 
 def finish(
@@ -96,7 +97,7 @@ def finish(
     if shift:
         before = task.imbalance(scores)
         w[-1] += shift / task.design.bias
-        scores = scores + shift
+        scores += shift
         task.recorder.note(
             f"intercept moved by {shift:.3g}: the share of positive outputs was off the class "
             f"prior by {before:.1%} of the rarer class, now {task.imbalance(scores):.1%}"

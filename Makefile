@@ -1,0 +1,46 @@
+# Every target sets up its own virtual environment first, once, and again when
+# pyproject.toml changes. Needs Python 3.11 or newer, make, and a package index.
+
+PYTHON ?= python3
+DATA ?= ../shared/data
+OUT ?= out
+WORKERS ?= 2
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  Variables: PYTHON=$(PYTHON) DATA=$(DATA) OUT=$(OUT) WORKERS=$(WORKERS)"
+
+demo: $(READY) ## few labels, many unlabelled rows: a table, and a picture in OUT
+	@$(RUN) -m semisvm.demo --out $(OUT)
+
+test: $(READY) ## run the tests in WORKERS processes
+	@$(RUN) -m pytest -q -n $(WORKERS)
+
+lint: $(READY) ## check style, format and types
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
+	@$(RUN) -m mypy
+
+bench: $(READY) ## run the benchmarks on the data sets in DATA
+	@$(RUN) -m benchmarks all --data $(DATA)
+
+clean: ## remove the environment, caches and everything built
+	@rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " \
+		+ sys.version.split()[0] + "; try make PYTHON=python3.12" \
+		if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up $(VENV) (once; takes a minute or two)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(RUN) -m pip install -qq --upgrade "pip>=25.1"
+	@$(RUN) -m pip install -qq --editable . --group dev
+	@touch $@

@@ -1,0 +1,1 @@
+"""Benchmarks of the linear family: ``python -m benchmarks NAME`` from the repository root."""

@@ -1,0 +1,68 @@
+"""Run benchmarks by name and count the bars that they miss."""
+
+import argparse
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import MissingDataError, data_folder
+
+BENCHMARKS = {
+    "kernels": "one pass over sparse data against scipy, with and without threads",
+    "pcmac": "errors and objectives of the tables of Sindhwani and Keerthi (2006)",
+    "reuters": "accuracy and balance where one class is rare",
+    "speed": "fits against a supervised machine that is given all labels",
+    "scaling": "growth with the number of rows, threads and memory",
+    "startup": "import, and the first fit of a process",
+}
+
+
+def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, "all"])
+    parser.add_argument("--data", metavar="DIR", help="data folder (default: $SEMISVM_DATA)")
+    parser.add_argument(
+        "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the results there too")
+    parser.add_argument("--list", action="store_true", help="print what there is")
+    options = parser.parse_args(arguments)
+    if options.name is None and not options.list:
+        parser.error("name a benchmark, or all; --list prints what there is")
+    if options.repeat is not None and options.repeat < 1:
+        parser.error("--repeat must be at least 1")
+    return options
+
+
+def run(name: str, folder: Path, repeat: int | None) -> dict[str, Any]:
+    """Run one benchmark, with its own number of repetitions unless one is given."""
+    module = import_module(f"benchmarks.{name}")
+    result: dict[str, Any] = module.run(folder, repeat or module.REPEAT)
+    return result
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the command line asks for."""
+    options = read_arguments(arguments)
+    if options.list:
+        print("\n".join(f"{name:8}  {what}" for name, what in BENCHMARKS.items()))
+        return 0
+    names = list(BENCHMARKS) if options.name == "all" else [options.name]
+    try:
+        folder = data_folder(options.data)
+        results = {name: run(name, folder, options.repeat) for name in names}
+    except MissingDataError as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
+    misses = sum(result["misses"] for result in results.values())
+    print(f"{misses} bars missed" if misses != 1 else "1 bar missed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

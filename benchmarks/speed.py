@@ -1,0 +1,127 @@
+"""Fits of the semi-supervised methods in units of a supervised one that knows all labels."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from benchmarks.data import Ints, Matrix, PartlyLabeled, hide, load, stratified_rows
+from benchmarks.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
+from benchmarks.table import Report, verdict
+from benchmarks.timing import Timings, interleaved
+from semisvm import homotopy
+
+REPEAT = 5
+SEEDS = (0, 1, 2, 3, 4)
+N_ROWS = 14_000
+N_LABELED = 46
+N_JOBS = 2
+TIGHT = 1e-8
+RATIO_BAR = {"TSVM": 7.0, "DA": 20.0}
+CPP_RATIO = {"TSVM": 77.0, "DA": 252.0}
+EXCESS_BAR = 0.5
+
+
+def draw(X: Matrix, y: Ints, seed: int) -> PartlyLabeled:
+    """Choose the rows of one experiment, and those with labels."""
+    rows = np.sort(np.random.default_rng(seed).choice(len(y), N_ROWS, replace=False))
+    labeled, _ = stratified_rows(y[rows], N_LABELED, seed)
+    return hide(X[rows], y[rows], labeled)
+
+
+def yardstick(problem: PartlyLabeled, blas_threads: int | None = 1) -> Any:
+    """Fit the supervised machine to all labels.
+
+    Its vector operations go through BLAS, whose threads bring nothing at this size and on
+    a busy machine make it several times slower: one thread is the honest yardstick.
+    """
+    with threadpool_limits(blas_threads):
+        machine = LinearSVC(C=1.0 / (REG * N_ROWS), dual=False, tol=1e-4)
+        return machine.fit(problem.X, problem.y)
+
+
+@contextmanager
+def tight_path() -> Iterator[None]:
+    """Solve every level of a schedule tightly for a while."""
+    loose = homotopy.LOOSE_TOL
+    homotopy.LOOSE_TOL = TIGHT
+    try:
+        yield
+    finally:
+        homotopy.LOOSE_TOL = loose
+
+
+def tight_objective(name: str, problem: PartlyLabeled) -> float:
+    """Give the objective that a method reaches when no step is solved loosely."""
+    with tight_path():
+        return float(fitted(name, problem, tol=TIGHT, n_jobs=N_JOBS).objective_)
+
+
+def row(name: str, seed: int, problem: PartlyLabeled, timings: Timings) -> dict[str, Any]:
+    """Judge the speed and the objective of a method on one draw of rows."""
+    ratio = timings.ratio(name, "yardstick")
+    model, tight = timings.results[name], tight_objective(name, problem)
+    excess = 100.0 * (model.objective_ / tight - 1.0)
+    hidden = problem.unlabeled
+    return {
+        "method": name,
+        "seed": seed,
+        "seconds": timings.median(name),
+        "yardsticks": ratio,
+        "bar": RATIO_BAR[name],
+        "speed ok": verdict(ratio.median <= RATIO_BAR[name]),
+        "C++ 2006": CPP_RATIO[name],
+        "objective": float(model.objective_),
+        "over tight %": round(excess, 3),
+        "<= 0.5 %": verdict(excess <= EXCESS_BAR),
+        "accuracy": float(model.score(problem.X[hidden], problem.y[hidden])),
+        "first call +s": timings.first_extra(name),
+    }
+
+
+def time_methods(problem: PartlyLabeled, repeat: int) -> Timings:
+    """Time the yardstick and both methods alternately."""
+    tasks = {
+        name: lambda name=name: fitted(name, problem, n_jobs=N_JOBS) for name in SEMI_SUPERVISED
+    }
+    return interleaved({"yardstick": lambda: yardstick(problem), **tasks}, repeat)
+
+
+def yardstick_row(problem: PartlyLabeled, repeat: int) -> dict[str, Any]:
+    """Measure what the threads of BLAS do to the yardstick."""
+    tasks = {"one": lambda: yardstick(problem), "free": lambda: yardstick(problem, None)}
+    timings = interleaved(tasks, repeat)
+    return {
+        "BLAS threads": "one",
+        "seconds": timings.median("one"),
+        "seconds with BLAS threads left alone": timings.median("free"),
+        "ratio": timings.ratio("free", "one"),
+    }
+
+
+def run(folder: Path, repeat: int) -> dict[str, Any]:
+    """Print the ratios for several draws of rows."""
+    X, groups = load(folder, "20news_tfidf")
+    y = (groups >= 10).astype(np.intp)
+    report = Report(
+        "speed",
+        rows=N_ROWS,
+        labelled=N_LABELED,
+        reg=REG,
+        unlabeled_weight=UNLABELED_WEIGHT,
+        n_jobs=N_JOBS,
+        rounds=repeat,
+        data=str(X.dtype),
+    )
+    problems = {seed: draw(X, y, seed) for seed in SEEDS}
+    report.table("the yardstick", [yardstick_row(problems[SEEDS[0]], repeat)])
+    rows = []
+    for seed, problem in problems.items():
+        timings = time_methods(problem, repeat)
+        rows += [row(name, seed, problem, timings) for name in SEMI_SUPERVISED]
+    report.table("fits in yardsticks", sorted(rows, key=lambda r: -CPP_RATIO[r["method"]]))
+    return report.result()

@@ -1,0 +1,94 @@
+"""What a new process pays: the import, and the first fit with kernels in the cache."""
+
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import ROOT, hide, load, random_rows
+from benchmarks.table import Report, verdict
+from benchmarks.timing import Spread, interleaved, seconds_of
+
+REPEAT = 7
+IMPORT_BAR = 0.1
+FIRST_FIT_BAR = 0.6
+SET = "lasvm_reuters"
+N_LABELED = 46
+BASE_IMPORT = "import sklearn"
+BOTH_IMPORTS = "import sklearn; import semisvm"
+TIMED_IMPORT = """
+from time import perf_counter
+import sklearn
+start = perf_counter()
+import semisvm
+print(perf_counter() - start)
+"""
+TIMED_FITS = "from benchmarks.startup import fit_twice; fit_twice()"
+
+
+def child(code: str, *arguments: str) -> str:
+    """Run code in a new process and give what it prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def fit_twice() -> None:
+    """Print, in a new process, the seconds of loading the methods and of two equal fits."""
+    name, folder = sys.argv[1:]
+    X, labels = load(Path(folder), SET)
+    y = (labels == 1).astype(np.intp)
+    problem = hide(X, y, random_rows(y, N_LABELED, 0))
+    start = perf_counter()
+    from benchmarks.methods import fitted
+
+    seconds = {"load": perf_counter() - start}
+    for which in ("first", "second"):
+        seconds[which], _ = seconds_of(partial(fitted, name, problem))
+    print(json.dumps(seconds))
+
+
+def figure(what: str, seconds: Spread, bar: float | None = None) -> dict[str, Any]:
+    """Put seconds beside their bar, if they have one."""
+    reached = None if bar is None else verdict(seconds.median <= bar)
+    return {"figure": what, "seconds": seconds, "bar": bar, "verdict": reached}
+
+
+def import_rows(repeat: int) -> list[dict[str, Any]]:
+    """Time the import inside processes, and compare whole processes without and with it."""
+    inside = Spread.of(float(child(TIMED_IMPORT)) for _ in range(repeat))
+    tasks = {code: partial(child, code) for code in (BASE_IMPORT, BOTH_IMPORTS)}
+    around = interleaved(tasks, repeat).difference(BOTH_IMPORTS, BASE_IMPORT)
+    return [
+        figure("import semisvm after import sklearn", inside, IMPORT_BAR),
+        figure("the same, as a difference of whole processes", around),
+    ]
+
+
+def fit_rows(name: str, folder: Path, repeat: int) -> list[dict[str, Any]]:
+    """Compare the first with the second fit of new processes."""
+    arguments = (name, str(folder.resolve()))
+    child(TIMED_FITS, *arguments)  # fills the cache
+    runs = [json.loads(child(TIMED_FITS, *arguments)) for _ in range(repeat)]
+    parts = {"load": "loading the methods", "first": "first fit", "second": "second fit"}
+    rows = [
+        figure(f"{name}: {what}", Spread.of(run[part] for run in runs))
+        for part, what in parts.items()
+    ]
+    extra = Spread.of(run["first"] - run["second"] for run in runs)
+    return [*rows, figure(f"{name}: first fit on top of the second", extra, FIRST_FIT_BAR)]
+
+
+def run(folder: Path, repeat: int) -> dict[str, Any]:
+    """Print what is paid once a process."""
+    report = Report("startup", processes=repeat, set=SET, labelled=N_LABELED, cache="warm")
+    rows = import_rows(repeat)
+    for name in ("TSVM", "DA"):
+        rows += fit_rows(name, folder, repeat)
+    report.table("median over processes", rows)
+    return report.result()

@@ -1,0 +1,135 @@
+r"""Weight steps as data: what is minimised, in the form that `newton.minimize` works on.
+
+Every problem is ::
+
+    min_w f(w) = reg/2 ||w||^2 + sum over rows of a convex loss of the row's scores
+
+Weights are one flat vector; scores are linear in them. A problem answers three questions,
+each by passes over its rows: value, gradient and curvature at given scores; the scores of
+a step; and the derivatives of f along a step.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from semisvm.designs import Design, Floats, RowList
+from semisvm.losses import Loss
+
+
+@dataclass(frozen=True)
+class Linearization:
+    """The loss of a problem at given scores.
+
+    Attributes
+    ----------
+    value : float
+        Without the regulariser, as everything here.
+    gradient : array of shape (n_weights,)
+    product : (p, out) -> curvature times p
+    scales : () -> diagonal of the curvature
+    n_active : int
+        Rows with curvature.
+    """
+
+    value: float
+    gradient: Floats
+    product: Callable[[Floats, Floats], Floats]
+    scales: Callable[[], Floats]
+    n_active: int
+
+
+class Problem(Protocol):
+    """What the Newton solver needs of a problem."""
+
+    @property
+    def reg(self) -> float:
+        """Strength of the regularisation."""
+        ...
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        ...
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the curvature is the same everywhere."""
+        ...
+
+    def scores(self, w: Floats) -> Floats:
+        """Give the scores of weights, or of a step of the weights."""
+        ...
+
+    def linearize(self, scores: Floats) -> Linearization:
+        """Give value, gradient and curvature of the loss."""
+        ...
+
+    def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
+        """Give the first two derivatives of the loss at ``scores + t step_scores``."""
+        ...
+
+
+@dataclass(frozen=True)
+class BinaryProblem:
+    """One score a row, with a cost for either label.
+
+    Attributes
+    ----------
+    design : Design
+    rows : RowList
+        Rows that carry a cost; no other row is read.
+    loss : Loss
+    positive, negative : arrays of shape (n_rows,)
+        Costs a and b of ``a/2 l(o) + b/2 l(-o)``.
+    reg : float
+    """
+
+    design: Design
+    rows: RowList
+    loss: Loss
+    positive: Floats
+    negative: Floats
+    reg: float
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.design.n_weights
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the curvature is the same everywhere."""
+        return self.loss.quadratic
+
+    def scores(self, w: Floats) -> Floats:
+        """Give X w on the rows of the problem, and zero elsewhere."""
+        return self.design.scores(w, self.rows, np.zeros(self.design.n_rows))
+
+    def linearize(self, scores: Floats) -> Linearization:
+        """Give value, gradient and curvature; the latter over the active rows only."""
+        design, slope, curvature = self.design, np.zeros(len(scores)), np.zeros(len(scores))
+        value = self.loss.evaluate(
+            scores, self.positive, self.negative, self.rows.index, slope, curvature
+        )
+        # rows outside the problem keep their zeros, so the list needs no look-up
+        touched = (curvature != 0.0) | (slope != 0.0)
+        active = self.rows
+        if np.count_nonzero(touched) < len(active):
+            active = design.rows(np.flatnonzero(touched))
+        gradient = design.pull_back(slope, active, np.empty(design.n_weights))
+        return Linearization(
+            value,
+            gradient,
+            product=lambda p, out: design.curvature(p, curvature, active, out),
+            scales=lambda: design.column_scales(curvature, active, np.empty(design.n_weights)),
+            n_active=len(active),
+        )
+
+    def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
+        """Give the first two derivatives of the loss at ``scores + t step_scores``."""
+        return self.loss.along(
+            scores, step_scores, self.positive, self.negative, self.rows.index, t
+        )
