@@ -47,12 +47,12 @@ def yardstick(problem: PartlyLabeled, blas_threads: int | None = 1) -> Any:
 @contextmanager
 def tight_path() -> Iterator[None]:
     """Solve every level of a schedule tightly for a while."""
-    loose = homotopy.LOOSE_TOL
-    homotopy.LOOSE_TOL = TIGHT
+    usual = homotopy.LOOSE_TOL, homotopy.COOLING_TOL
+    homotopy.LOOSE_TOL = homotopy.COOLING_TOL = TIGHT
     try:
         yield
     finally:
-        homotopy.LOOSE_TOL = loose
+        homotopy.LOOSE_TOL, homotopy.COOLING_TOL = usual
 
 
 def tight_objective(name: str, problem: PartlyLabeled) -> float:

@@ -7,6 +7,7 @@ weight of the unlabelled rows goes up, or a temperature goes down.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import cycle
 from time import perf_counter
 from typing import Any, Protocol, overload
 
@@ -149,6 +150,9 @@ class Level:
 LOOSE_TOL = 1e-3
 """Early levels only lead the way: solved this loosely they cost a sixth or less."""
 
+COOLING_TOL = 1e-4
+"""While a temperature falls, the path must not leave its valley: 1e-3 sometimes lost it."""
+
 
 def settling(value: float, tol: float) -> Iterator[Level]:
     """Stay at a level: first loosely, where labels still move, then tightly."""
@@ -166,13 +170,22 @@ def rising(start: float, stop: float, rate: float, tol: float) -> Iterator[Level
     yield from settling(stop, tol)
 
 
+def decades(start: float, stop: float, tol: float) -> Iterator[Level]:
+    """Multiply by 3 and 10/3 in turns from ``start`` up to ``stop`` and settle there."""
+    value, factors = start, cycle((3.0, 10.0 / 3.0))
+    while value < 0.999 * stop:
+        yield Level(value, max(LOOSE_TOL, tol), last=False)
+        value *= next(factors)
+    yield from settling(stop, tol)
+
+
 def falling(
     start: float, floor: float, rate: float, tol: float, finished: Callable[[], bool]
 ) -> Iterator[Level]:
     """Divide by ``rate`` from ``start`` until ``finished`` says so or ``floor`` is reached."""
     value = start
     while value > floor and not finished():
-        yield Level(value, max(LOOSE_TOL, tol), last=False)
+        yield Level(value, max(COOLING_TOL, tol), last=False)
         value /= rate
 
 

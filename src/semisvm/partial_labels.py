@@ -4,6 +4,7 @@ Unlabelled rows carry a marker in ``y``: -1 by scikit-learn's convention, or wha
 user says with ``unlabeled=``. None and NaN always count as unlabelled.
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -230,14 +231,23 @@ def prior_counts(prior: Floats, n: int) -> NDArray[np.intp]:
     return counts
 
 
-def refuse_empty_classes(prior: Floats, n: int, classes: NDArray[Any]) -> None:
-    """Raise if a prior given by the user leaves a class without unlabelled rows."""
+def check_empty_classes(prior: Floats, n: int, classes: NDArray[Any]) -> None:
+    """Tell the user of classes that a given prior leaves without unlabelled rows.
+
+    Of two classes that is an error; of more it may be meant, and is a warning.
+    """
     for label, share, count in zip(
         classes.tolist(), prior.tolist(), prior_counts(prior, n).tolist(), strict=True
     ):
-        if count == 0:
+        if count > 0:
+            continue
+        message = (
+            f"class_prior asks for a share of {share:.6g} of class {label!r} among {n} "
+            "unlabelled rows, which is zero rows."
+        )
+        if len(classes) == 2:
             raise ValueError(
-                f"class_prior asks for a share of {share:.6g} of class {label!r} among {n} "
-                "unlabelled rows, which is zero rows. Give the class a larger share, or "
-                "leave class_prior=None to use the labelled fractions."
+                message + " Give the class a larger share, or leave class_prior=None to use the "
+                "labelled fractions."
             )
+        warnings.warn(message + " No unlabelled row will get it.", UserWarning, stacklevel=5)

@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from semisvm.partial_labels import encode, prior_counts, refuse_empty_classes, resolve_prior
+from semisvm.partial_labels import check_empty_classes, encode, prior_counts, resolve_prior
 
 
 def test_default_marker_splits_rows():
@@ -128,8 +128,10 @@ def test_bad_priors(prior, message):
 
 def test_prior_that_asks_for_no_row():
     with pytest.raises(ValueError, match=r"class 'b' among 10 .* zero rows"):
-        refuse_empty_classes(np.array([0.99, 0.01]), 10, np.array(["a", "b"]))
-    refuse_empty_classes(np.array([0.9, 0.1]), 10, np.array(["a", "b"]))
+        check_empty_classes(np.array([0.99, 0.01]), 10, np.array(["a", "b"]))
+    check_empty_classes(np.array([0.9, 0.1]), 10, np.array(["a", "b"]))
+    with pytest.warns(UserWarning, match="class 'b' .* zero rows"):
+        check_empty_classes(np.array([0.5, 0.0, 0.5]), 10, np.array(["a", "b", "c"]))
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100, 12345])

@@ -111,3 +111,40 @@ def renumber(indices, rank, start, stop, out):
     """out_k = rank of column indices_k."""
     for k in range(np.uint64(start), np.uint64(stop)):
         out[k] = rank[indices[k]]
+
+
+@numba.njit(nogil=True, cache=True)
+def scores_many(indptr, indices, data, W, bias, rows, start, stop, offset, out):
+    """out_i = x_i W for the listed rows: all columns of W in one pass over the row.
+
+    Rows of ``out`` are rows of the data, or, with an offset >= 0, positions less the offset.
+    """
+    n_columns = W.shape[1]
+    last = W.shape[0] - 1
+    for k in range(start, stop):
+        i = rows[k]
+        at = i if offset < 0 else k - offset
+        for y in range(n_columns):
+            out[at, y] = bias * W[last, y]
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x = np.float64(data[j])
+            column = indices[j]
+            for y in range(n_columns):
+                out[at, y] += x * W[column, y]
+
+
+@numba.njit(nogil=True, cache=True)
+def pull_back_many(indptr, indices, data, V, bias, rows, start, stop, offset, out):
+    """Out += sum of x_i (outer) v_i over the listed rows; V is indexed like above."""
+    n_columns = V.shape[1]
+    last = out.shape[0] - 1
+    for k in range(start, stop):
+        i = rows[k]
+        at = i if offset < 0 else k - offset
+        for y in range(n_columns):
+            out[last, y] += bias * V[at, y]
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x = np.float64(data[j])
+            column = indices[j]
+            for y in range(n_columns):
+                out[column, y] += x * V[at, y]

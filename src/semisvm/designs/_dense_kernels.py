@@ -68,3 +68,36 @@ def column_scales(X, c, bias, rows, start, stop, out):
             x = np.float64(X[i, j])
             out[j] += ci * x * x
     out[d] += bias * bias * total
+
+
+@numba.njit(nogil=True, cache=True)
+def scores_many(X, W, bias, rows, start, stop, offset, out):
+    """out_i = x_i W for the listed rows: all columns of W in one pass over the row.
+
+    Rows of ``out`` are rows of the data, or, with an offset >= 0, positions less the offset.
+    """
+    d, n_columns = X.shape[1], W.shape[1]
+    for k in range(start, stop):
+        i = rows[k]
+        at = i if offset < 0 else k - offset
+        for y in range(n_columns):
+            out[at, y] = bias * W[d, y]
+        for j in range(d):
+            x = np.float64(X[i, j])
+            for y in range(n_columns):
+                out[at, y] += x * W[j, y]
+
+
+@numba.njit(nogil=True, cache=True)
+def pull_back_many(X, V, bias, rows, start, stop, offset, out):
+    """Out += sum of x_i (outer) v_i over the listed rows; V is indexed like above."""
+    d, n_columns = X.shape[1], V.shape[1]
+    for k in range(start, stop):
+        i = rows[k]
+        at = i if offset < 0 else k - offset
+        for y in range(n_columns):
+            out[d, y] += bias * V[at, y]
+        for j in range(d):
+            x = np.float64(X[i, j])
+            for y in range(n_columns):
+                out[j, y] += x * V[at, y]

@@ -1,6 +1,7 @@
 """The seam between solvers and data: what a design matrix must answer, and nothing more."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,10 @@ from semisvm.designs.workers import Bounds, Workers, balanced_blocks
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
+RowOperator = Callable[[Index, int, int, Floats], None]
+
+CHUNK = 256
+BY_ROW = -1
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Design(ABC):
         self.n_weights = n_columns + 1
         self.bias = bias
         self._workers = workers
-        self._partial = np.empty((workers.n_threads - 1, self.n_weights))
+        self._partial = np.empty((0, 0))
         self.all_rows = self.rows(np.arange(n_rows))
 
     @abstractmethod
@@ -110,20 +115,84 @@ class Design(ABC):
         """Write the sum of c_i x_i**2 over the listed rows, column by column, to ``out``."""
         return self._accumulate("column_scales", (c,), rows, out)
 
+    def scores_many(self, W: Floats, rows: RowList, out: Floats) -> Floats:
+        """Write x_i W, all columns in one pass, to ``out[i]`` for the listed rows."""
+
+        def task(_: int, start: int, stop: int) -> None:
+            self._kernels.scores_many(
+                *self._arrays, W, self.bias, rows.index, start, stop, BY_ROW, out
+            )
+
+        self._workers.run(task, rows.blocks)
+        return out
+
+    def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
+        """Write the sum of x_i (outer) v_i over the listed rows to ``out``."""
+
+        def task(start: int, stop: int, into: Floats) -> None:
+            self._kernels.pull_back_many(
+                *self._arrays, V, self.bias, rows.index, start, stop, BY_ROW, into
+            )
+
+        return self._sum_blocks(task, rows, out)
+
+    def curvature_many(
+        self, P: Floats, operator: RowOperator, rows: RowList, out: Floats
+    ) -> Floats:
+        """Write the sum of x_i (outer) H_i (x_i P) over the listed rows to ``out``.
+
+        Parameters
+        ----------
+        P : array of shape (n_weights, k)
+        operator : (index, start, stop, Q) -> None
+            Replaces Q[j - start] by H_i Q[j - start] for the rows i = index[j].
+        rows : RowList
+        out : array of shape (n_weights, k)
+        """
+        kernels = self._kernels
+
+        def task(start: int, stop: int, into: Floats) -> None:
+            # small chunks: a row and its k numbers are still in the cache for the way back
+            Q = np.empty((CHUNK, P.shape[1]))
+            for low in range(start, stop, CHUNK):
+                part = (rows.index, low, min(low + CHUNK, stop))
+                kernels.scores_many(*self._arrays, P, self.bias, *part, low, Q)
+                operator(*part, Q)
+                kernels.pull_back_many(*self._arrays, Q, self.bias, *part, low, into)
+
+        return self._sum_blocks(task, rows, out)
+
     def _accumulate(
         self, name: str, vectors: tuple[Floats, ...], rows: RowList, out: Floats
     ) -> Floats:
         kernel = getattr(self._kernels, name)
-        out[:] = 0.0
 
-        def task(k: int, start: int, stop: int) -> None:
-            into = out
-            if k:
-                into = self._partial[k - 1]
-                into[:] = 0.0
+        def task(start: int, stop: int, into: Floats) -> None:
             kernel(*self._arrays, *vectors, self.bias, rows.index, start, stop, into)
 
-        self._workers.run(task, rows.blocks)
+        return self._sum_blocks(task, rows, out)
+
+    def _sum_blocks(
+        self, task: Callable[[int, int, Floats], None], rows: RowList, out: Floats
+    ) -> Floats:
+        """Let every block add to an output of its own, and sum them in order."""
+        out[...] = 0.0
+        partial = self._partial_sums(len(rows.blocks) - 1, out.shape)
+
+        def block(k: int, start: int, stop: int) -> None:
+            into = out
+            if k:
+                into = partial[k - 1]
+                into[...] = 0.0
+            task(start, stop, into)
+
+        self._workers.run(block, rows.blocks)
         for k in range(1, len(rows.blocks)):
-            out += self._partial[k - 1]
+            out += partial[k - 1]
         return out
+
+    def _partial_sums(self, n_blocks: int, shape: tuple[int, ...]) -> Floats:
+        """Keep the memory of partial sums from call to call."""
+        if self._partial.shape[1:] != shape or len(self._partial) < n_blocks:
+            self._partial = np.empty((n_blocks, *shape))
+        return self._partial

@@ -7,18 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import (
-    MAX_NEWTON_STEPS,
-    LinearSemiSupervisedClassifier,
-    Solution,
-)
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
+from semisvm.estimators.multi_task import Assigning, Cooling, MultiTask
 from semisvm.estimators.task import BinaryTask
 from semisvm.estimators.transductive import (
     Switching,
-    finish,
-    resume,
+    finish_binary,
+    finish_multi,
+    first_state,
     supervised_solution,
-    supervised_start,
 )
 from semisvm.homotopy import Callback, Level, falling, follow, settling
 from semisvm.labels import binary_beliefs, mean_entropy, mean_kl
@@ -68,7 +65,7 @@ class Annealing:
     def weight_step(self, level: Level) -> State:
         """Train on both labels of every row, weighted by the beliefs."""
         problem = self.task.semisupervised(self.p, self.q, self.lam)
-        return minimize(problem, self.state, tol=level.tol, max_iter=MAX_NEWTON_STEPS)
+        return minimize(problem, self.state, tol=level.tol)
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Renew the beliefs; settled when they hardly move."""
@@ -101,7 +98,7 @@ class Annealing:
 
 
 class AnnealedSVC(LinearSemiSupervisedClassifier):
-    r"""Semi-supervised SVM by deterministic annealing (DA), two classes.
+    r"""Semi-supervised SVM by deterministic annealing (DA).
 
     Minimises over weights w and beliefs p_j that row j is of the second class ::
 
@@ -112,6 +109,10 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     with l(z) = max(0, 1 - z)^2, while the temperature T falls. At a high temperature the
     problem is nearly convex; its solution is followed down to T = 0, where the beliefs
     are hard labels and the objective is that of `TransductiveSVC`.
+
+    More than two classes have one score each, the one-vs-rest or the maxent loss of
+    `TransductiveSVC`, and beliefs over all classes whose column sums are the class
+    counts: entropic transportation.
 
     The published model is the point of the path with the lowest transductive objective
     under the class prior, among those whose outputs keep the prior, settled by label
@@ -124,7 +125,12 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         Strength of the regularisation, lambda.
     unlabeled_weight : float, default=1.0
         Weight of the unlabelled rows, lambda'.
-    class_prior : None, array of shape (2,) or dict, default=None
+    loss : {"squared_hinge", "squared", "log"}, default="squared_hinge"
+        "squared" is (1 - z)^2; "log" is maxent, for two classes too.
+    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
+        Class hierarchy with the classes as leaves: the score of a class sums the scores
+        of the nodes on its path, and the weights of the nodes are regularised.
+    class_prior : None, array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None takes the fractions of the labelled rows.
     temperature : float, default=10.0
@@ -135,9 +141,9 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         A temperature is left when the mean divergence between successive beliefs is
         below it; annealing ends when the mean entropy of the beliefs is.
     balance_tol : float or None, default=0.1
-        The share of positive outputs on the unlabelled rows may miss the prior by this
-        share of the rarer class; beyond it the intercept is moved just far enough. None
-        leaves the intercept alone.
+        For two classes: the share of positive outputs on the unlabelled rows may miss the
+        prior by this share of the rarer class; beyond it the intercept is moved just far
+        enough. None leaves the intercept alone.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
@@ -145,7 +151,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         Marker of unlabelled rows in y, besides None and NaN.
     tol : float, default=1e-5
         Certified relative error of the objective of the last weight step. On the path
-        weight steps are solved to 1e-3.
+        weight steps are solved to 1e-4.
     max_iter : int, default=1000
         Rounds of weight and label step at one temperature.
     warm_start : bool, default=False
@@ -159,14 +165,17 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
 
     Attributes
     ----------
-    coef_ : array of shape (1, d)
-    intercept_ : array of shape (1,)
-    classes_ : array of shape (2,)
-    class_prior_ : array of shape (2,)
+    coef_ : array of shape (1, d) or (m, d)
+        Weights of the classes, summed along their paths.
+    intercept_ : array of shape (1,) or (m,)
+    node_coef_, node_intercept_ : arrays of shape (k, d) and (k,)
+        Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
+    classes_ : array of shape (m,)
+    class_prior_ : array of shape (m,)
     transduction_ : array of shape (n,)
         Given labels, and the labels chosen for the unlabelled rows, whose counts follow
         the class prior exactly.
-    label_distribution_ : array of shape (n, 2)
+    label_distribution_ : array of shape (n, m)
         Given labels as 0 and 1, and beliefs of the published model at the last
         temperature, which are close to 0 and 1 too.
     objective_ : float
@@ -181,6 +190,9 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     ----------
     Sindhwani and Keerthi, Large scale semi-supervised linear SVMs, SIGIR 2006,
     doi:10.1145/1148170.1148253.
+
+    Keerthi, Sundararajan and Shevade, Extension of TSVM to multi-class and hierarchical
+    text classification problems with general losses, COLING 2012.
 
     Examples
     --------
@@ -201,6 +213,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         reg: float = 1e-3,
         unlabeled_weight: float = 1.0,
         *,
+        loss: str = "squared_hinge",
+        hierarchy: Any = None,
         class_prior: ArrayLike | Mapping[Any, float] | None = None,
         temperature: float = 10.0,
         annealing_rate: float = 1.5,
@@ -218,6 +232,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     ) -> None:
         self.reg = reg
         self.unlabeled_weight = unlabeled_weight
+        self.loss = loss
+        self.hierarchy = hierarchy
         self.class_prior = class_prior
         self.temperature = temperature
         self.annealing_rate = annealing_rate
@@ -240,7 +256,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two classes, and the marker for unlabelled rows.
+            Labels of two or more classes, and the marker for unlabelled rows.
 
         Returns
         -------
@@ -257,23 +273,15 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
 
-    def _solve(self, task: BinaryTask, start: Floats | None) -> Solution:
+    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
         u, lam = len(task.unlabeled), float(self.unlabeled_weight)
         if u == 0:
             return supervised_solution(task, self.tol)
-        state = supervised_start(task, self.tol) if start is None else resume(task, start)
-        annealing = Annealing(task, state, lam, float(self.entropy_tol))
-        rounds = 0
-        if start is None and 0 < task.n_positive < u:
-            hottest = float(self.temperature) * lam
-            schedule = falling(
-                hottest, COLDEST * hottest, float(self.annealing_rate), self.tol, annealing.cold
-            )
-            rounds, _ = follow("annealing", schedule, annealing, task.recorder, self.max_iter)
+        annealing = Annealing(task, first_state(task, start, self.tol), lam, self.entropy_tol)
+        rounds = self._cool(annealing) if start is None and 0 < task.n_positive < u else 0
         best = annealing.best
         switching = Switching(task, best, task.best_labels(best.scores), None)
-        solution = finish(
-            task,
+        solution = finish_binary(
             switching,
             settling(lam, self.tol),
             lam=lam,
@@ -281,12 +289,31 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
             balance_tol=self.balance_tol,
         )
         solution.n_iter += rounds
-        solution.beliefs = self._final_beliefs(annealing, switching)
+        beliefs = switching.labels.astype(np.float64)
+        if rounds:
+            beliefs, _ = annealing.beliefs(switching.state.scores, annealing.temperature)
+        solution.beliefs = np.column_stack([1.0 - beliefs, beliefs])
         return solution
 
-    @staticmethod
-    def _final_beliefs(annealing: Annealing, switching: Switching) -> Floats:
-        if not np.isfinite(annealing.temperature):
-            return switching.labels.astype(np.float64)
-        beliefs, _ = annealing.beliefs(switching.state.scores, annealing.temperature)
-        return beliefs
+    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        lam = float(self.unlabeled_weight)
+        if len(task.unlabeled) == 0:
+            return supervised_solution(task, self.tol)
+        cooling = Cooling(task, first_state(task, start, self.tol), lam, self.entropy_tol)
+        rounds = self._cool(cooling) if start is None else 0
+        assigning = Assigning(task, cooling.best, "exact")
+        levels = settling(lam, self.tol)
+        solution = finish_multi(assigning, levels, lam=lam, max_rounds=self.max_iter)
+        solution.n_iter += rounds
+        solution.beliefs = np.eye(len(task.counts))[solution.codes]
+        if rounds:
+            solution.beliefs = cooling.beliefs(assigning.state.scores)
+        return solution
+
+    def _cool(self, method: Annealing | Cooling) -> int:
+        """Follow the solution down to a temperature at which the labels are hard."""
+        hottest = float(self.temperature) * float(self.unlabeled_weight)
+        rate = float(self.annealing_rate)
+        levels = falling(hottest, COLDEST * hottest, rate, self.tol, method.cold)
+        rounds, _ = follow("annealing", levels, method, method.task.recorder, self.max_iter)
+        return rounds

@@ -1,4 +1,4 @@
-"""What the linear two-class estimators share: reading the data, publishing the model."""
+"""What the linear estimators share: reading the data, publishing the model."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -12,18 +12,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semisvm.designs import Floats, Workers, make_design, thread_count
+from semisvm.designs import Design, Floats, Workers, make_design, thread_count
+from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.task import BinaryTask
+from semisvm.hierarchy import Hierarchy
+from semisvm.hierarchy import build as build_hierarchy
 from semisvm.homotopy import Recorder
-from semisvm.losses import SQUARED_HINGE, Loss
+from semisvm.losses import LOSSES
+from semisvm.multi_losses import MULTI_LOSSES
 from semisvm.partial_labels import (
     PartialLabels,
+    check_empty_classes,
     encode,
     prior_counts,
-    refuse_empty_classes,
     resolve_prior,
 )
 from semisvm.validation import (
+    check_choice,
     check_count,
     check_finite,
     check_real,
@@ -32,7 +37,6 @@ from semisvm.validation import (
 )
 
 FLOATS = (np.float64, np.float32)
-MAX_NEWTON_STEPS = 200
 
 
 @dataclass
@@ -42,39 +46,45 @@ class Solution:
     Attributes
     ----------
     w : array of shape (n_weights,)
-        In the order of the design.
+        Flat, in the order of the design; one column a node of the class hierarchy.
     objective : float
     n_iter : int
     converged : bool
-    positive : bool array of shape (u,)
-        Labels chosen for the unlabelled rows.
-    beliefs : array of shape (u,), optional
-        Probability of the second class, for methods that have it.
+    codes : int array of shape (u,)
+        Classes chosen for the unlabelled rows.
+    beliefs : array of shape (u, m), optional
+        Probabilities of the classes, for methods that have them.
     """
 
     w: Floats
     objective: float
     n_iter: int
     converged: bool
-    positive: NDArray[np.bool_]
+    codes: NDArray[np.intp]
     beliefs: Floats | None = None
 
 
 class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base of the linear classifiers; subclasses say how a `BinaryTask` is solved."""
+    """Base of the linear classifiers; subclasses say how their tasks are solved.
+
+    Two classes with one score a row are a `BinaryTask`; more classes, losses of several
+    scores and hierarchies are a `MultiTask`.
+    """
 
     @abstractmethod
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
 
     @abstractmethod
-    def _solve(self, task: BinaryTask, start: Floats | None) -> Solution:
-        """Solve the task; ``start`` holds the weights of the last fit under warm_start."""
+    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
+        """Solve for two classes; ``start`` holds the last weights under warm_start."""
 
-    def _loss(self) -> Loss:
-        return SQUARED_HINGE
+    @abstractmethod
+    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        """Solve for one score a class; ``start`` holds the last weights under warm_start."""
 
     def _check_shared_parameters(self) -> None:
+        check_choice("loss", self.loss, MULTI_LOSSES)
         check_real("reg", self.reg, above=0)
         check_real("tol", self.tol, above=0)
         check_count("max_iter", self.max_iter)
@@ -91,25 +101,24 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_finite(X)
         labels = encode(y, self.unlabeled)
         check_same_length(X, labels.codes, "y")
-        if len(labels.classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                f"{len(labels.classes)} labelled classes, {labels.classes[:5].tolist()}"
-                f"{'...' if len(labels.classes) > 5 else ''}. "
-                "sklearn.multiclass.OneVsRestClassifier does not keep unlabelled rows apart."
-            )
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight[labels.labeled].any():
             raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
         prior = self._class_prior(labels, weight)
+        hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         recorder = Recorder(self.callback, self.verbose)
         with Workers(thread_count(self.n_jobs)) as workers:
             bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
-            task = self._task(design, labels, prior, weight, recorder)
-            solution = self._solve(task, self._warm_weights(design, labels))
-            coef, intercept = design.decode(solution.w)
-        self._publish(labels, prior, solution, coef, intercept, recorder)
+            task = self._task(design, labels, prior, weight, hierarchy, recorder)
+            start = self._warm_weights(design, labels, hierarchy, isinstance(task, BinaryTask))
+            if isinstance(task, BinaryTask):
+                solution = self._solve_binary(task, start)
+            else:
+                solution = self._solve_multi(task, start)
+            nodes = _decode(design, solution.w)
+        self._publish(labels, prior, solution, recorder)
+        self._publish_weights(*nodes, hierarchy)
         return self
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
@@ -119,70 +128,80 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         given = getattr(self, "class_prior", None)
         prior = resolve_prior(given, labels, weight)
         if given is not None and len(labels.unlabeled):
-            refuse_empty_classes(prior, len(labels.unlabeled), labels.classes)
+            check_empty_classes(prior, len(labels.unlabeled), labels.classes)
         return prior
 
     def _task(
         self,
-        design: Any,
+        design: Design,
         labels: PartialLabels,
         prior: Floats,
         weight: Floats | None,
+        hierarchy: Hierarchy,
         recorder: Recorder,
-    ) -> BinaryTask:
+    ) -> BinaryTask | MultiTask:
         rows = labels.labeled
         shares = np.ones(len(rows)) if weight is None else weight[rows]
-        return BinaryTask(
-            design=design,
-            labeled=rows,
-            unlabeled=labels.unlabeled,
-            positive=labels.codes[rows] == 1,
-            weight=shares / shares.sum(),
-            n_positive=int(prior_counts(prior, len(labels.unlabeled))[1]),
-            loss=self._loss(),
-            reg=float(self.reg),
-            recorder=recorder,
+        counts = prior_counts(prior, len(labels.unlabeled))
+        shared = {
+            "design": design,
+            "labeled": rows,
+            "unlabeled": labels.unlabeled,
+            "weight": shares / shares.sum(),
+            "reg": float(self.reg),
+            "recorder": recorder,
+        }
+        if len(labels.classes) == 2 and self.loss in LOSSES and hierarchy.flat:
+            return BinaryTask(
+                positive=labels.codes[rows] == 1,
+                n_positive=int(counts[1]),
+                loss=LOSSES[self.loss],
+                **shared,
+            )
+        return MultiTask(
+            codes=labels.codes[rows],
+            counts=counts,
+            loss=MULTI_LOSSES[self.loss],
+            hierarchy=hierarchy,
+            **shared,
         )
 
-    def _warm_weights(self, design: Any, labels: PartialLabels) -> Floats | None:
+    def _warm_weights(
+        self, design: Design, labels: PartialLabels, hierarchy: Hierarchy, binary: bool
+    ) -> Floats | None:
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
+        another = "Use warm_start=False for another problem."
         if not np.array_equal(self.classes_, labels.classes):
             raise ValueError(
                 f"warm_start=True goes on from a fit with classes {self.classes_.tolist()}, but y "
-                f"has {labels.classes.tolist()}. Use warm_start=False for another problem."
+                f"has {labels.classes.tolist()}. {another}"
             )
         if self.coef_.shape[1] != design.n_weights - 1:
             raise ValueError(
                 f"warm_start=True goes on from a fit with {self.coef_.shape[1]} features, but X "
-                f"has {design.n_weights - 1}. Use warm_start=False for another problem."
+                f"has {design.n_weights - 1}. {another}"
             )
-        return design.encode(self.coef_[0], float(self.intercept_[0]))
+        coef, intercept = self.node_coef_, self.node_intercept_
+        if len(coef) != (1 if binary else hierarchy.n_nodes):
+            raise ValueError(f"warm_start=True cannot go on with another hierarchy. {another}")
+        columns = [design.encode(*pair) for pair in zip(coef, intercept.tolist(), strict=True)]
+        return np.column_stack(columns).ravel()
 
     def _publish(
-        self,
-        labels: PartialLabels,
-        prior: Floats,
-        solution: Solution,
-        coef: Floats,
-        intercept: float,
-        recorder: Recorder,
+        self, labels: PartialLabels, prior: Floats, solution: Solution, recorder: Recorder
     ) -> None:
         codes = labels.codes.copy()
-        codes[labels.unlabeled] = solution.positive
+        codes[labels.unlabeled] = solution.codes
         self.classes_ = labels.classes
         self.class_prior_ = prior
-        self.coef_ = coef[np.newaxis, :]
-        self.intercept_ = np.array([intercept])
         self.transduction_ = labels.decode(codes)
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
         self.trace_ = recorder.trace
         if solution.beliefs is not None:
-            distribution = np.eye(2)[codes]
-            distribution[labels.unlabeled] = np.column_stack(
-                [1.0 - solution.beliefs, solution.beliefs]
-            )
+            distribution = np.eye(len(labels.classes))[codes]
+            distribution[labels.unlabeled] = solution.beliefs
             self.label_distribution_ = distribution
         if not solution.converged and not recorder.stopped:
             message = (
@@ -190,10 +209,20 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"({self.max_iter}) or tol ({self.tol:g})."
             )
             recorder.note(message)
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _publish_weights(self, coef: Floats, intercept: Floats, hierarchy: Hierarchy) -> None:
+        self.node_coef_, self.node_intercept_ = coef, intercept
+        self.hierarchy_ = hierarchy
+        if len(coef) > 1:
+            coef, intercept = hierarchy.paths.T @ coef, hierarchy.paths.T @ intercept
+        if len(coef) == 2:
+            # two classes have one score, as everywhere in scikit-learn
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        self.coef_, self.intercept_ = coef, intercept
 
     def decision_function(self, X: Any) -> Floats:
-        """Signed distance to the boundary, in units of the margin.
+        """Give scores: for two classes one a row, for more one a row and class.
 
         Parameters
         ----------
@@ -201,8 +230,8 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Returns
         -------
-        scores : array of shape (n,)
-            Positive for ``classes_[1]``.
+        scores : array of shape (n,) or (n, m)
+            Of two classes, positive for ``classes_[1]``.
         """
         check_is_fitted(self)
         X = validate_data(
@@ -210,7 +239,8 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         )
         check_finite(X)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        return np.asarray(scores, dtype=np.float64).ravel()
+        scores = np.asarray(scores, dtype=np.float64)
+        return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes.
@@ -223,11 +253,39 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         y : array of shape (n,)
         """
+        codes = self._predict_codes(X)
+        return self.classes_[codes]
+
+    def predict_at_depth(self, X: Any, depth: int) -> NDArray[Any]:
+        """Predict nodes of the class hierarchy.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        depth : int
+            1 for the top level; classes above the depth stand for themselves.
+
+        Returns
+        -------
+        names : array of shape (n,)
+        """
+        check_count("depth", depth)
+        codes = self._predict_codes(X)
+        names = np.array(self.hierarchy_.names, dtype=object)
+        return names[self.hierarchy_.at_depth(depth)[codes]]
+
+    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0.0).astype(np.intp)]
+        return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
         return tags
+
+
+def _decode(design: Design, w: Floats) -> tuple[Floats, Floats]:
+    """Give coefficients (k, d) and intercepts (k,) of flat weights with k columns."""
+    columns = w.reshape(design.n_weights, -1).T
+    pairs = [design.decode(np.ascontiguousarray(column)) for column in columns]
+    return np.array([coef for coef, _ in pairs]), np.array([b for _, b in pairs])

@@ -3,16 +3,15 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
+from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.task import BinaryTask
 from semisvm.homotopy import Callback
-from semisvm.losses import LOSSES, Loss
 from semisvm.partial_labels import PartialLabels
-from semisvm.validation import check_choice
-from semisvm.weights import State, minimize
+from semisvm.weights import State
 
 
 class NewtonSVC(LinearSemiSupervisedClassifier):
@@ -22,22 +21,27 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
         reg/2 ||w||^2 + 1/(2 sum s) sum_i s_i l(y_i o_i),    o_i = w . x_i
 
-    with l(z) = max(0, 1 - z)^2, or (1 - z)^2 for regularised least squares. The intercept
-    is the weight of a constant feature and is regularised like the others. Unlabelled
-    rows do not enter; they are predicted in ``transduction_``.
+    with l(z) = max(0, 1 - z)^2, or (1 - z)^2 for regularised least squares. More than two
+    classes have one weight vector each, and the loss of a row is the sum of its
+    one-vs-rest losses, or the logistic loss of the softmax of its scores (maxent). The
+    intercept is the weight of a constant feature and is regularised like the others.
+    Unlabelled rows do not enter; they are predicted in ``transduction_``.
 
     Parameters
     ----------
     reg : float, default=1e-3
         Strength of the regularisation, lambda.
-    loss : {"squared_hinge", "squared"}, default="squared_hinge"
-        "squared" is regularised least squares: one linear system.
+    loss : {"squared_hinge", "squared", "log"}, default="squared_hinge"
+        "squared" is regularised least squares; "log" is maxent.
+    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
+        Class hierarchy with the classes as leaves: the score of a class sums the scores
+        of the nodes on its path, and the weights of the nodes are regularised.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
-    tol : float, default=1e-8
+    tol : float, default=1e-10
         Certified relative error of the objective at which to stop: the bound
         ||gradient||^2 / (2 reg) on objective - minimum, divided by the objective.
     max_iter : int, default=200
@@ -52,10 +56,10 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
     Attributes
     ----------
-    coef_ : array of shape (1, d)
-    intercept_ : array of shape (1,)
-    classes_ : array of shape (2,)
-    class_prior_ : array of shape (2,)
+    coef_ : array of shape (1, d) or (m, d)
+    intercept_ : array of shape (1,) or (m,)
+    classes_ : array of shape (m,)
+    class_prior_ : array of shape (m,)
         Fractions of the labelled rows.
     transduction_ : array of shape (n,)
         Given labels, and predictions for the unlabelled rows.
@@ -86,10 +90,11 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         reg: float = 1e-3,
         *,
         loss: str = "squared_hinge",
+        hierarchy: Any = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
-        tol: float = 1e-8,
+        tol: float = 1e-10,
         max_iter: int = 200,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -98,6 +103,7 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     ) -> None:
         self.reg = reg
         self.loss = loss
+        self.hierarchy = hierarchy
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.unlabeled = unlabeled
@@ -115,7 +121,7 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two classes, and the marker for unlabelled rows.
+            Labels of two or more classes, and the marker for unlabelled rows.
         sample_weight : array-like of shape (n,), optional
             A row of weight two counts like the row given twice.
 
@@ -127,36 +133,32 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
-        check_choice("loss", self.loss, LOSSES)
-
-    def _loss(self) -> Loss:
-        return LOSSES[self.loss]
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return len(labels.labeled) > len(labels.unlabeled)
 
-    def _solve(self, task: BinaryTask, start: Floats | None) -> Solution:
-        problem = task.supervised()
-        w = np.zeros(task.design.n_weights) if start is None else start
-        result = minimize(
-            problem,
-            State.at(w, problem),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            on_step=lambda state: self._record(task, state),
-        )
+    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
+        w = np.zeros(task.n_weights) if start is None else start
+        state = task.start(w, **self._options(task))
         task.recorder.level_done()
         scores = np.zeros(task.design.n_rows)
-        task.design.scores(result.w, task.design.rows(task.unlabeled), scores)
-        return Solution(
-            w=result.w,
-            objective=result.objective,
-            n_iter=result.n_iter,
-            converged=result.converged,
-            positive=scores[task.unlabeled] > 0.0,
-        )
+        task.design.scores(state.w, task.design.rows(task.unlabeled), scores)
+        return _solution(state, (scores[task.unlabeled] > 0.0).astype(np.intp))
 
-    @staticmethod
-    def _record(task: BinaryTask, state: State) -> bool:
-        task.recorder.record("newton", state, objective=state.objective)
-        return task.recorder.stopped
+    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        w = np.zeros(task.n_weights) if start is None else start
+        state = task.start(w, **self._options(task))
+        task.recorder.level_done()
+        scores = task.problem(np.zeros((0, 0)), task.unlabeled).scores(state.w)
+        return _solution(state, scores[task.unlabeled].argmax(axis=1))
+
+    def _options(self, task: BinaryTask | MultiTask) -> dict[str, Any]:
+        def record(state: State) -> bool:
+            task.recorder.record("newton", state, objective=state.objective)
+            return task.recorder.stopped
+
+        return {"tol": self.tol, "max_iter": self.max_iter, "on_step": record}
+
+
+def _solution(state: State, codes: NDArray[np.intp]) -> Solution:
+    return Solution(state.w, state.objective, state.n_iter, state.converged, codes)

@@ -9,6 +9,7 @@ labelled lives here; solvers see costs, label steps see scores.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,13 +77,21 @@ class BinaryTask:
         a[self.labeled] = np.where(self.positive, self.weight, 0.0)
         b[self.labeled] = np.where(self.positive, 0.0, self.weight)
 
-    def start(self, tol: float, max_iter: int) -> State:
-        """Fit the labelled rows from zero and score all rows."""
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.design.n_weights
+
+    def start(self, w: Floats, tol: float, **options: Any) -> State:
+        """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
         problem = self.supervised()
-        state = State.at(np.zeros(self.design.n_weights), problem)
-        minimize(problem, state, tol=tol, max_iter=max_iter)
-        self.design.scores(state.w, self.design.all_rows, state.scores)
-        return state
+        return minimize(problem, State.at(w, problem), tol=tol, **options)
+
+    def score_all(self, state: State) -> None:
+        """Compute the scores of all rows afresh."""
+        state.scores = self.design.scores(
+            state.w, self.design.all_rows, np.zeros(self.design.n_rows)
+        )
 
     def objective(self, w: Floats, scores: Floats, lam: float, labels: Signs) -> float:
         """Give J at hard labels of the unlabelled rows."""

@@ -1,4 +1,4 @@
-"""Transductive SVM: hard labels, switched in pairs, while the unlabelled rows gain weight."""
+"""Transductive SVM: hard labels that follow the weights while unlabelled rows gain weight."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
@@ -7,22 +7,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import (
-    MAX_NEWTON_STEPS,
-    LinearSemiSupervisedClassifier,
-    Solution,
-)
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
+from semisvm.estimators.multi_task import LABEL_STEPS, Assigning, MultiTask
 from semisvm.estimators.task import BinaryTask, Signs
-from semisvm.homotopy import Callback, Level, follow, rising, settling
+from semisvm.homotopy import Callback, Level, decades, follow, rising, settling
 from semisvm.labels import switch_pairs
-from semisvm.validation import check_count, check_real
+from semisvm.labels.result import chosen_cost
+from semisvm.validation import check_choice, check_count, check_real
 from semisvm.weights import State, minimize
 
-START_WEIGHT = 1e-5
+FIRST_WEIGHT_OF_TWO = 1e-5
+FIRST_WEIGHT_OF_MANY = 1e-4
 
 
 class Switching:
-    """The method's two steps: retrain, and switch labels of pairs that disagree."""
+    """The two steps for two classes: retrain, and switch labels of pairs that disagree."""
 
     def __init__(
         self, task: BinaryTask, state: State, labels: Signs, max_pairs: int | None
@@ -35,13 +34,12 @@ class Switching:
     def enter(self, level: Level) -> None:
         """Compute the scores afresh before the level that gives the answer."""
         if level.last:
-            design = self.task.design
-            design.scores(self.state.w, design.all_rows, self.state.scores)
+            self.task.score_all(self.state)
 
     def weight_step(self, level: Level) -> State:
         """Retrain from the last weights."""
         problem = self.task.semisupervised(self.labels, ~self.labels, level.value)
-        return minimize(problem, self.state, tol=level.tol, max_iter=MAX_NEWTON_STEPS)
+        return minimize(problem, self.state, tol=level.tol)
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Switch pairs; settled when no switch lowers the objective."""
@@ -55,31 +53,28 @@ class Switching:
         return switched == 0, facts
 
 
-def supervised_start(task: BinaryTask, tol: float) -> State:
-    """Fit the labelled rows, score all rows, and leave a row in the trace."""
-    result = task.start(tol, MAX_NEWTON_STEPS)
-    task.recorder.record("supervised", result, objective=result.objective)
-    task.recorder.level_done()
-    return result
+def first_state(task: BinaryTask | MultiTask, start: Floats | None, tol: float) -> State:
+    """Fit the labelled rows, or take the weights of an earlier fit, and score all rows."""
+    if start is None:
+        state = task.start(np.zeros(task.n_weights), tol)
+        task.recorder.record("supervised", state, objective=state.objective)
+        task.recorder.level_done()
+    else:
+        task.recorder.note("warm start: the schedule was skipped")
+        state = State(start, np.empty(0))
+    task.score_all(state)
+    return state
 
 
-def supervised_solution(task: BinaryTask, tol: float) -> Solution:
+def supervised_solution(task: BinaryTask | MultiTask, tol: float) -> Solution:
     """Give the answer where there is no unlabelled row."""
     task.recorder.note("no unlabelled rows: this is the supervised solution")
-    result = supervised_start(task, tol)
-    nothing = np.zeros(0, dtype=bool)
-    return Solution(result.w, result.objective, result.n_iter, result.converged, nothing)
+    state = first_state(task, None, tol)
+    nothing = np.zeros(0, dtype=np.intp)
+    return Solution(state.w, state.objective, state.n_iter, state.converged, nothing)
 
 
-def resume(task: BinaryTask, w: Floats) -> State:
-    """Score all rows with the weights of an earlier fit."""
-    task.recorder.note("warm start: the schedule was skipped")
-    scores = task.design.scores(w, task.design.all_rows, np.zeros(task.design.n_rows))
-    return State(w, scores)
-
-
-def finish(
-    task: BinaryTask,
+def finish_binary(
     method: Switching,
     levels: Iterable[Level],
     *,
@@ -88,6 +83,7 @@ def finish(
     balance_tol: float | None,
 ) -> Solution:
     """Run the switching loop to its end and make the outputs keep the class prior."""
+    task = method.task
     rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
     state, labels = method.state, method.labels
     w, scores = state.w, state.scores
@@ -103,11 +99,24 @@ def finish(
             f"prior by {before:.1%} of the rarer class, now {task.imbalance(scores):.1%}"
         )
     objective = task.objective(w, scores, lam, labels)
-    return Solution(w, objective, rounds, settled and state.converged, labels)
+    converged = settled and state.converged
+    return Solution(w, objective, rounds, converged, labels.astype(np.intp))
+
+
+def finish_multi(
+    method: Assigning, levels: Iterable[Level], *, lam: float, max_rounds: int
+) -> Solution:
+    """Run the assigning loop to its end."""
+    task = method.task
+    rounds, settled = follow("assigning", levels, method, task.recorder, max_rounds)
+    state, labels = method.state, method.step.labels
+    cost = chosen_cost(task.label_costs(state.scores), labels)
+    objective = task.objective(state, lam, cost)
+    return Solution(state.w, objective, rounds, settled and state.converged, labels)
 
 
 class TransductiveSVC(LinearSemiSupervisedClassifier):
-    r"""Transductive SVM (TSVM) with multiple switching, two classes.
+    r"""Transductive SVM (TSVM).
 
     Minimises over weights w and labels y' of the unlabelled rows ::
 
@@ -118,24 +127,40 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     raises the weight of the unlabelled rows step by step; at each level it retrains and
     switches the labels of pairs that lower the objective, until there is none.
 
+    More than two classes have one score each, and minimise ::
+
+        reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + unlabeled_weight/u sum_j xi(s_j, y'_j)
+
+    with the one-vs-rest loss xi(s, y) = 1/2 [l(s_y) + sum_{z != y} l(-s_z)], or the maxent
+    loss log sum_z exp(s_z) - s_y. The label step is then a transportation problem, which
+    is solved exactly.
+
     Parameters
     ----------
     reg : float, default=1e-3
         Strength of the regularisation, lambda.
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
-    class_prior : None, array of shape (2,) or dict, default=None
+    loss : {"squared_hinge", "squared", "log"}, default="squared_hinge"
+        "squared" is (1 - z)^2; "log" is maxent, for two classes too.
+    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
+        Class hierarchy with the classes as leaves: the score of a class sums the scores
+        of the nodes on its path, and the weights of the nodes are regularised.
+    class_prior : None, array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None takes the fractions of the labelled rows.
-    annealing_rate : float, default=1.5
-        Factor from one level to the next.
+    annealing_rate : float or None, default=None
+        Factor from one level to the next. None is 1.5 from 1e-5 on for two classes, and
+        3 and 10/3 in turns from 1e-4 on for more.
+    label_step : {"exact", "switching"}, default="exact"
+        For more than two classes: the optimal labels, or those of pairwise switching.
     max_switches : int or None, default=None
-        Pairs to switch before retraining. None switches all that improve; 1 is the
-        single switch of Joachims, and slow.
+        For two classes: pairs to switch before retraining. None switches all that
+        improve; 1 is the single switch of Joachims, and slow.
     balance_tol : float or None, default=0.1
-        The share of positive outputs on the unlabelled rows may miss the prior by this
-        share of the rarer class; beyond it the intercept is moved just far enough. None
-        leaves the intercept alone.
+        For two classes: the share of positive outputs on the unlabelled rows may miss the
+        prior by this share of the rarer class; beyond it the intercept is moved just far
+        enough. None leaves the intercept alone.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
@@ -157,10 +182,13 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
 
     Attributes
     ----------
-    coef_ : array of shape (1, d)
-    intercept_ : array of shape (1,)
-    classes_ : array of shape (2,)
-    class_prior_ : array of shape (2,)
+    coef_ : array of shape (1, d) or (m, d)
+        Weights of the classes, summed along their paths.
+    intercept_ : array of shape (1,) or (m,)
+    node_coef_, node_intercept_ : arrays of shape (k, d) and (k,)
+        Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
+    classes_ : array of shape (m,)
+    class_prior_ : array of shape (m,)
     transduction_ : array of shape (n,)
         Given labels, and the labels chosen for the unlabelled rows, whose counts follow
         the class prior exactly.
@@ -176,6 +204,9 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     ----------
     Sindhwani and Keerthi, Large scale semi-supervised linear SVMs, SIGIR 2006,
     doi:10.1145/1148170.1148253.
+
+    Keerthi, Sundararajan and Shevade, Extension of TSVM to multi-class and hierarchical
+    text classification problems with general losses, COLING 2012.
 
     Examples
     --------
@@ -196,8 +227,11 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         reg: float = 1e-3,
         unlabeled_weight: float = 1.0,
         *,
+        loss: str = "squared_hinge",
+        hierarchy: Any = None,
         class_prior: ArrayLike | Mapping[Any, float] | None = None,
-        annealing_rate: float = 1.5,
+        annealing_rate: float | None = None,
+        label_step: str = "exact",
         max_switches: int | None = None,
         balance_tol: float | None = 0.1,
         fit_intercept: bool = True,
@@ -212,8 +246,11 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     ) -> None:
         self.reg = reg
         self.unlabeled_weight = unlabeled_weight
+        self.loss = loss
+        self.hierarchy = hierarchy
         self.class_prior = class_prior
         self.annealing_rate = annealing_rate
+        self.label_step = label_step
         self.max_switches = max_switches
         self.balance_tol = balance_tol
         self.fit_intercept = fit_intercept
@@ -233,7 +270,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two classes, and the marker for unlabelled rows.
+            Labels of two or more classes, and the marker for unlabelled rows.
 
         Returns
         -------
@@ -244,22 +281,35 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
         check_real("unlabeled_weight", self.unlabeled_weight, above=0)
-        check_real("annealing_rate", self.annealing_rate, above=1)
+        if self.annealing_rate is not None:
+            check_real("annealing_rate", self.annealing_rate, above=1)
+        check_choice("label_step", self.label_step, LABEL_STEPS)
         check_count("max_switches", self.max_switches, optional=True)
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
 
-    def _solve(self, task: BinaryTask, start: Floats | None) -> Solution:
+    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
         if len(task.unlabeled) == 0:
             return supervised_solution(task, self.tol)
         lam = float(self.unlabeled_weight)
+        rate = 1.5 if self.annealing_rate is None else float(self.annealing_rate)
+        levels = settling(lam, self.tol)
         if start is None:
-            state = supervised_start(task, self.tol)
-            levels = rising(START_WEIGHT, lam, float(self.annealing_rate), self.tol)
-        else:
-            state = resume(task, start)
-            levels = settling(lam, self.tol)
+            levels = rising(FIRST_WEIGHT_OF_TWO, lam, rate, self.tol)
+        state = first_state(task, start, self.tol)
         method = Switching(task, state, task.best_labels(state.scores), self.max_switches)
-        return finish(
-            task, method, levels, lam=lam, max_rounds=self.max_iter, balance_tol=self.balance_tol
+        return finish_binary(
+            method, levels, lam=lam, max_rounds=self.max_iter, balance_tol=self.balance_tol
         )
+
+    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        if len(task.unlabeled) == 0:
+            return supervised_solution(task, self.tol)
+        lam = float(self.unlabeled_weight)
+        levels = settling(lam, self.tol)
+        if start is None and self.annealing_rate is not None:
+            levels = rising(FIRST_WEIGHT_OF_MANY, lam, float(self.annealing_rate), self.tol)
+        elif start is None:
+            levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol)
+        method = Assigning(task, first_state(task, start, self.tol), self.label_step)
+        return finish_multi(method, levels, lam=lam, max_rounds=self.max_iter)

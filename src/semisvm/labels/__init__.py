@@ -6,7 +6,13 @@ literature, `entropic` with T times the entropy subtracted. `switch_pairs`, `top
 and `binary_beliefs` are the same steps for two classes, where scores suffice.
 """
 
-from semisvm.labels.beliefs import binary_beliefs, mean_entropy, mean_kl
+from semisvm.labels.beliefs import (
+    binary_beliefs,
+    mean_entropy,
+    mean_entropy_of,
+    mean_kl,
+    mean_kl_of,
+)
 from semisvm.labels.entropic import entropic
 from semisvm.labels.greedy import greedy
 from semisvm.labels.result import LabelStep
@@ -21,7 +27,9 @@ __all__ = [
     "exact",
     "greedy",
     "mean_entropy",
+    "mean_entropy_of",
     "mean_kl",
+    "mean_kl_of",
     "switch_pairs",
     "switching",
     "top_labels",

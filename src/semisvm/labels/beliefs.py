@@ -116,3 +116,26 @@ def mean_kl(p, q, p_old, q_old):
             total += p[j] * np.log(max(p[j], tiny) / max(p_old[j], tiny))
             total += q[j] * np.log(max(q[j], tiny) / max(q_old[j], tiny))
     return total / p.shape[0]
+
+
+@numba.njit(nogil=True, cache=True)
+def mean_entropy_of(p):
+    """Mean entropy of the rows of beliefs (n, m), natural logarithm."""
+    total = 0.0
+    for i in range(p.shape[0]):
+        for y in range(p.shape[1]):
+            if p[i, y] > 1e-300:
+                total -= p[i, y] * np.log(p[i, y])
+    return total / max(p.shape[0], 1)
+
+
+@numba.njit(nogil=True, cache=True)
+def mean_kl_of(p, p_old):
+    """Mean Kullback-Leibler divergence of rows of beliefs (n, m) from older ones."""
+    tiny = 1e-300
+    total = 0.0
+    for i in range(p.shape[0]):
+        for y in range(p.shape[1]):
+            if p[i, y] != p_old[i, y] and p[i, y] > 0.0:
+                total += p[i, y] * np.log(p[i, y] / max(p_old[i, y], tiny))
+    return total / max(p.shape[0], 1)

@@ -28,6 +28,10 @@ MAX_CG_STEPS = 2_000
 # below what the tolerance asks for.
 FORCING = 0.1
 OVERSHOOT = 0.5
+# With few weights conjugate gradients end by themselves: solving tightly costs nothing and
+# the last Newton step lands on the solution.
+FEW_WEIGHTS = 500
+TIGHT_FORCING = 1e-9
 MAX_LINE_STEPS = 50
 LINE_TOLERANCE = 1e-12
 
@@ -134,6 +138,8 @@ def _measure(state: State, here: Linearization, gradient: Floats, reg: float) ->
 def _residual_goal(problem: Problem, state: State, tol: float) -> float:
     """Give the norm of the residual to which the linear system is worth solving."""
     enough = OVERSHOOT * float(np.sqrt(2.0 * problem.reg * tol * state.objective))
+    if problem.n_weights <= FEW_WEIGHTS:
+        return min(TIGHT_FORCING * state.gradient_norm, enough)
     return enough if problem.quadratic else max(FORCING * state.gradient_norm, enough)
 
 

@@ -11,12 +11,15 @@ a step; and the derivatives of f along a step.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from semisvm.designs import Design, Floats, RowList
+from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
+from semisvm.multi_losses import MultiLoss
 
 
 @dataclass(frozen=True)
@@ -133,3 +136,74 @@ class BinaryProblem:
         return self.loss.along(
             scores, step_scores, self.positive, self.negative, self.rows.index, t
         )
+
+
+@dataclass(frozen=True)
+class MultiProblem:
+    """One score a class and row.
+
+    Weights are a matrix with one column a node of the class hierarchy, flattened; without
+    a hierarchy nodes are classes. The score of a class sums the nodes on its path.
+
+    Attributes
+    ----------
+    design : Design
+    rows : RowList
+        Rows that carry a cost; no other row is read.
+    loss : MultiLoss
+    costs : array of shape (n_rows, m)
+        Cost of every class, by row.
+    hierarchy : Hierarchy
+    reg : float
+    """
+
+    design: Design
+    rows: RowList
+    loss: MultiLoss
+    costs: Floats
+    hierarchy: Hierarchy
+    reg: float
+
+    quadratic = False
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.design.n_weights * self.hierarchy.n_nodes
+
+    def _matrix(self, w: Floats) -> Floats:
+        return w.reshape(self.design.n_weights, self.hierarchy.n_nodes)
+
+    def scores(self, w: Floats) -> Floats:
+        """Give the class scores of the rows of the problem, and zero elsewhere."""
+        nodes = np.zeros((self.design.n_rows, self.hierarchy.n_nodes))
+        self.design.scores_many(self._matrix(w), self.rows, nodes)
+        return self.hierarchy.class_scores(nodes)
+
+    def linearize(self, scores: Floats) -> Linearization:
+        """Give value, gradient and curvature."""
+        design, hierarchy = self.design, self.hierarchy
+        slope = np.zeros_like(scores)
+        value = self.loss.evaluate(scores, self.costs, self.rows.index, slope)
+        shape = (design.n_weights, hierarchy.n_nodes)
+        gradient = design.pull_back_many(hierarchy.node_slopes(slope), self.rows, np.empty(shape))
+        operator = hierarchy.between(partial(self.loss.apply, scores, self.costs))
+
+        def product(p: Floats, out: Floats) -> Floats:
+            into = out.reshape(shape)
+            design.curvature_many(p.reshape(shape), operator, self.rows, into)
+            return out
+
+        return Linearization(
+            value, gradient.ravel(), product, partial(self._scales, shape), len(self.rows)
+        )
+
+    def _scales(self, shape: tuple[int, int]) -> Floats:
+        """Bound the diagonal of the curvature by that of least squares."""
+        total = self.costs.sum(axis=1)
+        scale = self.design.column_scales(total, self.rows, np.empty(shape[0]))
+        return np.repeat(scale, shape[1])
+
+    def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
+        """Give the first two derivatives of the loss at ``scores + t step_scores``."""
+        return self.loss.along(scores, step_scores, self.costs, self.rows.index, t)

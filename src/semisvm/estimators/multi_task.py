@@ -1,0 +1,228 @@
+r"""A problem of m classes with unlabelled rows, as the methods see it.
+
+The objective, with l labelled and u unlabelled rows, is ::
+
+    J(W, y') = reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + lam/u sum_j xi(s_j, y'_j)
+
+where the number of rows of every class among the y'_j is fixed. It is the sibling of
+`BinaryTask` for one score a class.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.designs import Design, Floats, Index
+from semisvm.hierarchy import Hierarchy
+from semisvm.homotopy import Level, Recorder
+from semisvm.labels import (
+    LabelStep,
+    entropic,
+    exact,
+    greedy,
+    mean_entropy_of,
+    mean_kl_of,
+    switching,
+)
+from semisvm.labels.result import chosen_cost
+from semisvm.multi_losses import MultiLoss
+from semisvm.vectors import dot
+from semisvm.weights import MultiProblem, State, minimize
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class MultiTask:
+    """Data and fixed parameters of one fit.
+
+    Attributes
+    ----------
+    design : Design
+    labeled, unlabeled : arrays of row indices
+    codes : int array of shape (l,)
+        Classes of the labelled rows.
+    weight : array of shape (l,)
+        Weights of the labelled rows, summing to one.
+    counts : int array of shape (m,)
+        Unlabelled rows of every class.
+    loss : MultiLoss
+    hierarchy : Hierarchy
+    reg : float
+    recorder : Recorder
+    """
+
+    design: Design
+    labeled: Index
+    unlabeled: Index
+    codes: Codes
+    weight: Floats
+    counts: NDArray[np.intp]
+    loss: MultiLoss
+    hierarchy: Hierarchy
+    reg: float
+    recorder: Recorder
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.design.n_weights * self.hierarchy.n_nodes
+
+    def problem(self, costs: Floats, rows: Index | None = None) -> MultiProblem:
+        """Give the weight step for costs (n_rows, m), over all rows or a list."""
+        listed = self.design.all_rows if rows is None else self.design.rows(rows)
+        return MultiProblem(self.design, listed, self.loss, costs, self.hierarchy, self.reg)
+
+    def labeled_costs(self) -> Floats:
+        """Give the costs of the given labels."""
+        costs = np.zeros((self.design.n_rows, len(self.counts)))
+        costs[self.labeled, self.codes] = self.weight
+        return costs
+
+    def hard(self, labels: Codes, lam: float) -> MultiProblem:
+        """Give the weight step for hard labels of the unlabelled rows."""
+        costs = self.labeled_costs()
+        costs[self.unlabeled, labels] = lam / len(self.unlabeled)
+        return self.problem(costs)
+
+    def soft(self, beliefs: Floats, lam: float) -> MultiProblem:
+        """Give the weight step for beliefs (u, m) of the unlabelled rows."""
+        costs = self.labeled_costs()
+        costs[self.unlabeled] = beliefs * (lam / len(self.unlabeled))
+        return self.problem(costs)
+
+    def start(self, w: Floats, tol: float, **options: Any) -> State:
+        """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
+        problem = self.problem(self.labeled_costs(), self.labeled)
+        return minimize(problem, State.at(w, problem), tol=tol, **options)
+
+    def score_all(self, state: State) -> None:
+        """Compute the scores of all rows afresh."""
+        state.scores = self.problem(np.zeros((0, 0))).scores(state.w)
+
+    def label_costs(self, scores: Floats) -> Floats:
+        """Give xi(s_j, y) for the unlabelled rows."""
+        return self.loss.costs(scores[self.unlabeled])
+
+    def objective(self, state: State, lam: float, label_cost: float) -> float:
+        """Give J where the labels of the unlabelled rows cost so much in all."""
+        given = self.loss.costs(state.scores[self.labeled])
+        fit = dot(self.weight, given[np.arange(len(self.codes)), self.codes])
+        rest = lam / len(self.unlabeled) * label_cost
+        return 0.5 * self.reg * dot(state.w, state.w) + fit + rest
+
+    def imbalance(self, scores: Floats) -> float:
+        """Give the share of unlabelled rows by which predicted and wanted counts differ."""
+        found = np.bincount(scores[self.unlabeled].argmax(axis=1), minlength=len(self.counts))
+        return float(np.abs(found - self.counts).sum()) / (2 * len(self.unlabeled))
+
+
+def _exact(costs: Floats, counts: NDArray[np.intp], last: LabelStep) -> LabelStep:
+    return exact(costs, counts, last.prices)
+
+
+def _switching(costs: Floats, counts: NDArray[np.intp], last: LabelStep) -> LabelStep:
+    return switching(costs, counts, last.labels)
+
+
+LABEL_STEPS = {"exact": _exact, "switching": _switching}
+
+
+class Assigning:
+    """Hard labels: retrain, and assign the unlabelled rows anew under the counts."""
+
+    def __init__(self, task: MultiTask, state: State, label_step: str) -> None:
+        self.task = task
+        self.state = state
+        self._choose = LABEL_STEPS[label_step]
+        first = greedy(state.scores[task.unlabeled], task.counts)
+        self.step = self._choose(task.label_costs(state.scores), task.counts, first)
+
+    def enter(self, level: Level) -> None:
+        """Compute the scores afresh before the level that gives the answer."""
+        if level.last:
+            self.task.score_all(self.state)
+
+    def weight_step(self, level: Level) -> State:
+        """Retrain from the last weights."""
+        problem = self.task.hard(self.step.labels, level.value)
+        return minimize(problem, self.state, tol=level.tol)
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Assign labels; settled when no assignment is cheaper."""
+        task, scores = self.task, self.state.scores
+        costs = task.label_costs(scores)
+        before = chosen_cost(costs, self.step.labels)
+        new = self._choose(costs, task.counts, self.step)
+        # labels of equal cost are left alone, so ties cannot cycle
+        gained = new.cost < before - 1e-12 * abs(before)
+        changed = int(np.count_nonzero(new.labels != self.step.labels)) if gained else 0
+        if gained:
+            self.step = new
+        facts = {
+            "objective": task.objective(self.state, level.value, min(before, new.cost)),
+            "switched": changed,
+            "imbalance": task.imbalance(scores),
+        }
+        return changed == 0, facts
+
+
+class Cooling:
+    """Soft labels at a temperature, and the best point of the path."""
+
+    def __init__(self, task: MultiTask, state: State, lam: float, entropy_tol: float) -> None:
+        self.task = task
+        self.state = state
+        self.lam = lam
+        self.entropy_tol = entropy_tol
+        self.entropy = np.inf
+        self.temperature = np.inf
+        self.best = state
+        self._lowest = np.inf
+        self._prices: Floats | None = None
+        self._hard_prices: Floats | None = None
+
+    def beliefs(self, scores: Floats) -> Floats:
+        """Give the beliefs (u, m) at the temperature of the level."""
+        costs = self.lam * self.task.label_costs(scores)
+        step = entropic(costs, self.task.counts, self.temperature, self._prices)
+        self._prices = step.prices
+        assert step.beliefs is not None
+        return step.beliefs
+
+    def cold(self) -> bool:
+        """Tell whether the labels have hardened."""
+        return self.entropy < self.entropy_tol
+
+    def enter(self, level: Level) -> None:
+        """Let the beliefs feel the new temperature."""
+        self.temperature = level.value
+        self.p = self.beliefs(self.state.scores)
+
+    def weight_step(self, level: Level) -> State:
+        """Train on all labels of every row, weighted by the beliefs."""
+        problem = self.task.soft(self.p, self.lam)
+        return minimize(problem, self.state, tol=level.tol)
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Renew the beliefs; settled when they hardly move."""
+        task, state, divergence = self.task, self.state, 0.0
+        if state.n_iter > 0:
+            p = self.beliefs(state.scores)
+            divergence = mean_kl_of(p, self.p)
+            self.p = p
+        self.entropy = mean_entropy_of(self.p)
+        hard = exact(task.label_costs(state.scores), task.counts, self._hard_prices)
+        self._hard_prices = hard.prices
+        objective = task.objective(state, self.lam, hard.cost)
+        if objective < self._lowest:
+            self._lowest, self.best = objective, state.copy()
+        facts = {
+            "objective": objective,
+            "entropy": self.entropy,
+            "divergence": divergence,
+            "imbalance": task.imbalance(state.scores),
+        }
+        return divergence < self.entropy_tol, facts
