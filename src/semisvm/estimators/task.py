@@ -115,12 +115,16 @@ class BinaryTask:
 
     def imbalance(self, scores: Floats) -> float:
         """Give the excess or lack of positive outputs in units of the rarer class."""
-        rarer = min(self.n_positive, len(self.unlabeled) - self.n_positive)
-        return abs(self.excess(scores)) / max(rarer, 1)
+        return self._relative(self.excess(scores))
 
     def is_balanced(self, scores: Floats, tol: float) -> bool:
         """Tell whether the outputs keep the class prior up to ``tol``, or one row."""
-        return abs(self.excess(scores)) <= 1 or self.imbalance(scores) <= tol
+        excess = self.excess(scores)
+        return abs(excess) <= 1 or self._relative(excess) <= tol
+
+    def _relative(self, excess: int) -> float:
+        rarer = min(self.n_positive, len(self.unlabeled) - self.n_positive)
+        return abs(excess) / max(rarer, 1)
 
     def balancing_shift(self, scores: Floats, tol: float) -> float:
         """Give the smallest change of the intercept that makes the outputs balanced."""

@@ -42,7 +42,7 @@ def binary_beliefs(
     *,
     weight: Floats | None = None,
     price: float | None = None,
-    tol: float = 1e-13,
+    tol: float = 1e-12,
 ) -> tuple[Floats, Floats, float]:
     """Solve for the beliefs and the price by safeguarded Newton.
 
