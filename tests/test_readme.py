@@ -1,12 +1,23 @@
-"""The examples of the README and of the guide are true."""
+"""The examples of the README, of the guide and of the docstrings are true."""
 
 import doctest
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/architecture.md", "docs/linear.md")
+PAGES = ("README.md", "docs/architecture.md", "docs/linear.md", "docs/many_classes.md")
+
+MODULES = (
+    "semisvm.estimators.annealed",
+    "semisvm.estimators.newton",
+    "semisvm.estimators.transductive",
+    "semisvm.labels.entropic",
+    "semisvm.labels.greedy",
+    "semisvm.labels.switching",
+    "semisvm.labels.transportation",
+)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -17,5 +28,12 @@ def test_examples(page: str) -> None:
     failed, attempted = doctest.testfile(
         str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE, encoding="utf-8"
     )
+    assert attempted > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings(module: str) -> None:
+    failed, attempted = doctest.testmod(import_module(module))
     assert attempted > 0
     assert failed == 0

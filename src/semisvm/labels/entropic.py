@@ -95,7 +95,7 @@ def entropic(
     --------
     >>> from semisvm.labels import entropic
     >>> step = entropic([[0, 1], [0, 3], [0, 2]], [1, 2], temperature=0.1)
-    >>> step.beliefs.round(2).tolist()
+    >>> step.beliefs.round(1).tolist()
     [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
     """
     table, whole = check_costs(costs, counts)
