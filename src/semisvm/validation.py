@@ -69,6 +69,19 @@ def check_finite(X: Any) -> None:
     )
 
 
+def check_finite_model(w: Floats, X: Any) -> None:
+    """Raise if the weights of a fit are not finite, which only values out of range do."""
+    if np.isfinite(w).all():
+        return
+    values: NDArray[Any] = X.data if sparse.issparse(X) else X
+    largest = float(np.abs(values).max()) if values.size else 0.0
+    raise ValueError(
+        f"the fit ran out of the range of floating point numbers: the largest value of X is "
+        f"{largest:.3g}. Scale the columns first, for instance with "
+        "sklearn.preprocessing.StandardScaler or MaxAbsScaler."
+    )
+
+
 def check_same_length(X: Any, other: Any, name: str) -> None:
     """Raise if a vector over rows does not fit the data."""
     if X.shape[0] != len(other):

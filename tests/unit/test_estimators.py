@@ -1,6 +1,7 @@
 """What all estimators promise, whatever they optimise."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -276,6 +277,20 @@ def test_bad_data(cls, blobs):
         cls().fit(X, np.full(150, -1))
     with pytest.raises(ValueError, match="unlabeled=0"):
         cls().fit(X, np.where(partly == 1, 1, -1))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e100, 1e200, 1e300])
+def test_extreme_values_give_a_finite_model_or_an_error(cls, size, blobs):
+    X, _, partly = blobs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # overflow and missing convergence are expected
+        try:
+            model = cls().fit(size * X, partly)
+        except ValueError as error:
+            assert "Scale the columns" in str(error)
+        else:
+            assert np.isfinite(model.coef_).all()
+            assert np.isfinite(model.objective_)
 
 
 def test_failed_fit_loses_nothing(cls, blobs):

@@ -31,6 +31,7 @@ from semisvm.validation import (
     check_choice,
     check_count,
     check_finite,
+    check_finite_model,
     check_real,
     check_same_length,
     check_weights,
@@ -117,6 +118,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             else:
                 solution = self._solve_multi(task, start)
             nodes = _decode(design, solution.w)
+        check_finite_model(solution.w, X)
         self._publish(labels, prior, solution, recorder)
         self._publish_weights(*nodes, hierarchy)
         return self
@@ -206,7 +208,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         if not solution.converged and not recorder.stopped:
             message = (
                 f"{type(self).__name__} did not converge; see trace_. Raise max_iter "
-                f"({self.max_iter}) or tol ({self.tol:g})."
+                f"({self.max_iter}) or tol ({self.tol:g}), or scale the columns of X."
             )
             recorder.note(message)
             warnings.warn(message, ConvergenceWarning, stacklevel=4)

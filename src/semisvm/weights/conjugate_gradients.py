@@ -47,8 +47,11 @@ def solve(
     steps = 0
     while steps < max_steps:
         product(p, q)
-        alpha = rz / vectors.regularize(q, p, reg)
-        rr = vectors.advance(x, r, p, q, alpha)
+        curvature = vectors.regularize(q, p, reg)
+        if not 0.0 < curvature < np.inf:
+            # the numbers have run out of range: what has been found so far must do
+            break
+        rr = vectors.advance(x, r, p, q, rz / curvature)
         steps += 1
         if rr <= stop * stop:
             break
