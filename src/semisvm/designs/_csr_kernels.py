@@ -16,6 +16,27 @@ _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(
 
 
 @numba.njit(nogil=True, cache=True)
+def _row_dot(indices, data, w, lo, hi):
+    """Dot product of the stored entries lo..hi with w; the compiler puts it in line."""
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    quads = hi - ((hi - lo) & _THREE)
+    j = lo
+    while j < quads:
+        s0 += data[j] * w[indices[j]]
+        s1 += data[j + _ONE] * w[indices[j + _ONE]]
+        s2 += data[j + _TWO] * w[indices[j + _TWO]]
+        s3 += data[j + _THREE] * w[indices[j + _THREE]]
+        j += _FOUR
+    while j < hi:
+        s0 += data[j] * w[indices[j]]
+        j += _ONE
+    return (s0 + s1) + (s2 + s3)
+
+
+@numba.njit(nogil=True, cache=True)
 def scores(indptr, indices, data, w, bias, rows, start, stop, out):
     """out_i = x_i . w for the listed rows."""
     offset = bias * w[w.shape[0] - 1]
@@ -23,22 +44,7 @@ def scores(indptr, indices, data, w, bias, rows, start, stop, out):
         i = rows[k]
         lo = np.uint64(indptr[i])
         hi = np.uint64(indptr[i + 1])
-        s0 = offset
-        s1 = 0.0
-        s2 = 0.0
-        s3 = 0.0
-        quads = hi - ((hi - lo) & _THREE)
-        j = lo
-        while j < quads:
-            s0 += data[j] * w[indices[j]]
-            s1 += data[j + _ONE] * w[indices[j + _ONE]]
-            s2 += data[j + _TWO] * w[indices[j + _TWO]]
-            s3 += data[j + _THREE] * w[indices[j + _THREE]]
-            j += _FOUR
-        while j < hi:
-            s0 += data[j] * w[indices[j]]
-            j += _ONE
-        out[i] = (s0 + s1) + (s2 + s3)
+        out[i] = _row_dot(indices, data, w, lo, hi) + offset
 
 
 @numba.njit(nogil=True, cache=True)
@@ -56,32 +62,17 @@ def pull_back(indptr, indices, data, v, bias, rows, start, stop, out):
 
 @numba.njit(nogil=True, cache=True)
 def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
-    """Out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
+    """out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
     offset = bias * p[p.shape[0] - 1]
     total = 0.0
     for k in range(start, stop):
         i = rows[k]
         lo = np.uint64(indptr[i])
         hi = np.uint64(indptr[i + 1])
-        s0 = offset
-        s1 = 0.0
-        s2 = 0.0
-        s3 = 0.0
-        quads = hi - ((hi - lo) & _THREE)
-        j = lo
-        while j < quads:
-            s0 += data[j] * p[indices[j]]
-            s1 += data[j + _ONE] * p[indices[j + _ONE]]
-            s2 += data[j + _TWO] * p[indices[j + _TWO]]
-            s3 += data[j + _THREE] * p[indices[j + _THREE]]
-            j += _FOUR
-        while j < hi:
-            s0 += data[j] * p[indices[j]]
-            j += _ONE
-        q = c[i] * ((s0 + s1) + (s2 + s3))
+        q = c[i] * (_row_dot(indices, data, p, lo, hi) + offset)
         total += q
-        for t in range(lo, hi):
-            out[indices[t]] += q * data[t]
+        for j in range(lo, hi):
+            out[indices[j]] += q * data[j]
     out[out.shape[0] - 1] += bias * total
 
 
