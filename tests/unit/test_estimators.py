@@ -300,6 +300,9 @@ def test_failed_fit_loses_nothing(cls, blobs):
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.where(X > 1, np.nan, X), partly)
     np.testing.assert_array_equal(model.coef_, before)
+    with pytest.raises(ValueError, match="no labelled row"):
+        model.fit(X[:, :2], np.full(150, -1))
+    assert model.n_features_in_ == 5
     model.predict(X)
 
 

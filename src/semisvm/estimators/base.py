@@ -96,6 +96,18 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()
+        before = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
+        try:
+            self._fit_checked(X, y, sample_weight)
+        except BaseException:
+            # validation has noted the columns of the new data: an earlier fit keeps its own
+            for name in ("n_features_in_", "feature_names_in_"):
+                vars(self).pop(name, None)
+            vars(self).update(before)
+            raise
+        return self
+
+    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
         X = validate_data(
             self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, order="C"
         )
@@ -121,7 +133,6 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_finite_model(solution.w, X)
         self._publish(labels, prior, solution, recorder)
         self._publish_weights(*nodes, hierarchy)
-        return self
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True
@@ -211,7 +222,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"({self.max_iter}) or tol ({self.tol:g}), or scale the columns of X."
             )
             recorder.note(message)
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
     def _publish_weights(self, coef: Floats, intercept: Floats, hierarchy: Hierarchy) -> None:
         self.node_coef_, self.node_intercept_ = coef, intercept
