@@ -73,7 +73,8 @@ def check_finite_model(w: Floats, X: Any) -> None:
     """Raise if the weights of a fit are not finite, which only values out of range do."""
     if np.isfinite(w).all():
         return
-    values: NDArray[Any] = X.data if sparse.issparse(X) else X
+    is_sparse: bool = sparse.issparse(X)
+    values: NDArray[Any] = X.data if is_sparse else X
     largest = float(np.abs(values).max()) if values.size else 0.0
     raise ValueError(
         f"the fit ran out of the range of floating point numbers: the largest value of X is "

@@ -38,6 +38,7 @@ from semisvm.validation import (
 )
 
 FLOATS = (np.float64, np.float32)
+COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
 @dataclass
@@ -96,14 +97,16 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()
-        before = {name: value for name, value in vars(self).items() if name.endswith("_in_")}
+        before = {name: getattr(self, name) for name in COLUMNS if hasattr(self, name)}
         try:
             self._fit_checked(X, y, sample_weight)
         except BaseException:
             # validation has noted the columns of the new data: an earlier fit keeps its own
-            for name in ("n_features_in_", "feature_names_in_"):
-                vars(self).pop(name, None)
-            vars(self).update(before)
+            for name in COLUMNS:
+                if hasattr(self, name):
+                    delattr(self, name)
+            for name, value in before.items():
+                setattr(self, name, value)
             raise
         return self
 
