@@ -5,9 +5,11 @@ label one of them is set, for soft labels several. It contributes sum_y B_y xi(s
 
 - one-vs-rest squared hinge: xi(s, y) = 1/2 [ l(s_y) + sum_{z != y} l(-s_z) ],
   l(z) = max(0, 1 - z)^2, or (1 - z)^2 for one-vs-rest least squares;
-- maxent: xi(s, y) = log sum_z exp(s_z) - s_y.
+- maxent: xi(s, y) = log sum_z exp(s_z) - s_y;
+- the margin of Crammer and Singer: xi(s, y) = max_z [ (z != y) + s_z ] - s_y.
 
-The functions are those of `losses.Loss`, for rows of scores.
+The functions of the smooth ones are those of `losses.Loss`, for rows of scores; the margin
+has a solver of its own, `weights.crammer_singer`.
 """
 
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from semisvm.designs.base import Floats, Index
 
 @dataclass(frozen=True)
 class MultiLoss:
-    """A loss as functions of score rows.
+    """A loss as a function of score rows.
 
     Attributes
     ----------
@@ -30,6 +32,18 @@ class MultiLoss:
         What users write as ``loss=``.
     costs : scores -> array of shape (n, m)
         xi(s_i, y) for every row and class: the costs of the label steps.
+    """
+
+    name: str
+    costs: Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class SmoothMultiLoss(MultiLoss):
+    """A loss with the derivatives that the Newton solver asks for.
+
+    Attributes
+    ----------
     evaluate : (S, B, rows, slope) -> total
         Fill the slopes of the listed rows with respect to their scores.
     apply : (S, B, rows, start, stop, Q) -> None
@@ -38,8 +52,6 @@ class MultiLoss:
         Derivatives of the total at ``S + t D`` with respect to t.
     """
 
-    name: str
-    costs: Callable[[Floats], Floats]
     evaluate: Callable[[Floats, Floats, Index, Floats], float]
     apply: Callable[[Floats, Floats, Index, int, int, Floats], None]
     along: Callable[[Floats, Floats, Floats, Index, float], tuple[float, float]]
@@ -189,9 +201,9 @@ def _maxent_along(S, D, B, rows, t):
     return first, second
 
 
-def _one_vs_rest(name: str, edge: float) -> MultiLoss:
+def _one_vs_rest(name: str, edge: float) -> SmoothMultiLoss:
     """Give the sum over classes of a squared loss that ends at the edge, or nowhere."""
-    return MultiLoss(
+    return SmoothMultiLoss(
         name,
         costs=partial(_square_costs, edge),
         evaluate=partial(_square_evaluate, edge),
@@ -200,8 +212,31 @@ def _one_vs_rest(name: str, edge: float) -> MultiLoss:
     )
 
 
+def margin_costs(S: Floats) -> Floats:
+    """Give the margin loss of every row and class.
+
+    Parameters
+    ----------
+    S : array of shape (n, m)
+
+    Returns
+    -------
+    array of shape (n, m)
+    """
+    rival = np.full_like(S, -np.inf)
+    if S.shape[1] > 1:
+        best = S.argmax(axis=1)[:, None]
+        rival[:] = np.take_along_axis(S, best, axis=1)
+        second = np.partition(S, -2, axis=1)[:, -2:-1]
+        np.put_along_axis(rival, best, second, axis=1)
+    return np.maximum(0.0, 1.0 + rival - S)
+
+
 ONE_VS_REST = _one_vs_rest("squared_hinge", 1.0)
 LEAST_SQUARES = _one_vs_rest("squared", np.inf)
-MAXENT = MultiLoss("log", _maxent_costs, _maxent_evaluate, _maxent_apply, _maxent_along)
+MAXENT = SmoothMultiLoss("log", _maxent_costs, _maxent_evaluate, _maxent_apply, _maxent_along)
+MARGIN = MultiLoss("crammer_singer", margin_costs)
 
-MULTI_LOSSES = {loss.name: loss for loss in (ONE_VS_REST, LEAST_SQUARES, MAXENT)}
+MULTI_LOSSES: dict[str, MultiLoss] = {
+    loss.name: loss for loss in (ONE_VS_REST, LEAST_SQUARES, MAXENT, MARGIN)
+}

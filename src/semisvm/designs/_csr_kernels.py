@@ -62,7 +62,7 @@ def pull_back(indptr, indices, data, v, bias, rows, start, stop, out):
 
 @numba.njit(nogil=True, cache=True)
 def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
-    """out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
+    """Add c_i (x_i . p) x_i of the listed rows to out, each row read once."""
     offset = bias * p[p.shape[0] - 1]
     total = 0.0
     for k in range(start, stop):

@@ -1,6 +1,7 @@
 """Sparse rows in memory, with columns renumbered by frequency where that pays."""
 
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ class CsrDesign(Design):
             indices = self._renumbered(read_only(indices), n_columns)
         self._arrays = (read_only(indptr), read_only(indices), read_only(X.data))
         super().__init__(n_rows, n_columns, bias, workers)
+
+    def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
+        """Run a sequential kernel that a solver brings along over the data."""
+        kernels.csr(*self._arrays, self.bias, *arguments)
 
     def _work(self, index: Index) -> NDArray[Any]:
         return self._row_work[index]

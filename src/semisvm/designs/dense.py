@@ -1,5 +1,6 @@
 """Dense rows in memory."""
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,10 @@ class DenseDesign(Design):
         self._kernels = _dense_kernels
         self._arrays = (read_only(np.ascontiguousarray(X)),)
         super().__init__(X.shape[0], X.shape[1], bias, workers)
+
+    def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
+        """Run a sequential kernel that a solver brings along over the data."""
+        kernels.dense(*self._arrays, self.bias, *arguments)
 
     def _work(self, index: Index) -> NDArray[Any]:
         return np.full(len(index), self._arrays[0].shape[1] + 1, dtype=np.int64)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.designs import Design, Floats, Index
+from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.hierarchy import Hierarchy
 from semisvm.homotopy import Level, Recorder
 from semisvm.labels import (
@@ -27,9 +27,15 @@ from semisvm.labels import (
     switching,
 )
 from semisvm.labels.result import chosen_cost
-from semisvm.multi_losses import MultiLoss
+from semisvm.multi_losses import MultiLoss, SmoothMultiLoss
 from semisvm.vectors import dot
 from semisvm.weights import MultiProblem, State, minimize
+from semisvm.weights.crammer_singer import MarginProblem, MarginState, minimize_margin
+
+# Dual ascent converges linearly: beyond this the margin loss is not worth the passes.
+TIGHTEST_MARGIN_TOL = 1e-4
+# A pass of dual ascent costs a fraction of a Newton step, and more of them are needed.
+PASSES_PER_STEP = 100
 
 Codes = NDArray[np.intp]
 
@@ -70,10 +76,36 @@ class MultiTask:
         """Length of the weight vector."""
         return self.design.n_weights * self.hierarchy.n_nodes
 
+    def solve(
+        self,
+        costs: Floats,
+        state: State,
+        tol: float,
+        rows: Index | None = None,
+        *,
+        max_iter: int = 200,
+        **options: Any,
+    ) -> State:
+        """Fit the weights to costs (n_rows, m) of all rows, or of a list, from a state."""
+        if isinstance(self.loss, SmoothMultiLoss):
+            problem = self.problem(costs, rows)
+            return minimize(problem, state, tol=tol, max_iter=max_iter, **options)
+        margin = MarginProblem(self.design, self._listed(rows), costs, self.hierarchy, self.reg)
+        if not isinstance(state, MarginState):
+            state = MarginState.start(margin, state.w)
+        passes = PASSES_PER_STEP * max_iter
+        tol = max(tol, TIGHTEST_MARGIN_TOL)
+        return minimize_margin(margin, state, tol=tol, max_iter=passes, **options)
+
     def problem(self, costs: Floats, rows: Index | None = None) -> MultiProblem:
-        """Give the weight step for costs (n_rows, m), over all rows or a list."""
-        listed = self.design.all_rows if rows is None else self.design.rows(rows)
-        return MultiProblem(self.design, listed, self.loss, costs, self.hierarchy, self.reg)
+        """Give the weight step of a smooth loss for costs (n_rows, m)."""
+        assert isinstance(self.loss, SmoothMultiLoss)
+        return MultiProblem(
+            self.design, self._listed(rows), self.loss, costs, self.hierarchy, self.reg
+        )
+
+    def _listed(self, rows: Index | None) -> RowList:
+        return self.design.all_rows if rows is None else self.design.rows(rows)
 
     def labeled_costs(self) -> Floats:
         """Give the costs of the given labels."""
@@ -81,26 +113,32 @@ class MultiTask:
         costs[self.labeled, self.codes] = self.weight
         return costs
 
-    def hard(self, labels: Codes, lam: float) -> MultiProblem:
-        """Give the weight step for hard labels of the unlabelled rows."""
+    def hard_costs(self, labels: Codes, lam: float) -> Floats:
+        """Give the costs of hard labels of the unlabelled rows, and of the given ones."""
         costs = self.labeled_costs()
         costs[self.unlabeled, labels] = lam / len(self.unlabeled)
-        return self.problem(costs)
+        return costs
 
-    def soft(self, beliefs: Floats, lam: float) -> MultiProblem:
-        """Give the weight step for beliefs (u, m) of the unlabelled rows."""
+    def soft_costs(self, beliefs: Floats, lam: float) -> Floats:
+        """Give the costs of beliefs (u, m) of the unlabelled rows, and of the given labels."""
         costs = self.labeled_costs()
         costs[self.unlabeled] = beliefs * (lam / len(self.unlabeled))
-        return self.problem(costs)
+        return costs
 
     def start(self, w: Floats, tol: float, **options: Any) -> State:
         """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
-        problem = self.problem(self.labeled_costs(), self.labeled)
-        return minimize(problem, State.at(w, problem), tol=tol, **options)
+        state = State(w, self.scores(w, self.labeled))
+        return self.solve(self.labeled_costs(), state, tol, self.labeled, **options)
+
+    def scores(self, w: Floats, rows: Index | None = None) -> Floats:
+        """Give the class scores of all rows, or of a list, and zeros elsewhere."""
+        nodes = np.zeros((self.design.n_rows, self.hierarchy.n_nodes))
+        W = w.reshape(self.design.n_weights, self.hierarchy.n_nodes)
+        return self.hierarchy.class_scores(self.design.scores_many(W, self._listed(rows), nodes))
 
     def score_all(self, state: State) -> None:
         """Compute the scores of all rows afresh."""
-        state.scores = self.problem(np.zeros((0, 0))).scores(state.w)
+        state.scores = self.scores(state.w)
 
     def label_costs(self, scores: Floats) -> Floats:
         """Give xi(s_j, y) for the unlabelled rows."""
@@ -147,8 +185,9 @@ class Assigning:
 
     def weight_step(self, level: Level) -> State:
         """Retrain from the last weights."""
-        problem = self.task.hard(self.step.labels, level.value)
-        return minimize(problem, self.state, tol=level.tol)
+        costs = self.task.hard_costs(self.step.labels, level.value)
+        self.state = self.task.solve(costs, self.state, level.tol)
+        return self.state
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Assign labels; settled when no assignment is cheaper."""
@@ -203,8 +242,9 @@ class Cooling:
 
     def weight_step(self, level: Level) -> State:
         """Train on all labels of every row, weighted by the beliefs."""
-        problem = self.task.soft(self.p, self.lam)
-        return minimize(problem, self.state, tol=level.tol)
+        costs = self.task.soft_costs(self.p, self.lam)
+        self.state = self.task.solve(costs, self.state, level.tol)
+        return self.state
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Renew the beliefs; settled when they hardly move."""

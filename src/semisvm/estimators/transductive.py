@@ -141,8 +141,9 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         Strength of the regularisation, lambda.
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
-    loss : {"squared_hinge", "squared", "log"}, default="squared_hinge"
-        "squared" is (1 - z)^2; "log" is maxent, for two classes too.
+    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+        "squared" is (1 - z)^2; "log" is maxent, for two classes too; "crammer_singer" is
+        the margin loss max_z [(z != y) + s_z] - s_y.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves: the score of a class sums the scores
         of the nodes on its path, and the weights of the nodes are regularised.

@@ -19,7 +19,7 @@ import numpy as np
 from semisvm.designs import Design, Floats, RowList
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
-from semisvm.multi_losses import MultiLoss
+from semisvm.multi_losses import SmoothMultiLoss
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class MultiProblem:
     design : Design
     rows : RowList
         Rows that carry a cost; no other row is read.
-    loss : MultiLoss
+    loss : SmoothMultiLoss
     costs : array of shape (n_rows, m)
         Cost of every class, by row.
     hierarchy : Hierarchy
@@ -159,7 +159,7 @@ class MultiProblem:
 
     design: Design
     rows: RowList
-    loss: MultiLoss
+    loss: SmoothMultiLoss
     costs: Floats
     hierarchy: Hierarchy
     reg: float

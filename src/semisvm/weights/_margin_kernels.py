@@ -1,0 +1,287 @@
+"""Compiled kernels of the margin loss; self-contained, since the cache tracks one file.
+
+Names follow the derivation in `weights.crammer_singer`: a row has costs B (sum C), scores
+s, a dual point q of the simplex of size C, and keeps v = B - q. ``gram`` holds the inner
+products of the class paths, ``bound`` its largest curvature along directions that sum to
+zero; both are 1 without a hierarchy, which ``flat`` says.
+
+`csr` and `dense` are the sequential sweeps that `Design.sweep` calls.
+"""
+
+import numba
+import numpy as np
+
+# A block of m variables is solved exactly without a hierarchy. With one, each inner step
+# costs m^2 against m times the entries of the row for reading it.
+MAX_INNER_STEPS = 5
+INNER_TOLERANCE = 0.1
+
+
+@numba.njit(nogil=True, cache=True)
+def _project(r, total, skip, q):
+    """Fill q with the point of {q >= 0, sum q = total, q_skip = 0} nearest to r.
+
+    The answer is max(r - theta, 0). From a lower bound of theta the set r > theta shrinks
+    to the support in a few passes, which for tens of classes is cheaper than a sort.
+    """
+    m = r.shape[0]
+    top = -np.inf
+    for y in range(m):
+        if y != skip:
+            top = max(top, r[y])
+    if total <= 0.0 or top == -np.inf:
+        q[:] = 0.0
+        return
+    theta = -total  # of r less its largest entry, so that no digits are lost
+    previous = m + 1
+    while True:
+        count = 0
+        mass = 0.0
+        for y in range(m):
+            if y != skip and r[y] - top > theta:
+                count += 1
+                mass += r[y] - top
+        if count == previous:
+            break
+        previous = count
+        theta = (mass - total) / count
+    for y in range(m):
+        q[y] = 0.0 if y == skip else max(r[y] - top - theta, 0.0)
+
+
+@numba.njit(nogil=True, cache=True)
+def _block(r, B, C, weight, q):
+    """Minimise 1/2 ||q - r||^2 + weight max_y (q_y + B_y - C)_+ over the simplex; spoil r.
+
+    At most one class can be above its cap C - B_y, and it is the one that is above in the
+    projection of r: lowering it hands the others at most B_y, which fits their caps.
+    """
+    m = r.shape[0]
+    for y in range(m):
+        if B[y] == C:
+            # a hard label: its cap is 0, so the second projection below is the answer
+            r[y] -= weight
+            _project(r, C, -1, q)
+            return
+    _project(r, C, -1, q)
+    over = -1
+    for y in range(m):
+        if q[y] > C - B[y]:
+            over = y
+            break
+    if over < 0:
+        return
+    r[over] -= weight
+    _project(r, C, -1, q)
+    if q[over] < C - B[over]:
+        _project(r, B[over], over, q)
+        q[over] = C - B[over]
+
+
+@numba.njit(nogil=True, cache=True)
+def _loss(s, B):
+    """Return sum_y B_y max_z [(z != y) + s_z - s_y]."""
+    top = -np.inf
+    second = -np.inf
+    best = -1
+    for y in range(s.shape[0]):
+        if s[y] > top:
+            second = top
+            top = s[y]
+            best = y
+        elif s[y] > second:
+            second = s[y]
+    total = 0.0
+    for y in range(s.shape[0]):
+        rival = second if y == best else top
+        total += B[y] * max(0.0, 1.0 + rival - s[y])
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def _dual_value(q, B, C):
+    """Return C - max_y (q_y + B_y - C)_+."""
+    over = 0.0
+    for y in range(q.shape[0]):
+        over = max(over, q[y] + B[y] - C)
+    return C - over
+
+
+@numba.njit(nogil=True, cache=True)
+def _class_scores(t, gram, flat, s):
+    m = t.shape[0]
+    for y in range(m):
+        s[y] = t[y]
+    if not flat:
+        for y in range(m):
+            total = 0.0
+            for z in range(m):
+                total += gram[y, z] * t[z]
+            s[y] = total
+
+
+@numba.njit(nogil=True, cache=True)
+def _visit(B, v, t, square, gram, flat, bound, work):
+    """Solve for the duals of one row, given t = x W; return the row's gap before.
+
+    v is changed; the change, which W is still to follow, is left in work[0].
+    """
+    step, q, new, r, s = work[0], work[1], work[2], work[3], work[4]
+    m = v.shape[0]
+    C = 0.0
+    for y in range(m):
+        C += B[y]
+    _class_scores(t, gram, flat, s)
+    gap = _loss(s, B)
+    for y in range(m):
+        q[y] = max(B[y] - v[y], 0.0)
+        gap += s[y] * v[y]
+    gap -= _dual_value(q, B, C)
+    if square == 0.0:
+        # scores are zero whatever the duals; these attain the loss, which is C
+        for y in range(m):
+            step[y] = 0.0
+            v[y] = B[y] - (C - B[y]) / (m - 1) if m > 1 else 0.0
+        return gap
+    first = 0.0
+    for inner in range(1 if flat else MAX_INNER_STEPS):
+        for y in range(m):
+            r[y] = q[y] + s[y] / (square * bound)
+        _block(r, B, C, 1.0 / (square * bound), new)
+        change = 0.0
+        for y in range(m):
+            change = max(change, abs(new[y] - q[y]))
+            t[y] -= square * (new[y] - q[y])
+            q[y] = new[y]
+        if inner == 0:
+            first = change
+        elif change <= INNER_TOLERANCE * first:
+            break
+        if not flat:
+            _class_scores(t, gram, flat, s)
+    for y in range(m):
+        step[y] = B[y] - q[y] - v[y]
+        v[y] = B[y] - q[y]
+    return gap
+
+
+@numba.njit(nogil=True, cache=True)
+def _changed(step, classes):
+    """List the classes whose duals have changed; return their number."""
+    count = 0
+    for y in range(step.shape[0]):
+        if step[y] != 0.0:
+            classes[count] = y
+            count += 1
+    return count
+
+
+@numba.njit(nogil=True, cache=True)
+def csr(indptr, indices, data, bias, W, order, costs, duals, reg, gram, flat, bound, gaps):
+    """Visit the rows in order: solve each row's duals and let W follow at once."""
+    last, m = W.shape[0] - 1, W.shape[1]
+    t = np.empty(m)
+    work = np.empty((5, m))
+    steps = np.empty(m)
+    classes = np.empty(m, dtype=np.uint64)
+    for i in order:
+        square = bias * bias
+        for y in range(m):
+            t[y] = bias * W[last, y]
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x = np.float64(data[j])
+            square += x * x
+            column = indices[j]
+            for y in range(m):
+                t[y] += x * W[column, y]
+        gaps[i] = _visit(costs[i], duals[i], t, square / reg, gram, flat, bound, work)
+        count = _changed(work[0], classes)
+        if count == 0:
+            continue
+        # few classes change: reading the row once and jumping within its weights is cheapest
+        for k in range(count):
+            steps[k] = work[0, classes[k]] / reg
+            W[last, classes[k]] += bias * steps[k]
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x = np.float64(data[j])
+            column = indices[j]
+            for k in range(count):
+                W[column, classes[k]] += x * steps[k]
+
+
+@numba.njit(nogil=True, cache=True)
+def dense(X, bias, W, order, costs, duals, reg, gram, flat, bound, gaps):
+    """Visit the rows in order: solve each row's duals and let W follow at once."""
+    d, m = X.shape[1], W.shape[1]
+    t = np.empty(m)
+    work = np.empty((5, m))
+    classes = np.empty(m, dtype=np.int64)
+    for i in order:
+        square = bias * bias
+        for y in range(m):
+            t[y] = bias * W[d, y]
+        for j in range(d):
+            x = np.float64(X[i, j])
+            square += x * x
+            for y in range(m):
+                t[y] += x * W[j, y]
+        gaps[i] = _visit(costs[i], duals[i], t, square / reg, gram, flat, bound, work)
+        if _changed(work[0], classes) == 0:
+            continue
+        for y in range(m):
+            work[0, y] /= reg
+            W[d, y] += bias * work[0, y]
+        for j in range(d):
+            x = np.float64(X[i, j])
+            for y in range(m):
+                W[j, y] += x * work[0, y]
+
+
+@numba.njit(nogil=True, cache=True)
+def measure(S, costs, duals, rows, gaps):
+    """Fill the gaps of the listed rows; return the sums of their losses and dual values."""
+    m = S.shape[1]
+    q = np.empty(m)
+    loss = 0.0
+    value = 0.0
+    for i in rows:
+        C = 0.0
+        shift = 0.0
+        for y in range(m):
+            C += costs[i, y]
+            q[y] = max(costs[i, y] - duals[i, y], 0.0)
+            shift += S[i, y] * duals[i, y]
+        primal = _loss(S[i], costs[i])
+        dual = _dual_value(q, costs[i], C)
+        loss += primal
+        value += dual
+        gaps[i] = primal - dual + shift
+    return loss, value
+
+
+@numba.njit(nogil=True, cache=True)
+def make_feasible(costs, duals, change):
+    """Move every row's duals to the nearest that its costs allow; tell which moved."""
+    n, m = costs.shape
+    r = np.empty(m)
+    q = np.empty(m)
+    moved = np.zeros(n, dtype=np.bool_)
+    for i in range(n):
+        C = 0.0
+        mass = 0.0
+        low = 0.0
+        for y in range(m):
+            C += costs[i, y]
+            r[y] = costs[i, y] - duals[i, y]
+            mass += duals[i, y]
+            low = min(low, r[y])
+        # duals made for these costs are feasible but for rounding: leave them in peace
+        slack = 1e-14 * C
+        if low >= -slack and abs(mass) <= slack:
+            continue
+        _project(r, C, -1, q)
+        moved[i] = True
+        for y in range(m):
+            change[i, y] = costs[i, y] - q[y] - duals[i, y]
+            duals[i, y] = costs[i, y] - q[y]
+    return moved

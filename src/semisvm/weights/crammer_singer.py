@@ -1,0 +1,270 @@
+r"""The weight step of the Crammer-Singer margin loss, by sequential dual ascent.
+
+Primal. Row i has costs B_iy >= 0 with sum C_i: one positive cost for a hard label, several
+for soft labels. With class scores s_i = x_i W (a constant feature stands for the bias) ::
+
+    min_W P(W) = reg/2 ||W||^2 + sum_i l_i(s_i)
+    l_i(s)     = sum_y B_iy max_z [ (z != y) + s_z - s_y ]
+
+Dual. The maximum over z is one over weights of a simplex. Class y of row i has weights
+a_yz >= 0 with sum_z a_yz = B_iy; write q_iz = sum_y a_yz for what class z gets in all. W
+sees only q, and minimising over W gives ::
+
+    W = 1/reg sum_i x_i (outer) v_i,   v_i = B_i - q_i
+    D = sum_i h_i(q_i) - reg/2 ||W||^2
+
+where h_i(q) is the most that sum_y sum_{z != y} a_yz can be with column sums q and row
+sums B_i: all of C_i but what has to stay on the diagonal. Class y has to keep what the
+other columns, of size C - q_y, cannot take of its B_y, and that is enough, so ::
+
+    h_i(q) = C_i - max_y (q_y + B_iy - C_i)_+     on  q >= 0, sum_z q_z = C_i
+
+Hence m dual variables a row do for all its classes together, soft labels or hard; there is
+no need for m of them for each of m classes. (For a hard label h = C - q_y, the textbook
+dual: Crammer and Singer, JMLR 2, 2001.)
+
+Ascent. In the duals of one row, with A = ||x_i||^2 / reg and q' its present ones, -D is ::
+
+    A/2 ||q - q' - s/A||^2 + max_y (q_y + B_y - C)_+ + constant
+
+At most one class can be above its cap C - B_y (two would need q_y + q_z > C), so one to
+three projections on a simplex solve it exactly. Rows are visited one after another in
+random order and W follows each at once (Keerthi et al., KDD 2008, doi:10.1145/1401890.1401942).
+
+Certificate. reg ||W||^2 = sum_i s_i . v_i, so the duality gap is a sum over rows ::
+
+    P - D = sum_i g_i,   g_i = l_i(s_i) - h_i(q_i) + s_i . v_i >= 0
+
+and P(W) - min P <= P - D. The solver stops when P - D <= tol P, so that the relative error
+of a returned objective is certified at any scale of data, costs and outputs. Rows with a
+small share of the gap have little to give: they are left out until the next certificate.
+
+Hierarchy. Node weights are N = U paths', for U = 1/reg sum_i x_i (outer) v_i; class scores
+are x U G with G = paths' paths; the identity if nodes are classes. The problem of one row
+then has curvature A G, and is solved by proximal steps with a bound of G, which do not
+touch the data.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from semisvm.designs import Design, Floats, RowList
+from semisvm.hierarchy import Hierarchy
+from semisvm.vectors import dot
+from semisvm.weights import _margin_kernels as kernels
+from semisvm.weights.newton import State
+
+SEED = 0
+# A row takes part while its gap is above this share of what the tolerance grants it. At
+# most 1: below, rows that are left out cannot by themselves keep the goal from being met.
+SHARE = 0.7
+# Passes over the rows that take part end in a certificate when the gap met on the way has
+# fallen to this part of the last certified one, or to the goal.
+REDUCTION = 0.1
+MAX_PASSES = 10
+
+
+@dataclass(frozen=True)
+class MarginProblem:
+    """A weight step with the margin loss, the sibling of `MultiProblem`.
+
+    Attributes
+    ----------
+    design : Design
+    rows : RowList
+        Rows that carry a cost; no other row is read.
+    costs : array of shape (n_rows, m)
+        Cost B_iy >= 0 of every class, by row.
+    hierarchy : Hierarchy
+    reg : float
+        Positive.
+    """
+
+    design: Design
+    rows: RowList
+    costs: Floats
+    hierarchy: Hierarchy
+    reg: float
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.design.n_weights * self.hierarchy.n_nodes
+
+    def scores(self, w: Floats) -> Floats:
+        """Give the class scores of the rows of the problem, and zero elsewhere."""
+        nodes = np.zeros((self.design.n_rows, self.hierarchy.n_nodes))
+        N = w.reshape(self.design.n_weights, self.hierarchy.n_nodes)
+        return self.hierarchy.class_scores(self.design.scores_many(N, self.rows, nodes))
+
+    def listed_costs(self) -> Floats:
+        """Give the costs, with zeros outside the row list."""
+        if len(self.rows) == self.design.n_rows:
+            return np.ascontiguousarray(self.costs)
+        costs = np.zeros_like(self.costs)
+        costs[self.rows.index] = self.costs[self.rows.index]
+        return costs
+
+    def coupling(self) -> tuple[Floats, bool, float]:
+        """Give G, whether it is the identity, and its bound on vectors that sum to zero."""
+        paths = self.hierarchy.paths
+        G = np.einsum("ky,kz->yz", paths, paths)
+        if self.hierarchy.flat or len(G) == 1:
+            return G, self.hierarchy.flat, float(G[0, 0])
+        centred = G - G.mean(axis=0)
+        centred -= centred.mean(axis=1, keepdims=True)
+        return G, False, float(np.linalg.eigvalsh(centred)[-1])
+
+
+@dataclass(kw_only=True)
+class MarginState(State):
+    """Weights with the duals that they are made of; the solver changes it in place.
+
+    The fields of `State` keep their meaning. ``n_iter`` counts passes over the rows that
+    take part, ``n_active`` the rows of the last pass; ``gradient_norm`` is sqrt(2 reg gap),
+    of which the gap of the Newton solver is made, and reg times a bound on the distance
+    from the solution.
+
+    Attributes
+    ----------
+    duals : array of shape (n_rows, m)
+        v_i, by row; zero for rows without cost.
+    directions : array of shape (n_weights, m)
+        U = 1/reg sum_i x_i (outer) v_i. Without a hierarchy ``w`` is a view of it.
+    reg : float
+        The one that ``directions`` were made with.
+    dual : float
+        D, a lower bound of the minimum.
+    """
+
+    duals: Floats
+    directions: Floats
+    reg: float
+    dual: float = -np.inf
+
+    @classmethod
+    def start(cls, problem: MarginProblem, w: Floats | None = None) -> Self:
+        """Start with all duals at zero.
+
+        Weights given without duals serve for their scores only: a solve begins at zero.
+        """
+        n, m = problem.costs.shape
+        directions = np.zeros((problem.design.n_weights, m))
+        w = np.zeros(problem.n_weights) if w is None else w.copy()
+        scores = problem.scores(w)
+        return cls(w, scores, duals=np.zeros((n, m)), directions=directions, reg=problem.reg)
+
+    def copy(self) -> Self:
+        """Give a state that keeps its weights when this one goes on."""
+        return replace(
+            self,
+            w=self.w.copy(),
+            scores=self.scores.copy(),
+            duals=self.duals.copy(),
+            directions=self.directions.copy(),
+        )
+
+
+def minimize_margin(
+    problem: MarginProblem,
+    state: MarginState,
+    *,
+    tol: float,
+    max_iter: int = 1_000,
+    on_step: Callable[[MarginState], bool] | None = None,
+) -> MarginState:
+    """Minimise P from the duals of a state, in place.
+
+    Rows, costs and reg may differ from those of the solve before: every row's duals move
+    to the nearest ones that its new costs allow, and the weights with them. So costs that
+    only grew move nothing, what was paid for a label that is taken back is taken back,
+    and a row that leaves the problem ends at zero.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+    state : MarginState
+        Start; holds the solution afterwards, with scores valid on the problem's rows.
+    tol : float
+        Certified relative error (P - D) / P at which to stop.
+    max_iter : int
+        Passes over the rows that take part.
+    on_step : callable, optional
+        Called with the state at every certificate; True ends the solve.
+
+    Returns
+    -------
+    MarginState
+        The one given.
+    """
+    costs = problem.listed_costs()
+    _adopt(problem, costs, state)
+    gaps = np.zeros(problem.design.n_rows)
+    rng = np.random.default_rng(SEED)
+    state.n_iter = state.n_active = 0
+    while True:
+        _certify(problem, costs, state, gaps)
+        state.converged = state.gap <= tol * state.objective
+        stopped = on_step is not None and on_step(state)
+        if state.converged or stopped or state.n_iter >= max_iter:
+            return state
+        goal = tol * state.objective
+        _ascend(problem, costs, state, gaps, goal, min(MAX_PASSES, max_iter - state.n_iter), rng)
+
+
+def _adopt(problem: MarginProblem, costs: Floats, state: MarginState) -> None:
+    """Make the duals feasible for new costs, and the weights those of the duals."""
+    if state.reg != problem.reg:
+        state.directions *= state.reg / problem.reg
+        state.reg = problem.reg
+    change = np.zeros_like(state.duals)
+    moved = kernels.make_feasible(costs, state.duals, change)
+    if moved.any():
+        rows = problem.design.rows(np.flatnonzero(moved))
+        step = problem.design.pull_back_many(change, rows, np.empty_like(state.directions))
+        step /= problem.reg
+        state.directions += step
+
+
+def _certify(problem: MarginProblem, costs: Floats, state: MarginState, gaps: Floats) -> None:
+    """Publish weights and scores, and measure primal, dual and the gap of every row."""
+    design, hierarchy, rows = problem.design, problem.hierarchy, problem.rows
+    state.w = hierarchy.node_slopes(state.directions).ravel()
+    S = design.scores_many(state.directions, rows, np.zeros_like(state.duals))
+    state.scores = S if hierarchy.flat else hierarchy.class_scores(hierarchy.node_slopes(S))
+    loss, value = kernels.measure(state.scores, costs, state.duals, rows.index, gaps)
+    norm = 0.5 * problem.reg * dot(state.w, state.w)
+    state.objective, state.dual = loss + norm, value - norm
+    state.gap = max(state.objective - state.dual, 0.0)
+    state.gradient_norm = float(np.sqrt(2.0 * problem.reg * state.gap))
+
+
+def _ascend(
+    problem: MarginProblem,
+    costs: Floats,
+    state: MarginState,
+    gaps: Floats,
+    goal: float,
+    max_passes: int,
+    rng: np.random.Generator,
+) -> None:
+    """Pass over the rows that make up the gap until little of it is met on the way."""
+    enough = max(REDUCTION * state.gap, goal)
+    share = SHARE * goal / len(problem.rows)
+    active = problem.rows.index
+    coupling = problem.coupling()
+    for _ in range(max_passes):
+        above = active[gaps[active] > share]
+        # near the limit of double precision no single row stands out
+        active = above if len(above) else problem.rows.index
+        order = rng.permutation(active)
+        problem.design.sweep(
+            kernels, state.directions, order, costs, state.duals, problem.reg, *coupling, gaps
+        )
+        state.n_iter += 1
+        state.n_active = len(active)
+        if gaps[active].sum() <= enough:
+            return
