@@ -9,7 +9,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from problems import hide, sparse_text, two_blobs
-from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
+from semisvm import (
+    AnnealedSVC,
+    EntropyRegularizedClassifier,
+    ExpectationConstrainedClassifier,
+    NewtonSVC,
+    PosteriorRegularizedClassifier,
+    TransductiveSVC,
+)
 
 REASONS = {
     "check_classifiers_classes": (
@@ -20,7 +27,15 @@ REASONS = {
 
 
 @parametrize_with_checks(
-    [NewtonSVC(), NewtonSVC(loss="squared"), TransductiveSVC(), AnnealedSVC()],
+    [
+        NewtonSVC(),
+        NewtonSVC(loss="squared"),
+        TransductiveSVC(),
+        AnnealedSVC(),
+        EntropyRegularizedClassifier(),
+        ExpectationConstrainedClassifier(),
+        PosteriorRegularizedClassifier(),
+    ],
     expected_failed_checks=lambda estimator: REASONS,
 )
 def test_sklearn_checks(estimator, check):

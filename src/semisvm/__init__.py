@@ -10,17 +10,36 @@ from typing import TYPE_CHECKING, Any
 from semisvm._version import __version__
 
 if TYPE_CHECKING:
-    from semisvm.estimators import AnnealedSVC, NewtonSVC, TransductiveSVC
+    from semisvm.estimators import (
+        AnnealedSVC,
+        EntropyRegularizedClassifier,
+        ExpectationConstrainedClassifier,
+        NewtonSVC,
+        PosteriorRegularizedClassifier,
+        TransductiveSVC,
+    )
     from semisvm.homotopy import Trace
 
 _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
+    "EntropyRegularizedClassifier": "semisvm.estimators",
+    "ExpectationConstrainedClassifier": "semisvm.estimators",
     "NewtonSVC": "semisvm.estimators",
+    "PosteriorRegularizedClassifier": "semisvm.estimators",
     "Trace": "semisvm.homotopy",
     "TransductiveSVC": "semisvm.estimators",
 }
 
-__all__ = ["AnnealedSVC", "NewtonSVC", "Trace", "TransductiveSVC", "__version__"]
+__all__ = [
+    "AnnealedSVC",
+    "EntropyRegularizedClassifier",
+    "ExpectationConstrainedClassifier",
+    "NewtonSVC",
+    "PosteriorRegularizedClassifier",
+    "Trace",
+    "TransductiveSVC",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,19 @@
 """The estimators: one file each, all on the same base."""
 
 from semisvm.estimators.annealed import AnnealedSVC
+from semisvm.estimators.constrained import (
+    EntropyRegularizedClassifier,
+    ExpectationConstrainedClassifier,
+)
 from semisvm.estimators.newton import NewtonSVC
+from semisvm.estimators.posterior import PosteriorRegularizedClassifier
 from semisvm.estimators.transductive import TransductiveSVC
 
-__all__ = ["AnnealedSVC", "NewtonSVC", "TransductiveSVC"]
+__all__ = [
+    "AnnealedSVC",
+    "EntropyRegularizedClassifier",
+    "ExpectationConstrainedClassifier",
+    "NewtonSVC",
+    "PosteriorRegularizedClassifier",
+    "TransductiveSVC",
+]

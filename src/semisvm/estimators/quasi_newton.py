@@ -1,0 +1,148 @@
+"""Limited-memory BFGS for smooth functions of linear scores, convex or not.
+
+Scores are linear in the weights, so a trial of the line search needs the scores of the
+step only: whatever the number of trials, one iteration is two passes over the data.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from semisvm.designs import Floats
+from semisvm.vectors import dot
+
+MEMORY = 10
+MAX_STEPS = 500
+MAX_TRIALS = 60
+DECREASE = 1e-4
+CURVATURE = 0.9
+# Close to a minimum the gain of a step drowns in the rounding of the value; the slope
+# still tells a good step from a bad one.
+ROUNDING = 1e-13
+
+
+@dataclass
+class Point:
+    """A function A, to be minimised, at weights w.
+
+    Attributes
+    ----------
+    w : array of shape (n_weights,)
+    scores : array of shape (n_rows, m)
+    objective : float
+        What the tolerance is relative to; positive.
+    value : float
+        A(w).
+    gradient : array of shape (n_weights,)
+        Of A.
+    """
+
+    w: Floats
+    scores: Floats
+    objective: float
+    value: float
+    gradient: Floats
+
+    def gap(self, reg: float) -> float:
+        """Give ||gradient||^2 / (2 reg), which bounds A(w) - min A where A is convex."""
+        return dot(self.gradient, self.gradient) / (2.0 * reg)
+
+
+class Smooth(Protocol):
+    """What the solver needs of a function."""
+
+    @property
+    def reg(self) -> float:
+        """Strength of the regularisation."""
+        ...
+
+    def scores(self, w: Floats) -> Floats:
+        """Give the scores of weights, or of a step of the weights."""
+        ...
+
+    def at(self, w: Floats, scores: Floats) -> Point:
+        """Evaluate the function and its gradient."""
+        ...
+
+    def along(
+        self, point: Point, step: Floats, step_scores: Floats
+    ) -> Callable[[float], tuple[float, float]]:
+        """Give t -> value and slope at ``point.w + t step``, without the data."""
+        ...
+
+
+class Curvature:
+    """What the last steps tell of the second derivatives."""
+
+    def __init__(self) -> None:
+        self.pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=MEMORY)
+
+    def learn(self, step: Floats, change: Floats) -> None:
+        """Keep a step and the change of the gradient along it, if A curves upwards there."""
+        product = dot(step, change)
+        if product > 0.0:
+            self.pairs.append((step, change, product))
+
+    def direction(self, gradient: Floats) -> Floats:
+        """Give minus the inverse curvature times the gradient, by two loops over the pairs."""
+        out, parts = -gradient, []
+        for step, change, product in reversed(self.pairs):
+            parts.append(dot(step, out) / product)
+            out -= parts[-1] * change
+        if self.pairs:
+            _, change, product = self.pairs[-1]
+            out *= product / dot(change, change)
+        for (step, change, product), part in zip(self.pairs, reversed(parts), strict=True):
+            out += (part - dot(change, out) / product) * step
+        return out
+
+
+def minimize(function: Smooth, w: Floats, tol: float) -> tuple[Point, int]:
+    """Lower a function from weights ``w`` until its gap is ``tol`` of the objective.
+
+    Returns
+    -------
+    point : Point
+        Beyond the tolerance only if no step is left or there were too many.
+    steps : int
+    """
+    point, curvature, steps = function.at(w, function.scores(w)), Curvature(), 0
+    while steps < MAX_STEPS and point.gap(function.reg) > tol * point.objective:
+        step = curvature.direction(point.gradient)
+        step_scores = function.scores(step)
+        slope = dot(point.gradient, step)
+        t = line_search(function.along(point, step, step_scores), point.value, slope)
+        if t == 0.0 and not curvature.pairs:
+            break
+        if t == 0.0:
+            # the memory misleads: start again from the gradient
+            curvature.pairs.clear()
+            continue
+        new = function.at(point.w + t * step, point.scores + t * step_scores)
+        step *= t
+        curvature.learn(step, new.gradient - point.gradient)
+        point, steps = new, steps + 1
+    return point, steps
+
+
+def line_search(along: Callable[[float], tuple[float, float]], value: float, slope: float) -> float:
+    """Find a step length that lowers the value and leaves the steep part (weak Wolfe)."""
+    if not slope < 0.0:
+        return 0.0
+    low, high, t = 0.0, np.inf, 1.0
+    slack = ROUNDING * abs(value)
+    for _ in range(MAX_TRIALS):
+        there, rise = along(t)
+        lower = there <= value + DECREASE * t * slope
+        level = there <= value + slack and rise <= (2.0 * DECREASE - 1.0) * slope
+        if not (lower or level):
+            high = t
+        elif rise < CURVATURE * slope:
+            low = t
+        else:
+            return t
+        t = 0.5 * (low + high) if high < np.inf else 2.0 * t
+    return low
