@@ -11,7 +11,9 @@ PAGES = ("README.md", "docs/architecture.md", "docs/linear.md", "docs/many_class
 
 MODULES = (
     "semisvm.estimators.annealed",
+    "semisvm.estimators.constrained",
     "semisvm.estimators.newton",
+    "semisvm.estimators.posterior",
     "semisvm.estimators.transductive",
     "semisvm.labels.entropic",
     "semisvm.labels.greedy",

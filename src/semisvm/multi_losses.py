@@ -130,6 +130,11 @@ def _maxent_costs(S: Floats) -> Floats:
     return top + np.log(np.exp(S - top).sum(axis=1, keepdims=True)) - S
 
 
+def probabilities(S: Floats) -> Floats:
+    """Give the softmax of scores (n, m), the probabilities of the maxent model."""
+    return np.exp(-_maxent_costs(S))
+
+
 @numba.njit(nogil=True, cache=True)
 def _softmax(S, D, t, i, p):
     """Fill p with the softmax of S[i] + t D[i]; return the logarithm of its normaliser."""

@@ -16,11 +16,11 @@ from semisvm.designs import Workers, make_design
 from semisvm.estimators.lagrangian import Subproblem, UnlabeledTerms
 from semisvm.estimators.maxent import probabilities
 from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.quasi_newton import Point, line_search, minimize
 from semisvm.hierarchy import flat
 from semisvm.homotopy import Recorder
 from semisvm.multi_losses import MAXENT
 from semisvm.partial_labels import prior_counts
+from semisvm.weights.quasi_newton import Point, line_search, minimize
 
 CONSTRAINED = [ExpectationConstrainedClassifier, EntropyRegularizedClassifier]
 EVERY = [*CONSTRAINED, PosteriorRegularizedClassifier]

@@ -271,3 +271,17 @@ def test_semi_supervised_digits_beat_supervised():
     supervised = NewtonSVC().fit(X, partly).score(X[free], y[free])
     for cls in SEMI:
         assert cls(class_prior=prior).fit(X, partly).score(X[free], y[free]) > supervised + 0.03
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_probabilities_of_the_maxent_loss(cls, blobs):
+    X, _, partly = blobs
+    model = cls(loss="log", reg=1e-2).fit(X, partly)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+    assert not hasattr(cls(), "predict_proba"), "margins are no probabilities"
+    two = cls(loss="log", reg=1e-2).fit(X, np.where(partly > 1, 1, np.minimum(partly, 0)))
+    np.testing.assert_allclose(
+        two.predict_proba(X)[:, 1], 1 / (1 + np.exp(-two.decision_function(X)))
+    )

@@ -78,14 +78,18 @@ class Design(ABC):
     def _work(self, index: Index) -> NDArray[Any]:
         """Count the entries of each listed row."""
 
-    @abstractmethod
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
         """Run a sequential kernel that a solver brings along over the data.
 
         For solvers in which a row needs what the row before has changed, so that blocks of
         rows cannot share the work. The module has a kernel for each layout, ``csr`` and
-        ``dense``, which takes the arrays, the bias, and then the arguments.
+        ``dense``, which takes the arrays, the bias, and then the arguments. A design may
+        have no such layout; then it cannot serve these solvers.
         """
+        raise TypeError(
+            f"{type(self).__name__} cannot be read row by row in order; use another loss than "
+            "'crammer_singer', or CSR or dense data."
+        )
 
     def rows(self, index: Index) -> RowList:
         """Prepare a list of rows (ascending) for the methods below."""

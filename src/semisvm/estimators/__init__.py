@@ -1,4 +1,4 @@
-"""The estimators: one file each, all on the same base."""
+"""The estimators: a file for each, or for a close family, all on the same base."""
 
 from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.constrained import (

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
@@ -19,7 +20,7 @@ from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.homotopy import Recorder
 from semisvm.losses import LOSSES
-from semisvm.multi_losses import MULTI_LOSSES
+from semisvm.multi_losses import MAXENT, MULTI_LOSSES, probabilities
 from semisvm.partial_labels import (
     PartialLabels,
     check_empty_classes,
@@ -64,6 +65,11 @@ class Solution:
     converged: bool
     codes: NDArray[np.intp]
     beliefs: Floats | None = None
+
+
+def _is_maxent(estimator: Any) -> bool:
+    """Tell whether the scores of an estimator are logarithms of probabilities."""
+    return bool(estimator.loss == MAXENT.name)
 
 
 class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -289,6 +295,28 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         codes = self._predict_codes(X)
         names = np.array(self.hierarchy_.names, dtype=object)
         return names[self.hierarchy_.at_depth(depth)[codes]]
+
+    @available_if(_is_maxent)
+    def predict_proba(self, X: Any) -> Floats:
+        """Give the probabilities of the maxent model, the softmax of the scores.
+
+        Only with ``loss="log"``, whose scores are logarithms of probabilities. They are
+        what the model was fitted with. Nothing calibrates them afterwards; few labels and
+        hard labels of the unlabelled rows make them too sure.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+
+        Returns
+        -------
+        p : array of shape (n, m)
+            In the order of ``classes_``; rows sum to one.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros_like(scores), scores])
+        return probabilities(scores)
 
     def _predict_codes(self, X: Any) -> NDArray[np.intp]:
         scores = self.decision_function(X)

@@ -23,11 +23,11 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.quasi_newton import Point, minimize
 from semisvm.homotopy import Level
 from semisvm.multi_losses import MAXENT
 from semisvm.vectors import dot
 from semisvm.weights import State
+from semisvm.weights.quasi_newton import Point, minimize
 
 FIRST_PENALTY = 10.0
 GROWTH = 4.0

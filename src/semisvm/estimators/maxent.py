@@ -13,13 +13,8 @@ from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
 from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.task import BinaryTask
-from semisvm.multi_losses import MAXENT
+from semisvm.multi_losses import MAXENT, probabilities
 from semisvm.weights import State
-
-
-def probabilities(scores: Floats) -> Floats:
-    """Give the softmax of scores (n, m)."""
-    return np.exp(-MAXENT.costs(scores))
 
 
 def share_residual(p: Floats, counts: Any) -> float:
@@ -50,23 +45,3 @@ class MaxentClassifier(LinearSemiSupervisedClassifier):
 
     def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
         raise AssertionError("maxent has one score a class, so two classes are a MultiTask too")
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Give the probabilities of the model, the softmax of the scores.
-
-        They are what the model was fitted with. Nothing calibrates them afterwards; few
-        labels and little regularisation make them too sure.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-
-        Returns
-        -------
-        p : array of shape (n, m)
-            In the order of ``classes_``; rows sum to one.
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        return probabilities(scores)

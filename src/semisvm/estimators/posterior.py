@@ -7,16 +7,12 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import Solution
-from semisvm.estimators.maxent import (
-    MaxentClassifier,
-    first_state,
-    probabilities,
-    share_residual,
-)
+from semisvm.estimators.maxent import MaxentClassifier, first_state, share_residual
 from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.transductive import supervised_solution
 from semisvm.homotopy import Callback, Level, follow, settling
 from semisvm.labels import LabelStep, entropic, mean_entropy_of
+from semisvm.multi_losses import probabilities
 from semisvm.validation import check_real
 from semisvm.weights import State
 
