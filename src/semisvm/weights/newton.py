@@ -28,9 +28,10 @@ MAX_CG_STEPS = 2_000
 # below what the tolerance asks for.
 FORCING = 0.1
 OVERSHOOT = 0.5
-# With few weights conjugate gradients end by themselves: solving tightly costs nothing and
-# the last Newton step lands on the solution.
+# With few weights conjugate gradients end by themselves: where a tight solution is asked
+# for, solving every step tightly costs little and the last one lands on the solution.
 FEW_WEIGHTS = 500
+TIGHT_TOL = 1e-8
 TIGHT_FORCING = 1e-9
 MAX_LINE_STEPS = 50
 LINE_TOLERANCE = 1e-12
@@ -138,7 +139,7 @@ def _measure(state: State, here: Linearization, gradient: Floats, reg: float) ->
 def _residual_goal(problem: Problem, state: State, tol: float) -> float:
     """Give the norm of the residual to which the linear system is worth solving."""
     enough = OVERSHOOT * float(np.sqrt(2.0 * problem.reg * tol * state.objective))
-    if problem.n_weights <= FEW_WEIGHTS:
+    if problem.n_weights <= FEW_WEIGHTS and tol <= TIGHT_TOL:
         return min(TIGHT_FORCING * state.gradient_norm, enough)
     return enough if problem.quadratic else max(FORCING * state.gradient_norm, enough)
 
