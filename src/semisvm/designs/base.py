@@ -70,7 +70,7 @@ class Design(ABC):
         self.n_rows = n_rows
         self.n_weights = n_columns + 1
         self.bias = bias
-        self._workers = workers
+        self.workers = workers
         self._partial = np.empty((0, 0))
         self.all_rows = self.rows(np.arange(n_rows))
 
@@ -94,7 +94,7 @@ class Design(ABC):
     def rows(self, index: Index) -> RowList:
         """Prepare a list of rows (ascending) for the methods below."""
         index = np.ascontiguousarray(index, dtype=np.intp)
-        return RowList(index, balanced_blocks(self._work(index), self._workers.n_threads))
+        return RowList(index, balanced_blocks(self._work(index), self.workers.n_threads))
 
     def encode(self, coef: Floats, intercept: float) -> Floats:
         """Give the weight vector of a coefficient vector in the user's order of columns."""
@@ -113,7 +113,7 @@ class Design(ABC):
         def task(_: int, start: int, stop: int) -> None:
             self._kernels.scores(*self._arrays, w, self.bias, rows.index, start, stop, out)
 
-        self._workers.run(task, rows.blocks)
+        self.workers.run(task, rows.blocks)
         return out
 
     def pull_back(self, v: Floats, rows: RowList, out: Floats) -> Floats:
@@ -136,7 +136,7 @@ class Design(ABC):
                 *self._arrays, W, self.bias, rows.index, start, stop, BY_ROW, out
             )
 
-        self._workers.run(task, rows.blocks)
+        self.workers.run(task, rows.blocks)
         return out
 
     def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
@@ -199,7 +199,7 @@ class Design(ABC):
                 into[...] = 0.0
             task(start, stop, into)
 
-        self._workers.run(block, rows.blocks)
+        self.workers.run(block, rows.blocks)
         for k in range(1, len(rows.blocks)):
             out += partial[k - 1]
         return out

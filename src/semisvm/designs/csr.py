@@ -36,7 +36,7 @@ class CsrDesign(Design):
         self._row_work = np.diff(X.indptr) + 1
         indices = X.indices.view(np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64)
         self._order: Index | None = None
-        self._workers = workers
+        self.workers = workers
         if renumber and worth_renumbering(n_columns, X.indices.nbytes, X.data):
             indices = self._renumbered(read_only(indices), n_columns)
         self._arrays = (read_only(indptr), read_only(indices), read_only(X.data))
@@ -56,9 +56,9 @@ class CsrDesign(Design):
         rank = np.empty(n_columns, dtype=_index_type(n_columns))
         rank[self._order] = np.arange(n_columns, dtype=rank.dtype)
         out = np.empty(len(indices), dtype=rank.dtype)
-        n, k = len(indices), self._workers.n_threads
+        n, k = len(indices), self.workers.n_threads
         cuts = [n * i // k for i in range(k + 1)]
-        self._workers.run(
+        self.workers.run(
             lambda _, start, stop: _csr_kernels.renumber(indices, rank, start, stop, out),
             tuple(pairwise(cuts)),
         )

@@ -49,7 +49,11 @@ class Annealing:
         o, loss = scores[self.task.unlabeled], self.task.loss
         g = self.lam * (loss.values(o) - loss.values(-o))
         p, q, self.price = binary_beliefs(
-            g, temperature, self.task.positive_share, price=self.price
+            g,
+            temperature,
+            self.task.positive_share,
+            price=self.price,
+            workers=self.task.design.workers,
         )
         return p, q
 

@@ -13,16 +13,19 @@ import numba
 import numpy as np
 
 from semisvm.designs.base import Floats
+from semisvm.designs.workers import Workers, balanced_blocks
 
 MAX_STEPS = 200
+# Work of a belief, in the units in which blocks are balanced: entries of a data row.
+WORK_PER_ROW = 8
 
 
 @numba.njit(nogil=True, cache=True)
-def _fill(g, nu, temperature, weight, p, q):
+def _fill(g, nu, temperature, weight, p, q, start, stop):
     """Fill p and q = 1 - p; return the weighted sums of p and of p q."""
     total = 0.0
     slope = 0.0
-    for j in range(g.shape[0]):
+    for j in range(start, stop):
         z = (g[j] - nu) / temperature
         # beyond 45 the smaller belief is below 1e-19: certain, and cheaper that way
         e = np.exp(-abs(z)) if abs(z) < 45.0 else 0.0
@@ -43,6 +46,7 @@ def binary_beliefs(
     weight: Floats | None = None,
     price: float | None = None,
     tol: float = 1e-12,
+    workers: Workers | None = None,
 ) -> tuple[Floats, Floats, float]:
     """Solve for the beliefs and the price by safeguarded Newton.
 
@@ -59,6 +63,8 @@ def binary_beliefs(
         Start, for instance the last price.
     tol : float
         Error of the mean at which to stop.
+    workers : Workers, optional
+        Threads to share the rows between.
 
     Returns
     -------
@@ -73,8 +79,16 @@ def binary_beliefs(
     # with nu at either end every single belief is on one side of the mean
     low, high = float(g.min()) + shift, float(g.max()) + shift
     nu = price if price is not None and low <= price <= high else 0.5 * (low + high)
+    workers = Workers() if workers is None else workers
+    blocks = balanced_blocks(np.full(u, WORK_PER_ROW), workers.n_threads)
+    sums = np.empty((len(blocks), 2))
     for _ in range(MAX_STEPS):
-        total, slope = _fill(g, nu, temperature, weight, p, q)
+
+        def fill(k: int, start: int, stop: int, nu: float = nu) -> None:
+            sums[k] = _fill(g, nu, temperature, weight, p, q, start, stop)
+
+        workers.run(fill, blocks)
+        total, slope = sums.sum(axis=0).tolist()
         error = total - mean
         if abs(error) <= tol:
             break

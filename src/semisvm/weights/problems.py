@@ -12,11 +12,11 @@ a step; and the derivatives of f along a step.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from semisvm.designs import Design, Floats, RowList
+from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
 from semisvm.multi_losses import SmoothMultiLoss
@@ -114,9 +114,8 @@ class BinaryProblem:
     def linearize(self, scores: Floats) -> Linearization:
         """Give value, gradient and curvature; the latter over the active rows only."""
         design, slope, curvature = self.design, np.zeros(len(scores)), np.zeros(len(scores))
-        value = self.loss.evaluate(
-            scores, self.positive, self.negative, self.rows.index, slope, curvature
-        )
+        a, b = self.positive, self.negative
+        (value,) = self._sum(lambda rows: self.loss.evaluate(scores, a, b, rows, slope, curvature))
         # rows outside the problem keep their zeros, so the list needs no look-up
         touched = (curvature != 0.0) | (slope != 0.0)
         active = self.rows
@@ -133,9 +132,21 @@ class BinaryProblem:
 
     def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
         """Give the first two derivatives of the loss at ``scores + t step_scores``."""
-        return self.loss.along(
-            scores, step_scores, self.positive, self.negative, self.rows.index, t
-        )
+        a, b = self.positive, self.negative
+        first, second = self._sum(lambda rows: self.loss.along(scores, step_scores, a, b, rows, t))
+        return first, second
+
+    def _sum(self, part: Callable[[Index], Any]) -> list[float]:
+        """Let every thread sum over its block of rows, and add the sums in order."""
+        blocks = self.rows.blocks
+        sums: list[Any] = [None] * len(blocks)
+
+        def task(k: int, start: int, stop: int) -> None:
+            sums[k] = part(self.rows.index[start:stop])
+
+        self.design.workers.run(task, blocks)
+        total: list[float] = np.array(sums).reshape(len(blocks), -1).sum(axis=0).tolist()
+        return total
 
 
 @dataclass(frozen=True)
