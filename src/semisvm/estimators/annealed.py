@@ -1,12 +1,13 @@
 """Deterministic annealing: soft labels that harden as a temperature falls."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
+from semisvm.designs.workers import balanced_blocks
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
 from semisvm.estimators.multi_task import Assigning, Cooling, MultiTask
 from semisvm.estimators.task import BinaryTask
@@ -19,6 +20,7 @@ from semisvm.estimators.transductive import (
 )
 from semisvm.homotopy import Callback, Level, falling, follow, settling
 from semisvm.labels import binary_beliefs, mean_entropy, mean_kl
+from semisvm.labels.beliefs import WORK_PER_ROW
 from semisvm.validation import check_real
 from semisvm.weights import State, minimize
 
@@ -43,6 +45,7 @@ class Annealing:
         self.temperature = np.inf
         self.best = state
         self._best_key = (np.inf, np.inf)
+        self.facts: dict[str, float] = {}
 
     def beliefs(self, scores: Floats, temperature: float) -> tuple[Floats, Floats]:
         """Give p and 1 - p of the unlabelled rows at a temperature."""
@@ -73,21 +76,34 @@ class Annealing:
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Renew the beliefs; settled when they hardly move."""
-        w, scores = self.state.w, self.state.scores
-        divergence = 0.0
+        scores, divergence = self.state.scores, 0.0
         if self.state.n_iter > 0:
             p, q = self.beliefs(scores, level.value)
-            divergence = mean_kl(p, q, self.p, self.q)
+            divergence = self._mean(mean_kl, p, q, self.p, self.q)
             self.p, self.q = p, q
-        objective = self.task.balanced_objective(w, scores, self.lam)
-        imbalance = self.task.imbalance(scores)
-        self._remember(objective, imbalance)
-        facts = {"objective": objective, "divergence": divergence, "imbalance": imbalance}
+        if self.state.n_iter > 0 or not self.facts:
+            # weights that did not move are the same point of the path
+            objective = self.task.balanced_objective(self.state.w, scores, self.lam)
+            self.facts = {"objective": objective, "imbalance": self.task.imbalance(scores)}
+            self._remember(**self.facts)
+        facts = {**self.facts, "divergence": divergence}
         settled = divergence < self.entropy_tol
         if settled:
             # only the end of a level asks for it, and logarithms are slow
-            self.entropy = facts["entropy"] = mean_entropy(self.p, self.q)
+            self.entropy = facts["entropy"] = self._mean(mean_entropy, self.p, self.q)
         return settled, facts
+
+    def _mean(self, mean: Callable[..., float], *beliefs: Floats) -> float:
+        """Let the threads of the fit share a mean over the unlabelled rows."""
+        workers, u = self.task.design.workers, len(beliefs[0])
+        blocks = balanced_blocks(np.full(u, WORK_PER_ROW), workers.n_threads)
+        totals = np.empty(len(blocks))
+
+        def task(k: int, start: int, stop: int) -> None:
+            totals[k] = (stop - start) * mean(*(b[start:stop] for b in beliefs))
+
+        workers.run(task, blocks)
+        return float(totals.sum()) / u
 
     def _remember(self, objective: float, imbalance: float) -> None:
         """Keep the lowest objective among the balanced points, or the most balanced one."""
