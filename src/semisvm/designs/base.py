@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.designs.workers import Bounds, Workers, balanced_blocks
+from semisvm.designs.workers import VECTOR_WORK, Bounds, Workers, balanced_blocks
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -95,6 +95,15 @@ class Design(ABC):
         """Prepare a list of rows (ascending) for the methods below."""
         index = np.ascontiguousarray(index, dtype=np.intp)
         return RowList(index, balanced_blocks(self._work(index), self.workers.n_threads))
+
+    def by_block(
+        self, rows: RowList, part: Callable[[Index], Any], work_each: int = VECTOR_WORK
+    ) -> list[Any]:
+        """Let threads call ``part`` on blocks of the rows, not of the data; results in order."""
+        index = rows.index
+        return self.workers.share(
+            lambda start, stop: part(index[start:stop]), len(index), work_each
+        )
 
     def encode(self, coef: Floats, intercept: float) -> Floats:
         """Give the weight vector of a coefficient vector in the user's order of columns."""

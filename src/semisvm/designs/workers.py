@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 # A block smaller than this is finished sooner than another thread is woken up.
 MIN_WORK_PER_THREAD = 60_000
+# Work of a row in a pass over vectors, in the same units: stored entries of the data.
+VECTOR_WORK = 1
 
 Bounds = tuple[tuple[int, int], ...]
 
@@ -45,6 +47,12 @@ def balanced_blocks(work: NDArray[Any], n_threads: int) -> Bounds:
     return tuple(pairwise(cuts))
 
 
+def even_blocks(k: int, work_each: int, n_threads: int) -> Bounds:
+    """Split positions 0..k, which all cost the same, into consecutive blocks."""
+    n_blocks = max(1, min(n_threads, k, k * work_each // MIN_WORK_PER_THREAD))
+    return tuple(pairwise(k * i // n_blocks for i in range(n_blocks + 1)))
+
+
 class Workers:
     """A small thread pool that lives as long as one fit.
 
@@ -72,6 +80,19 @@ class Workers:
         finally:
             for other in others:
                 other.result()
+
+    def share(
+        self, part: Callable[[int, int], Any], k: int, work_each: int = VECTOR_WORK
+    ) -> list[Any]:
+        """Call ``part(start, stop)`` on blocks of 0..k; give what the blocks gave, in order."""
+        blocks = even_blocks(k, work_each, self.n_threads)
+        found: list[Any] = [None] * len(blocks)
+
+        def task(i: int, start: int, stop: int) -> None:
+            found[i] = part(start, stop)
+
+        self.run(task, blocks)
+        return found
 
     def close(self) -> None:
         """End the threads."""

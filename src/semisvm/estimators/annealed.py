@@ -1,13 +1,12 @@
 """Deterministic annealing: soft labels that harden as a temperature falls."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.designs.workers import balanced_blocks
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
 from semisvm.estimators.multi_task import Assigning, Cooling, MultiTask
 from semisvm.estimators.task import BinaryTask
@@ -20,7 +19,6 @@ from semisvm.estimators.transductive import (
 )
 from semisvm.homotopy import Callback, Level, falling, follow, settling
 from semisvm.labels import binary_beliefs, mean_entropy, mean_kl
-from semisvm.labels.beliefs import WORK_PER_ROW
 from semisvm.validation import check_real
 from semisvm.weights import State, minimize
 
@@ -49,10 +47,8 @@ class Annealing:
 
     def beliefs(self, scores: Floats, temperature: float) -> tuple[Floats, Floats]:
         """Give p and 1 - p of the unlabelled rows at a temperature."""
-        o, loss = scores[self.task.unlabeled], self.task.loss
-        g = self.lam * (loss.values(o) - loss.values(-o))
         p, q, self.price = binary_beliefs(
-            g,
+            self.task.label_gaps(scores, self.lam),
             temperature,
             self.task.positive_share,
             price=self.price,
@@ -79,7 +75,7 @@ class Annealing:
         scores, divergence = self.state.scores, 0.0
         if self.state.n_iter > 0:
             p, q = self.beliefs(scores, level.value)
-            divergence = self._mean(mean_kl, p, q, self.p, self.q)
+            divergence = mean_kl(p, q, self.p, self.q, self.task.design.workers)
             self.p, self.q = p, q
         if self.state.n_iter > 0 or not self.facts:
             # weights that did not move are the same point of the path
@@ -90,20 +86,8 @@ class Annealing:
         settled = divergence < self.entropy_tol
         if settled:
             # only the end of a level asks for it, and logarithms are slow
-            self.entropy = facts["entropy"] = self._mean(mean_entropy, self.p, self.q)
+            self.entropy = facts["entropy"] = mean_entropy(self.p, self.q, self.task.design.workers)
         return settled, facts
-
-    def _mean(self, mean: Callable[..., float], *beliefs: Floats) -> float:
-        """Let the threads of the fit share a mean over the unlabelled rows."""
-        workers, u = self.task.design.workers, len(beliefs[0])
-        blocks = balanced_blocks(np.full(u, WORK_PER_ROW), workers.n_threads)
-        totals = np.empty(len(blocks))
-
-        def task(k: int, start: int, stop: int) -> None:
-            totals[k] = (stop - start) * mean(*(b[start:stop] for b in beliefs))
-
-        workers.run(task, blocks)
-        return float(totals.sum()) / u
 
     def _remember(self, objective: float, imbalance: float) -> None:
         """Keep the lowest objective among the balanced points, or the most balanced one."""

@@ -67,9 +67,14 @@ class BinaryTask:
 
     def semisupervised(self, p: Floats | Signs, q: Floats | Signs, lam: float) -> BinaryProblem:
         """Give the weight step for beliefs p, q = 1 - p of the unlabelled rows."""
-        a, b = np.zeros(self.design.n_rows), np.zeros(self.design.n_rows)
-        a[self.unlabeled] = p * (lam / len(self.unlabeled))
-        b[self.unlabeled] = q * (lam / len(self.unlabeled))
+        a, b = np.empty(self.design.n_rows), np.empty(self.design.n_rows)
+
+        def fill(start: int, stop: int) -> None:
+            rows = self.unlabeled[start:stop]
+            a[rows] = p[start:stop] * (lam / len(self.unlabeled))
+            b[rows] = q[start:stop] * (lam / len(self.unlabeled))
+
+        self.design.workers.share(fill, len(self.unlabeled))
         self._set_labeled_costs(a, b)
         return BinaryProblem(self.design, self.design.all_rows, self.loss, a, b, self.reg)
 
@@ -100,6 +105,17 @@ class BinaryTask:
         free = scores[self.unlabeled]
         rest = 0.5 * lam * float(np.mean(self.loss.values(np.where(labels, free, -free))))
         return 0.5 * self.reg * dot(w, w) + fit + rest
+
+    def label_gaps(self, scores: Floats, lam: float) -> Floats:
+        """Give how much more the positive label of each unlabelled row costs."""
+        gaps = np.empty(len(self.unlabeled))
+
+        def fill(start: int, stop: int) -> None:
+            o = scores[self.unlabeled[start:stop]]
+            gaps[start:stop] = lam * (self.loss.values(o) - self.loss.values(-o))
+
+        self.design.workers.share(fill, len(gaps))
+        return gaps
 
     def balanced_objective(self, w: Floats, scores: Floats, lam: float) -> float:
         """Give the smallest J over labels with the right count: what a method minimises."""

@@ -9,11 +9,14 @@ where g_j is the loss of the positive label minus that of the negative one. The 
 is the root of an increasing function of one variable.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numba
 import numpy as np
 
 from semisvm.designs.base import Floats
-from semisvm.designs.workers import Workers, balanced_blocks
+from semisvm.designs.workers import Workers
 
 MAX_STEPS = 200
 # Work of a belief, in the units in which blocks are balanced: entries of a data row.
@@ -80,15 +83,9 @@ def binary_beliefs(
     low, high = float(g.min()) + shift, float(g.max()) + shift
     nu = price if price is not None and low <= price <= high else 0.5 * (low + high)
     workers = Workers() if workers is None else workers
-    blocks = balanced_blocks(np.full(u, WORK_PER_ROW), workers.n_threads)
-    sums = np.empty((len(blocks), 2))
     for _ in range(MAX_STEPS):
-
-        def fill(k: int, start: int, stop: int, nu: float = nu) -> None:
-            sums[k] = _fill(g, nu, temperature, weight, p, q, start, stop)
-
-        workers.run(fill, blocks)
-        total, slope = sums.sum(axis=0).tolist()
+        fill = partial(_fill, g, nu, temperature, weight, p, q)
+        total, slope = np.sum(workers.share(fill, u, WORK_PER_ROW), axis=0).tolist()
         error = total - mean
         if abs(error) <= tol:
             break
@@ -107,29 +104,46 @@ def binary_beliefs(
 
 
 @numba.njit(nogil=True, cache=True)
-def mean_entropy(p, q):
-    """Mean of -(p log p + q log q), natural logarithm.
+def _entropy(p, q, start, stop):
+    """Sum of -(p log p + q log q) over rows start..stop, natural logarithm.
 
     Beliefs within 1e-12 of certainty are left out: they add less than 3e-11.
     """
     total = 0.0
-    for j in range(p.shape[0]):
+    for j in range(start, stop):
         m = min(p[j], q[j])
         if m > 1e-12:
             total -= m * np.log(m) + (1.0 - m) * np.log1p(-m)
-    return total / p.shape[0]
+    return total
 
 
 @numba.njit(nogil=True, cache=True)
-def mean_kl(p, q, p_old, q_old):
-    """Mean Kullback-Leibler divergence of (p, q) from (p_old, q_old)."""
+def _divergence(p, q, p_old, q_old, start, stop):
+    """Sum over rows start..stop of the Kullback-Leibler divergence from (p_old, q_old)."""
     tiny = 1e-300
     total = 0.0
-    for j in range(p.shape[0]):
+    for j in range(start, stop):
         if p[j] != p_old[j] or q[j] != q_old[j]:
             total += p[j] * np.log(max(p[j], tiny) / max(p_old[j], tiny))
             total += q[j] * np.log(max(q[j], tiny) / max(q_old[j], tiny))
-    return total / p.shape[0]
+    return total
+
+
+def mean_entropy(p: Floats, q: Floats, workers: Workers | None = None) -> float:
+    """Give the mean of -(p log p + q log q)."""
+    return _mean(partial(_entropy, p, q), len(p), workers)
+
+
+def mean_kl(
+    p: Floats, q: Floats, p_old: Floats, q_old: Floats, workers: Workers | None = None
+) -> float:
+    """Give the mean Kullback-Leibler divergence of (p, q) from (p_old, q_old)."""
+    return _mean(partial(_divergence, p, q, p_old, q_old), len(p), workers)
+
+
+def _mean(total: Callable[[int, int], float], u: int, workers: Workers | None) -> float:
+    workers = Workers() if workers is None else workers
+    return sum(workers.share(total, u, WORK_PER_ROW)) / u
 
 
 @numba.njit(nogil=True, cache=True)

@@ -12,7 +12,7 @@ a step; and the derivatives of f along a step.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
 from semisvm.multi_losses import SmoothMultiLoss
+from semisvm.vectors import touched
 
 
 @dataclass(frozen=True)
@@ -113,17 +114,19 @@ class BinaryProblem:
 
     def linearize(self, scores: Floats) -> Linearization:
         """Give value, gradient and curvature; the latter over the active rows only."""
-        design, slope, curvature = self.design, np.zeros(len(scores)), np.zeros(len(scores))
-        a, b = self.positive, self.negative
-        (value,) = self._sum(lambda rows: self.loss.evaluate(scores, a, b, rows, slope, curvature))
-        # rows outside the problem keep their zeros, so the list needs no look-up
-        touched = (curvature != 0.0) | (slope != 0.0)
+        design, slope, curvature = self.design, np.empty(len(scores)), np.empty(len(scores))
+
+        def evaluate(rows: Index) -> tuple[float, Index]:
+            value = self.loss.evaluate(scores, self.positive, self.negative, rows, slope, curvature)
+            return value, touched(rows, slope, curvature)
+
+        values, parts = zip(*design.by_block(self.rows, evaluate), strict=True)
         active = self.rows
-        if np.count_nonzero(touched) < len(active):
-            active = design.rows(np.flatnonzero(touched))
+        if sum(map(len, parts)) < len(active):
+            active = design.rows(np.concatenate(parts))
         gradient = design.pull_back(slope, active, np.empty(design.n_weights))
         return Linearization(
-            value,
+            sum(values),
             gradient,
             product=lambda p, out: design.curvature(p, curvature, active, out),
             scales=lambda: design.column_scales(curvature, active, np.empty(design.n_weights)),
@@ -133,20 +136,12 @@ class BinaryProblem:
     def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
         """Give the first two derivatives of the loss at ``scores + t step_scores``."""
         a, b = self.positive, self.negative
-        first, second = self._sum(lambda rows: self.loss.along(scores, step_scores, a, b, rows, t))
+
+        def part(rows: Index) -> tuple[float, float]:
+            return self.loss.along(scores, step_scores, a, b, rows, t)
+
+        first, second = np.sum(self.design.by_block(self.rows, part), axis=0).tolist()
         return first, second
-
-    def _sum(self, part: Callable[[Index], Any]) -> list[float]:
-        """Let every thread sum over its block of rows, and add the sums in order."""
-        blocks = self.rows.blocks
-        sums: list[Any] = [None] * len(blocks)
-
-        def task(k: int, start: int, stop: int) -> None:
-            sums[k] = part(self.rows.index[start:stop])
-
-        self.design.workers.run(task, blocks)
-        total: list[float] = np.array(sums).reshape(len(blocks), -1).sum(axis=0).tolist()
-        return total
 
 
 @dataclass(frozen=True)
@@ -195,7 +190,11 @@ class MultiProblem:
         """Give value, gradient and curvature."""
         design, hierarchy = self.design, self.hierarchy
         slope = np.zeros_like(scores)
-        value = self.loss.evaluate(scores, self.costs, self.rows.index, slope)
+        values = design.by_block(
+            self.rows,
+            lambda rows: self.loss.evaluate(scores, self.costs, rows, slope),
+            work_each=scores.shape[1],
+        )
         shape = (design.n_weights, hierarchy.n_nodes)
         gradient = design.pull_back_many(hierarchy.node_slopes(slope), self.rows, np.empty(shape))
         operator = hierarchy.between(partial(self.loss.apply, scores, self.costs))
@@ -206,7 +205,7 @@ class MultiProblem:
             return out
 
         return Linearization(
-            value, gradient.ravel(), product, partial(self._scales, shape), len(self.rows)
+            sum(values), gradient.ravel(), product, partial(self._scales, shape), len(self.rows)
         )
 
     def _scales(self, shape: tuple[int, int]) -> Floats:
@@ -217,4 +216,10 @@ class MultiProblem:
 
     def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
         """Give the first two derivatives of the loss at ``scores + t step_scores``."""
-        return self.loss.along(scores, step_scores, self.costs, self.rows.index, t)
+
+        def part(rows: Index) -> tuple[float, float]:
+            return self.loss.along(scores, step_scores, self.costs, rows, t)
+
+        parts = self.design.by_block(self.rows, part, work_each=scores.shape[1])
+        first, second = np.sum(parts, axis=0).tolist()
+        return first, second
