@@ -1,4 +1,4 @@
-"""Vector operations of the solvers, each one pass; self-contained for the cache.
+"""Operations of the solvers on vectors and small matrices; self-contained for the cache.
 
 numpy's dot product calls BLAS, which for long vectors wakes threads of its own. They spin
 for a while after the call, on the cores that the row blocks of the next product need:
@@ -21,10 +21,10 @@ def dot(a, b):
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
-def regularize(q, p, reg):
+def regularize(q, p, reg, start, stop):
     """Q += reg p; return p . q."""
     total = 0.0
-    for j in range(p.shape[0]):
+    for j in range(start, stop):
         v = q[j] + reg * p[j]
         q[j] = v
         total += v * p[j]
@@ -32,10 +32,10 @@ def regularize(q, p, reg):
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
-def advance(x, r, p, q, alpha):
+def advance(x, r, p, q, alpha, start, stop):
     """X += alpha p; r -= alpha q; return r . r."""
     total = 0.0
-    for j in range(p.shape[0]):
+    for j in range(start, stop):
         x[j] += alpha * p[j]
         v = r[j] - alpha * q[j]
         r[j] = v
@@ -44,19 +44,10 @@ def advance(x, r, p, q, alpha):
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
-def scaled_product(r, scale):
-    """Return r . (r / scale)."""
-    total = 0.0
-    for j in range(r.shape[0]):
-        total += r[j] * r[j] / scale[j]
-    return total
-
-
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
-def conjugate(p, r, scale, beta):
-    """P = r / scale + beta p."""
-    for j in range(p.shape[0]):
-        p[j] = r[j] / scale[j] + beta * p[j]
+def conjugate(p, z, beta, start, stop):
+    """P = z + beta p."""
+    for j in range(start, stop):
+        p[j] = z[j] + beta * p[j]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -69,3 +60,24 @@ def touched(rows, slope, curvature):
             found[n_found] = i
             n_found += 1
     return found[:n_found]
+
+
+@numba.njit(nogil=True, cache=True)
+def factorise(a):
+    """Replace a symmetric positive definite matrix by its lower Cholesky factor."""
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j] = (a[i, j] - dot(a[i, :j], a[j, :j])) / a[j, j]
+        a[i, i] = np.sqrt(a[i, i] - dot(a[i, :i], a[i, :i]))
+
+
+@numba.njit(nogil=True, cache=True)
+def solve_factored(factor, x):
+    """Replace x by the solution of L L^T z = x."""
+    k = x.shape[0]
+    for i in range(k):
+        x[i] = (x[i] - dot(factor[i, :i], x[:i])) / factor[i, i]
+    for i in range(k - 1, -1, -1):
+        x[i] /= factor[i, i]
+        for j in range(i):
+            x[j] -= x[i] * factor[i, j]

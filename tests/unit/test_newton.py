@@ -175,7 +175,14 @@ def test_conjugate_gradients_solves(scales, monkeypatch):
         return out
 
     x, steps = conjugate_gradients.solve(
-        product, lambda: np.diag(H).copy(), 0.1, rhs, stop=1e-9, max_steps=2000
+        product,
+        0.1,
+        rhs,
+        inverse=None,
+        scales=lambda: np.diag(H).copy(),
+        stop=1e-9,
+        max_steps=2000,
+        workers=Workers(),
     )
     np.testing.assert_allclose((H + 0.1 * np.eye(40)) @ x, rhs, atol=1e-7)
     assert steps < 400

@@ -91,6 +91,11 @@ class Design(ABC):
             "'crammer_singer', or CSR or dense data."
         )
 
+    @property
+    def work(self) -> int:
+        """Entries that a pass over all rows reads."""
+        return int(self._work(self.all_rows.index).sum())
+
     def rows(self, index: Index) -> RowList:
         """Prepare a list of rows (ascending) for the methods below."""
         index = np.ascontiguousarray(index, dtype=np.intp)
@@ -184,6 +189,30 @@ class Design(ABC):
 
         return self._sum_blocks(task, rows, out)
 
+    def few_scores(self, W: Floats, rows: RowList) -> Floats:
+        """Give x_i W of a few rows, one row of the answer for each of the list."""
+        out = np.empty((len(rows), W.shape[1]))
+        part = (rows.index, 0, len(rows), 0)
+        self._kernels.scores_many(*self._arrays, W, self.bias, *part, out)
+        return out
+
+    def add_few(self, V: Floats, rows: RowList, out: Floats) -> Floats:
+        """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
+        part = (rows.index, 0, len(rows), 0)
+        self._kernels.pull_back_many(*self._arrays, V, self.bias, *part, out)
+        return out
+
+    def gram(self, rows: RowList) -> Floats:
+        """Give the inner products of a few rows, with the constant feature."""
+        products = np.empty((len(rows), len(rows)))
+        one = np.zeros((self.n_weights, 1))
+        for k in range(len(rows)):
+            row = RowList(rows.index[k : k + 1], ((0, 1),))
+            self.add_few(np.ones((1, 1)), row, one)
+            products[k] = self.few_scores(one, rows)[:, 0]
+            one[...] = 0.0
+        return products
+
     def _accumulate(
         self, name: str, vectors: tuple[Floats, ...], rows: RowList, out: Floats
     ) -> Floats:
@@ -198,19 +227,20 @@ class Design(ABC):
         self, task: Callable[[int, int, Floats], None], rows: RowList, out: Floats
     ) -> Floats:
         """Let every block add to an output of its own, and sum them in order."""
-        out[...] = 0.0
         partial = self._partial_sums(len(rows.blocks) - 1, out.shape)
 
         def block(k: int, start: int, stop: int) -> None:
-            into = out
-            if k:
-                into = partial[k - 1]
-                into[...] = 0.0
+            into = partial[k - 1] if k else out
+            into[...] = 0.0
             task(start, stop, into)
 
+        def add(start: int, stop: int) -> None:
+            for k in range(1, len(rows.blocks)):
+                out[start:stop] += partial[k - 1, start:stop]
+
         self.workers.run(block, rows.blocks)
-        for k in range(1, len(rows.blocks)):
-            out += partial[k - 1]
+        if len(rows.blocks) > 1:
+            self.workers.share(add, len(out), VECTOR_WORK * (out.size // len(out)))
         return out
 
     def _partial_sums(self, n_blocks: int, shape: tuple[int, ...]) -> Floats:

@@ -9,6 +9,7 @@ where the number of rows of every class among the y'_j is fixed. It is the sibli
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from semisvm.multi_losses import MultiLoss, SmoothMultiLoss
 from semisvm.vectors import dot
 from semisvm.weights import MultiProblem, State, minimize
 from semisvm.weights.crammer_singer import MarginProblem, MarginState, minimize_margin
+from semisvm.weights.stiff_rows import StiffRows, stiff_rows
 
 # Dual ascent converges linearly: beyond this the margin loss is not worth the passes.
 TIGHTEST_MARGIN_TOL = 1e-4
@@ -101,8 +103,19 @@ class MultiTask:
         """Give the weight step of a smooth loss for costs (n_rows, m)."""
         assert isinstance(self.loss, SmoothMultiLoss)
         return MultiProblem(
-            self.design, self._listed(rows), self.loss, costs, self.hierarchy, self.reg
+            self.design,
+            self._listed(rows),
+            self.loss,
+            costs,
+            self.hierarchy,
+            self.reg,
+            self.stiff,
         )
+
+    @cached_property
+    def stiff(self) -> StiffRows | None:
+        """The labelled rows, if they are so few that each weighs much."""
+        return stiff_rows(self.design, self.labeled, self.weight, self.reg)
 
     def _listed(self, rows: Index | None) -> RowList:
         return self.design.all_rows if rows is None else self.design.rows(rows)

@@ -9,6 +9,7 @@ labelled lives here; solvers see costs, label steps see scores.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from semisvm.labels import top_labels
 from semisvm.losses import Loss
 from semisvm.vectors import dot
 from semisvm.weights import BinaryProblem, State, minimize
+from semisvm.weights.stiff_rows import StiffRows, stiff_rows
 
 Signs = NDArray[np.bool_]
 
@@ -53,6 +55,11 @@ class BinaryTask:
     reg: float
     recorder: Recorder
 
+    @cached_property
+    def stiff(self) -> StiffRows | None:
+        """The labelled rows, if they are so few that each weighs much."""
+        return stiff_rows(self.design, self.labeled, self.weight, self.reg)
+
     @property
     def positive_share(self) -> float:
         """Share r of positives that the labels of the unlabelled rows have."""
@@ -63,7 +70,7 @@ class BinaryTask:
         a, b = np.zeros(self.design.n_rows), np.zeros(self.design.n_rows)
         self._set_labeled_costs(a, b)
         rows = self.design.rows(self.labeled)
-        return BinaryProblem(self.design, rows, self.loss, a, b, self.reg)
+        return BinaryProblem(self.design, rows, self.loss, a, b, self.reg, self.stiff)
 
     def semisupervised(self, p: Floats | Signs, q: Floats | Signs, lam: float) -> BinaryProblem:
         """Give the weight step for beliefs p, q = 1 - p of the unlabelled rows."""
@@ -76,7 +83,9 @@ class BinaryTask:
 
         self.design.workers.share(fill, len(self.unlabeled))
         self._set_labeled_costs(a, b)
-        return BinaryProblem(self.design, self.design.all_rows, self.loss, a, b, self.reg)
+        return BinaryProblem(
+            self.design, self.design.all_rows, self.loss, a, b, self.reg, self.stiff
+        )
 
     def _set_labeled_costs(self, a: Floats, b: Floats) -> None:
         a[self.labeled] = np.where(self.positive, self.weight, 0.0)

@@ -1,65 +1,85 @@
 """Conjugate gradients on the curvature of a design."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from semisvm import vectors
 from semisvm.designs import Floats
+from semisvm.designs.workers import Workers
 
 # CG that has not finished after so many steps is badly scaled: from there on the columns
 # are rescaled. On unit rows of text the plain method needs about half the steps of the
 # rescaled one, so it goes first.
 PLAIN_STEPS = 30
 
+Operator = Callable[[Floats, Floats], Floats]
+
 
 def solve(
-    product: Callable[[Floats, Floats], Floats],
-    scales: Callable[[], Floats],
+    product: Operator,
     reg: float,
     rhs: Floats,
     *,
+    inverse: Operator | None,
+    scales: Callable[[], Floats],
     stop: float,
     max_steps: int,
+    workers: Workers,
 ) -> tuple[Floats, int]:
     """Solve (reg I + H) x = rhs to a residual of norm ``stop``.
 
     Parameters
     ----------
     product : (p, out) -> H p
-    scales : () -> diagonal of H
-        Asked for only if the plain method is slow.
     reg : float
     rhs : array of shape (d,)
+    inverse : (r, out) -> M^-1 r, optional
+        Of a preconditioner M.
+    scales : () -> diagonal of H
+        Asked for only if the method is slow.
     stop : float
         Norm of the residual at which to stop.
     max_steps : int
+    workers : Workers
 
     Returns
     -------
     x : array of shape (d,)
     steps : int
     """
+
+    def total(kernel: Callable[..., float], *arguments: object) -> float:
+        """Let the threads share a pass over vectors."""
+        return float(sum(workers.share(partial(kernel, *arguments), len(rhs))))
+
     x, r, q = np.zeros_like(rhs), rhs.copy(), np.empty_like(rhs)
-    scale = np.ones_like(rhs)
-    p = r.copy()
-    rz = vectors.scaled_product(r, scale)
+    z = r if inverse is None else inverse(r, np.empty_like(r))
+    p = z.copy()
+    rz = vectors.dot(r, z)
     steps = 0
     while steps < max_steps:
         product(p, q)
-        curvature = vectors.regularize(q, p, reg)
+        curvature = total(vectors.regularize, q, p, reg)
         if not 0.0 < curvature < np.inf:
             # the numbers have run out of range: what has been found so far must do
             break
-        rr = vectors.advance(x, r, p, q, rz / curvature)
+        rr = total(vectors.advance, x, r, p, q, rz / curvature)
         steps += 1
         if rr <= stop * stop:
             break
         if steps == PLAIN_STEPS:
-            scale = scales() + reg
-            beta, rz = 0.0, vectors.scaled_product(r, scale)
+            inverse, z, rz = _by_columns(scales() + reg), np.empty_like(r), np.inf
+        if inverse is None:
+            before, rz = rz, rr
         else:
-            before, rz = rz, vectors.scaled_product(r, scale)
-            beta = rz / before
-        vectors.conjugate(p, r, scale, beta)
+            inverse(r, z)
+            before, rz = rz, vectors.dot(r, z)
+        workers.share(partial(vectors.conjugate, p, z, rz / before), len(rhs))
     return x, steps
+
+
+def _by_columns(scale: Floats) -> Operator:
+    """Give the inverse of a diagonal matrix."""
+    return lambda r, out: np.divide(r, scale, out=out)

@@ -109,9 +109,11 @@ def minimize(
             return state
         step, cg_steps = conjugate_gradients.solve(
             here.product,
-            here.scales,
             problem.reg,
             -gradient,
+            inverse=here.inverse(),
+            scales=here.scales,
+            workers=problem.workers,
             stop=_residual_goal(problem, state, tol),
             max_steps=CRUDE_CG_STEPS if crude and state.n_iter == 0 else MAX_CG_STEPS,
         )

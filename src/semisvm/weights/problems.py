@@ -17,10 +17,12 @@ from typing import Protocol
 import numpy as np
 
 from semisvm.designs import Design, Floats, Index, RowList
+from semisvm.designs.workers import Workers
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
 from semisvm.multi_losses import SmoothMultiLoss
 from semisvm.vectors import touched
+from semisvm.weights.stiff_rows import Inverse, StiffRows
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Linearization:
     gradient : array of shape (n_weights,)
     product : (p, out) -> curvature times p
     scales : () -> diagonal of the curvature
+    inverse : () -> preconditioner, or None
     n_active : int
         Rows with curvature.
     """
@@ -42,6 +45,7 @@ class Linearization:
     gradient: Floats
     product: Callable[[Floats, Floats], Floats]
     scales: Callable[[], Floats]
+    inverse: Callable[[], Inverse | None]
     n_active: int
 
 
@@ -56,6 +60,11 @@ class Problem(Protocol):
     @property
     def n_weights(self) -> int:
         """Length of the weight vector."""
+        ...
+
+    @property
+    def workers(self) -> Workers:
+        """Threads of the fit."""
         ...
 
     @property
@@ -89,6 +98,8 @@ class BinaryProblem:
     positive, negative : arrays of shape (n_rows,)
         Costs a and b of ``a/2 l(o) + b/2 l(-o)``.
     reg : float
+    stiff : StiffRows, optional
+        Rows that weigh much more than the others.
     """
 
     design: Design
@@ -97,6 +108,12 @@ class BinaryProblem:
     positive: Floats
     negative: Floats
     reg: float
+    stiff: StiffRows | None = None
+
+    @property
+    def workers(self) -> Workers:
+        """Threads of the fit."""
+        return self.design.workers
 
     @property
     def n_weights(self) -> int:
@@ -130,8 +147,14 @@ class BinaryProblem:
             gradient,
             product=lambda p, out: design.curvature(p, curvature, active, out),
             scales=lambda: design.column_scales(curvature, active, np.empty(design.n_weights)),
+            inverse=partial(self._inverse, curvature),
             n_active=len(active),
         )
+
+    def _inverse(self, curvature: Floats) -> Inverse | None:
+        if self.stiff is None:
+            return None
+        return self.stiff.inverse(curvature[self.stiff.rows.index, None], self.reg)
 
     def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
         """Give the first two derivatives of the loss at ``scores + t step_scores``."""
@@ -161,6 +184,8 @@ class MultiProblem:
         Cost of every class, by row.
     hierarchy : Hierarchy
     reg : float
+    stiff : StiffRows, optional
+        Rows that weigh much more than the others.
     """
 
     design: Design
@@ -169,8 +194,14 @@ class MultiProblem:
     costs: Floats
     hierarchy: Hierarchy
     reg: float
+    stiff: StiffRows | None = None
 
     quadratic = False
+
+    @property
+    def workers(self) -> Workers:
+        """Threads of the fit."""
+        return self.design.workers
 
     @property
     def n_weights(self) -> int:
@@ -205,8 +236,26 @@ class MultiProblem:
             return out
 
         return Linearization(
-            sum(values), gradient.ravel(), product, partial(self._scales, shape), len(self.rows)
+            sum(values),
+            gradient.ravel(),
+            product,
+            scales=partial(self._scales, shape),
+            inverse=partial(self._inverse, scores),
+            n_active=len(self.rows),
         )
+
+    def _inverse(self, scores: Floats) -> Inverse | None:
+        """Precondition by the diagonal blocks of the stiff rows' curvature, node by node."""
+        if self.stiff is None:
+            return None
+        index, m = self.stiff.rows.index, scores.shape[1]
+        diagonal = np.empty((len(index), m))
+        for y in range(m):
+            column = np.zeros((len(index), m))
+            column[:, y] = 1.0
+            self.loss.apply(scores, self.costs, index, 0, len(index), column)
+            diagonal[:, y] = column[:, y]
+        return self.stiff.inverse(self.hierarchy.node_slopes(diagonal), self.reg)
 
     def _scales(self, shape: tuple[int, int]) -> Floats:
         """Bound the diagonal of the curvature by that of least squares."""
