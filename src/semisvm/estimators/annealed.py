@@ -28,6 +28,8 @@ COLDEST = 1e-8
 # Points of the path whose share of positive outputs misses the prior by more than this
 # share of the rarer class are not returned where there is a better balanced one.
 BALANCED = 0.2
+# Error of the mean belief: far below one row, and a pass of exponentials cheaper than less.
+BELIEF_TOL = 1e-10
 
 
 class Annealing:
@@ -52,6 +54,7 @@ class Annealing:
             temperature,
             self.task.positive_share,
             price=self.price,
+            tol=BELIEF_TOL,
             workers=self.task.design.workers,
         )
         return p, q
