@@ -113,7 +113,7 @@ def transductive_objective(model: Any, X: Floats, partly: Index, shares: Shares)
     signed = np.where(partly[given] == DIGITS[1], scores[given], -scores[given])
     squared_norm = float(np.sum(model.coef_**2) + model.intercept_[0] ** 2)
     losses = SQUARED_HINGE.values(signed).mean() + SQUARED_HINGE.values(signs * free).mean()
-    return 0.5 * (model.reg * squared_norm + float(losses))
+    return 0.5 * (model.reg_ * squared_norm + float(losses))
 
 
 def run(
