@@ -17,6 +17,12 @@ BENCHMARKS = {
     "scaling": "growth with the number of rows, threads and memory",
     "startup": "import, and the first fit of a process",
     "newsgroups": "twenty classes, with and without annealing",
+    "manycost": "what annealing twenty classes costs, in supervised fits",
+    "manysets": "semi-supervised against supervised on five sets of many classes",
+    "hierarchy": "twenty classes with the hierarchy of their names",
+    "labelsteps": "label steps on their own: times, gaps, and their effect",
+    "maxent": "two classes: methods that know the class shares",
+    "regs": "the grid behind the default regularisation of every loss",
 }
 
 

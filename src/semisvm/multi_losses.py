@@ -245,3 +245,11 @@ MARGIN = MultiLoss("crammer_singer", margin_costs)
 MULTI_LOSSES: dict[str, MultiLoss] = {
     loss.name: loss for loss in (ONE_VS_REST, LEAST_SQUARES, MAXENT, MARGIN)
 }
+
+DEFAULT_REGS = {
+    ONE_VS_REST.name: 1e-3,
+    LEAST_SQUARES.name: 1e-3,
+    MAXENT.name: 1e-4,
+    MARGIN.name: 1e-4,
+}
+"""What ``reg=None`` means, by loss; docs/many_classes.md has the measurements."""

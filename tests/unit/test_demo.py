@@ -63,11 +63,22 @@ def test_an_order_shows_both_classes_early() -> None:
         assert set(y[order[: demo.FEWEST]]) == set(demo.DIGITS)
 
 
+def test_many_classes() -> None:
+    records = demo.run_many(n_draws=1)
+    assert [r.method for r in records] == list(demo.MAIN)
+    error = {r.method: r.error for r in records}
+    assert error["TSVM"] < error["supervised"]
+    assert error["DA"] < error["supervised"]
+    shown = demo.many_table(records)
+    assert "40 labels" in shown
+    assert "AnnealedSVC" in shown
+
+
 def test_command(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     command = [sys.executable, "-m", "semisvm.demo", "--out", str(out), "--draws", "1"]
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    for name in ("NewtonSVC", "TransductiveSVC", "AnnealedSVC"):
+    for name in ("NewtonSVC", "TransductiveSVC", "AnnealedSVC", "ten digits"):
         assert name in shown
     assert (out / demo.PICTURE).read_bytes().startswith(b"\x89PNG")
 

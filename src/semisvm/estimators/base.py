@@ -20,7 +20,7 @@ from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.homotopy import Recorder
 from semisvm.losses import LOSSES
-from semisvm.multi_losses import MAXENT, MULTI_LOSSES, probabilities
+from semisvm.multi_losses import DEFAULT_REGS, MAXENT, MULTI_LOSSES, probabilities
 from semisvm.partial_labels import (
     PartialLabels,
     check_empty_classes,
@@ -93,7 +93,8 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _check_shared_parameters(self) -> None:
         check_choice("loss", self.loss, MULTI_LOSSES)
-        check_real("reg", self.reg, above=0)
+        if self.reg is not None:
+            check_real("reg", self.reg, above=0)
         check_real("tol", self.tol, above=0)
         check_count("max_iter", self.max_iter)
         if self.fit_intercept:
@@ -170,7 +171,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             "labeled": rows,
             "unlabeled": labels.unlabeled,
             "weight": shares / shares.sum(),
-            "reg": float(self.reg),
+            "reg": self._regularisation(),
             "recorder": recorder,
         }
         if len(labels.classes) == 2 and self.loss in LOSSES and hierarchy.flat:
@@ -187,6 +188,9 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             hierarchy=hierarchy,
             **shared,
         )
+
+    def _regularisation(self) -> float:
+        return float(DEFAULT_REGS[self.loss] if self.reg is None else self.reg)
 
     def _warm_weights(
         self, design: Design, labels: PartialLabels, hierarchy: Hierarchy, binary: bool
@@ -217,6 +221,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         codes[labels.unlabeled] = solution.codes
         self.classes_ = labels.classes
         self.class_prior_ = prior
+        self.reg_ = self._regularisation()
         self.transduction_ = labels.decode(codes)
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter

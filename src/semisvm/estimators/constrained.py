@@ -75,8 +75,8 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
 
     Parameters
     ----------
-    reg : float, default=1e-3
-        Strength of the regularisation, lambda.
+    reg : float or None, default=None
+        Strength of the regularisation, lambda; None is 1e-4, for rows of length one.
     class_prior : None, array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None takes the fractions of the labelled rows.
@@ -110,6 +110,8 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         One weight vector a class, for two classes too.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+    reg_ : float
+        The regularisation that was used.
     multipliers_ : array of shape (m,)
         Of the constraints; they sum to zero.
     transduction_ : array of shape (n,)
@@ -160,7 +162,7 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
 
     def __init__(
         self,
-        reg: float = 1e-3,
+        reg: float | None = None,
         *,
         class_prior: ArrayLike | Mapping[Any, float] | None = None,
         constraint_tol: float = 1e-4,
@@ -224,8 +226,8 @@ class EntropyRegularizedClassifier(_ShareConstrained):
 
     Parameters
     ----------
-    reg : float, default=1e-3
-        Strength of the regularisation, lambda.
+    reg : float or None, default=None
+        Strength of the regularisation, lambda; None is 1e-4, for rows of length one.
     unlabeled_weight : float, default=1.0
         Final weight of the entropy.
     class_prior : None, array of shape (m,) or dict, default=None
@@ -264,6 +266,8 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         One weight vector a class, for two classes too.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+    reg_ : float
+        The regularisation that was used.
     multipliers_ : array of shape (m,)
         Of the constraints; they sum to zero.
     transduction_ : array of shape (n,)
@@ -303,7 +307,7 @@ class EntropyRegularizedClassifier(_ShareConstrained):
 
     def __init__(
         self,
-        reg: float = 1e-3,
+        reg: float | None = None,
         unlabeled_weight: float = 1.0,
         *,
         class_prior: ArrayLike | Mapping[Any, float] | None = None,

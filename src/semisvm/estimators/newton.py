@@ -29,8 +29,9 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
     Parameters
     ----------
-    reg : float, default=1e-3
-        Strength of the regularisation, lambda.
+    reg : float or None, default=None
+        Strength of the regularisation, lambda. None is the default of the loss, for rows
+        of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
     loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
         "squared" is regularised least squares; "log" is maxent; "crammer_singer" the
         margin loss max_z [(z != y) + s_z] - s_y, solved to a duality gap of 1e-4.
@@ -62,6 +63,8 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Fractions of the labelled rows.
+    reg_ : float
+        The regularisation that was used.
     transduction_ : array of shape (n,)
         Given labels, and predictions for the unlabelled rows.
     objective_ : float
@@ -88,7 +91,7 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
     def __init__(
         self,
-        reg: float = 1e-3,
+        reg: float | None = None,
         *,
         loss: str = "squared_hinge",
         hierarchy: Any = None,

@@ -94,8 +94,8 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
 
     Parameters
     ----------
-    reg : float, default=1e-3
-        Strength of the regularisation, lambda.
+    reg : float or None, default=None
+        Strength of the regularisation, lambda; None is 1e-4, for rows of length one.
     kl_weight : float, default=1.0
         Weight of the mean divergence. A weight C of the sum over the unlabelled rows, as
         in equation 13 of the second reference, is ``kl_weight = C u`` here; its C = 0.1 is
@@ -132,6 +132,8 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         One weight vector a class, for two classes too.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+    reg_ : float
+        The regularisation that was used.
     transduction_ : array of shape (n,)
         Given labels, and the most probable class by q of the unlabelled rows. `predict`
         goes by p instead.
@@ -176,7 +178,7 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
 
     def __init__(
         self,
-        reg: float = 1e-3,
+        reg: float | None = None,
         kl_weight: float = 1.0,
         *,
         class_prior: ArrayLike | Mapping[Any, float] | None = None,

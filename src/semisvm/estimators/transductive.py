@@ -137,8 +137,9 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
 
     Parameters
     ----------
-    reg : float, default=1e-3
-        Strength of the regularisation, lambda.
+    reg : float or None, default=None
+        Strength of the regularisation, lambda. None is the default of the loss, for rows
+        of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
     loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
@@ -190,6 +191,8 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+    reg_ : float
+        The regularisation that was used.
     transduction_ : array of shape (n,)
         Given labels, and the labels chosen for the unlabelled rows, whose counts follow
         the class prior exactly.
@@ -225,7 +228,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
 
     def __init__(
         self,
-        reg: float = 1e-3,
+        reg: float | None = None,
         unlabeled_weight: float = 1.0,
         *,
         loss: str = "squared_hinge",
