@@ -1,0 +1,41 @@
+"""Choosing parameters and trusting the result, when few of the rows have labels.
+
+The public names are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from semisvm.model_selection.scoring import PartialScorer, partial_scorer
+    from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
+    from semisvm.partial_labels import hide_labels
+
+_HOMES = {
+    "PartialLabelKFold": "semisvm.model_selection.splits",
+    "PartialScorer": "semisvm.model_selection.scoring",
+    "TransductiveKFold": "semisvm.model_selection.splits",
+    "hide_labels": "semisvm.partial_labels",
+    "partial_scorer": "semisvm.model_selection.scoring",
+    "with_twins": "semisvm.model_selection.splits",
+}
+
+__all__ = [
+    "PartialLabelKFold",
+    "PartialScorer",
+    "TransductiveKFold",
+    "hide_labels",
+    "partial_scorer",
+    "with_twins",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
