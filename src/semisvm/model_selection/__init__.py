@@ -7,11 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from semisvm.model_selection.comparing import compare
+    from semisvm.model_selection.comparison import Comparison, Verdict
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
     from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
     from semisvm.partial_labels import hide_labels
 
 _HOMES = {
+    "Comparison": "semisvm.model_selection.comparison",
+    "Verdict": "semisvm.model_selection.comparison",
+    "compare": "semisvm.model_selection.comparing",
     "PartialLabelKFold": "semisvm.model_selection.splits",
     "PartialScorer": "semisvm.model_selection.scoring",
     "TransductiveKFold": "semisvm.model_selection.splits",
@@ -21,9 +26,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "Comparison",
     "PartialLabelKFold",
     "PartialScorer",
     "TransductiveKFold",
+    "Verdict",
+    "compare",
     "hide_labels",
     "partial_scorer",
     "with_twins",
