@@ -17,6 +17,7 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     TransductiveSVC,
 )
+from semisvm.model_selection import CalibratedPartialClassifier
 
 REASONS = {
     "check_classifiers_classes": (
@@ -35,6 +36,7 @@ REASONS = {
         EntropyRegularizedClassifier(),
         ExpectationConstrainedClassifier(),
         PosteriorRegularizedClassifier(),
+        CalibratedPartialClassifier(cv=2),
     ],
     expected_failed_checks=lambda estimator: REASONS,
 )

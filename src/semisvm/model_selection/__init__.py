@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from semisvm.model_selection.calibration import CalibratedPartialClassifier
     from semisvm.model_selection.comparing import compare
     from semisvm.model_selection.comparison import Comparison, Verdict
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from semisvm.partial_labels import hide_labels
 
 _HOMES = {
+    "CalibratedPartialClassifier": "semisvm.model_selection.calibration",
     "Comparison": "semisvm.model_selection.comparison",
     "Verdict": "semisvm.model_selection.comparison",
     "compare": "semisvm.model_selection.comparing",
@@ -26,6 +28,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CalibratedPartialClassifier",
     "Comparison",
     "PartialLabelKFold",
     "PartialScorer",

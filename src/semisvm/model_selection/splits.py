@@ -220,6 +220,8 @@ def take_rows(X: Any, rows: Index) -> Any:
     if is_sparse:
         # other formats cannot be indexed
         return X.tocsr()[rows]
+    if hasattr(X, "__array__") and not hasattr(X, "shape"):
+        X = np.asarray(X)
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows.tolist()]
 
 
