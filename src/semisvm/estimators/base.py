@@ -132,16 +132,30 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         with Workers(thread_count(self.n_jobs)) as workers:
             bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
-            task = self._task(design, labels, prior, weight, hierarchy, recorder)
-            start = self._warm_weights(design, labels, hierarchy, isinstance(task, BinaryTask))
-            if isinstance(task, BinaryTask):
-                solution = self._solve_binary(task, start)
-            else:
-                solution = self._solve_multi(task, start)
+            solution = self._solve(design, labels, prior, weight, hierarchy, recorder)
             nodes = _decode(design, solution.w)
         check_finite_model(solution.w, X)
         self._publish(labels, prior, solution, recorder)
         self._publish_weights(*nodes, hierarchy)
+
+    def _solve(
+        self,
+        design: Design,
+        labels: PartialLabels,
+        prior: Floats,
+        weight: Floats | None,
+        hierarchy: Hierarchy,
+        recorder: Recorder,
+    ) -> Solution:
+        task = self._task(design, labels, prior, weight, hierarchy, recorder)
+        binary = isinstance(task, BinaryTask)
+        return self._solve_task(task, self._warm_weights(design, labels, hierarchy, binary))
+
+    def _solve_task(self, task: BinaryTask | MultiTask, start: Floats | None) -> Solution:
+        """Solve from given weights, or from the beginning; many tasks may share a design."""
+        if isinstance(task, BinaryTask):
+            return self._solve_binary(task, start)
+        return self._solve_multi(task, start)
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True

@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from semisvm.model_selection.comparing import compare
     from semisvm.model_selection.comparison import Comparison, Verdict
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
+    from semisvm.model_selection.search import AnnealedSVCCV, TransductiveSVCCV
     from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
     from semisvm.partial_labels import hide_labels
 
 _HOMES = {
+    "AnnealedSVCCV": "semisvm.model_selection.search",
+    "TransductiveSVCCV": "semisvm.model_selection.search",
     "CalibratedPartialClassifier": "semisvm.model_selection.calibration",
     "Comparison": "semisvm.model_selection.comparison",
     "Verdict": "semisvm.model_selection.comparison",
@@ -28,11 +31,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "AnnealedSVCCV",
     "CalibratedPartialClassifier",
     "Comparison",
     "PartialLabelKFold",
     "PartialScorer",
     "TransductiveKFold",
+    "TransductiveSVCCV",
     "Verdict",
     "compare",
     "hide_labels",
