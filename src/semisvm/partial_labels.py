@@ -210,7 +210,7 @@ def _one_class_message(only: Any, some_marked: bool, unlabeled: Any) -> str:
 
 
 def resolve_prior(
-    class_prior: ArrayLike | Mapping[Any, float] | None,
+    class_prior: ArrayLike | Mapping[Any, float] | str | None,
     labels: PartialLabels,
     weight: Floats | None = None,
 ) -> Floats:
@@ -227,6 +227,11 @@ def resolve_prior(
     classes = labels.classes
     if class_prior is None:
         return labels.fractions(weight)
+    if isinstance(class_prior, str):
+        raise ValueError(
+            f"class_prior must be None, shares, or 'estimate' where the method can, got "
+            f"{class_prior!r}."
+        )
     if isinstance(class_prior, Mapping):
         prior = _prior_from_mapping(class_prior, classes)
     else:

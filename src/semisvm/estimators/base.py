@@ -39,6 +39,7 @@ from semisvm.validation import (
 )
 
 FLOATS = (np.float64, np.float32)
+ESTIMATE = "estimate"
 COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
@@ -126,7 +127,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight[labels.labeled].any():
             raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
-        prior = self._class_prior(labels, weight)
+        prior = self._class_prior(labels, weight, X)
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         recorder = Recorder(self.callback, self.verbose)
         with Workers(thread_count(self.n_jobs)) as workers:
@@ -160,12 +161,22 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True
 
-    def _class_prior(self, labels: PartialLabels, weight: Floats | None) -> Floats:
+    def _class_prior(self, labels: PartialLabels, weight: Floats | None, X: Any) -> Floats:
         given = getattr(self, "class_prior", None)
+        if isinstance(given, str) and given == ESTIMATE:
+            return self._estimated_prior(labels, X)
         prior = resolve_prior(given, labels, weight)
         if given is not None and len(labels.unlabeled):
             check_empty_classes(prior, len(labels.unlabeled), labels.classes)
         return prior
+
+    def _estimated_prior(self, labels: PartialLabels, X: Any) -> Floats:
+        # the estimate is made with an estimator of this family
+        from semisvm.model_selection.priors import estimate_shares
+
+        names = ("reg", "fit_intercept", "intercept_scaling", "n_jobs")
+        shared = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return estimate_shares(X, labels, **shared)
 
     def _task(
         self,

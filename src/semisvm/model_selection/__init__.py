@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from semisvm.model_selection.calibration import CalibratedPartialClassifier
     from semisvm.model_selection.comparing import compare
     from semisvm.model_selection.comparison import Comparison, Verdict
+    from semisvm.model_selection.priors import estimate_prior
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
     from semisvm.model_selection.search import AnnealedSVCCV, TransductiveSVCCV
     from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
     from semisvm.partial_labels import hide_labels
 
 _HOMES = {
+    "estimate_prior": "semisvm.model_selection.priors",
     "AnnealedSVCCV": "semisvm.model_selection.search",
     "TransductiveSVCCV": "semisvm.model_selection.search",
     "CalibratedPartialClassifier": "semisvm.model_selection.calibration",
@@ -40,6 +42,7 @@ __all__ = [
     "TransductiveSVCCV",
     "Verdict",
     "compare",
+    "estimate_prior",
     "hide_labels",
     "partial_scorer",
     "with_twins",

@@ -90,10 +90,12 @@ class PartialLabelKFold(BaseCrossValidator):
         for fold in self.folds(codes):
             yield np.setdiff1d(np.arange(len(codes)), fold), fold
 
-    def folds(self, codes: NDArray[np.intp]) -> Iterator[Index]:
+    def folds(self, codes: NDArray[np.intp], *, warn: bool = True) -> Iterator[Index]:
         """Yield the rows to hold out, by class codes of which -1 is unlabelled."""
         rng = check_random_state(self.random_state)
         rows = self._foldable(codes)
+        if warn:
+            self._warn_of_few(np.bincount(codes[codes >= 0]))
         for _ in range(self.n_repeats):
             order = rng.permutation(rows) if self.shuffle else rows
             dealt = order[np.argsort(codes[order], kind="stable")]
@@ -110,22 +112,23 @@ class PartialLabelKFold(BaseCrossValidator):
                 f"n_splits={self.n_splits} folds need as many labelled rows of classes with two "
                 f"or more labels, but there are {len(rows)}. Label more rows or take fewer folds."
             )
+        return rows
+
+    def _warn_of_few(self, counts: NDArray[np.intp]) -> None:
         few = counts[counts > 0].min()
+        message = None
         if few == 1:
-            warnings.warn(
+            message = (
                 "A class has a single label: that row trains in every fold and is never held "
-                "out, so the scores do not speak of the class.",
-                UserWarning,
-                stacklevel=4,
+                "out, so the scores do not speak of the class."
             )
         elif few < self.n_splits:
-            warnings.warn(
+            message = (
                 f"The least labelled class has {few} labels, fewer than n_splits="
-                f"{self.n_splits}: some folds hold out none of it.",
-                UserWarning,
-                stacklevel=4,
+                f"{self.n_splits}: some folds hold out none of it."
             )
-        return rows
+        if message:
+            warnings.warn(message, UserWarning, stacklevel=4)
 
 
 class TransductiveKFold(PartialLabelKFold):
