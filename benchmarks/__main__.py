@@ -16,6 +16,7 @@ BENCHMARKS = {
     "speed": "fits against a supervised machine that is given all labels",
     "scaling": "growth with the number of rows, threads and memory",
     "startup": "import, and the first fit of a process",
+    "paths": "a path of ten regularisations against one fit, and what it chooses",
     "newsgroups": "twenty classes, with and without annealing",
     "manycost": "what annealing twenty classes costs, in supervised fits",
     "manysets": "semi-supervised against supervised on five sets of many classes",

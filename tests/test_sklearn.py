@@ -17,6 +17,11 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     TransductiveSVC,
 )
+from semisvm.model_selection import (
+    AnnealedSVCCV,
+    CalibratedPartialClassifier,
+    TransductiveSVCCV,
+)
 
 REASONS = {
     "check_classifiers_classes": (
@@ -35,6 +40,9 @@ REASONS = {
         EntropyRegularizedClassifier(),
         ExpectationConstrainedClassifier(),
         PosteriorRegularizedClassifier(),
+        CalibratedPartialClassifier(cv=2),
+        TransductiveSVCCV(regs=3, cv=2),
+        AnnealedSVCCV(regs=3, cv=2),
     ],
     expected_failed_checks=lambda estimator: REASONS,
 )

@@ -76,7 +76,7 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
     target = column_or_1d(_as_array(y), warn=True)
     missing = _is_missing(target)
     marked = missing | _equals(target, unlabeled)
-    values = _given_labels(target[~marked])
+    values = given_labels(target[~marked])
     if len(values) == 0:
         raise ValueError(
             f"y has no labelled row: all of its {len(target)} entries are {unlabeled!r}, None "
@@ -92,6 +92,43 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
     codes = np.full(len(target), UNLABELED_CODE, dtype=np.intp)
     codes[~marked] = found
     return PartialLabels(classes, codes)
+
+
+def is_unlabeled(y: ArrayLike, unlabeled: Any = -1) -> NDArray[np.bool_]:
+    """Tell which entries of ``y`` mark an unlabelled row, whatever the other ones are."""
+    target = column_or_1d(_as_array(y), warn=True)
+    return _is_missing(target) | _equals(target, unlabeled)
+
+
+def hide_labels(y: ArrayLike, rows: ArrayLike, unlabeled: Any = -1) -> NDArray[Any]:
+    """Give a copy of ``y`` in which the listed rows are unlabelled.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+    rows : array-like of row indices, or bool array of shape (n,)
+    unlabeled : scalar
+        The marker. Where ``y`` cannot hold it, as strings cannot hold a number, its
+        labels go into an object array and None marks the rows.
+    """
+    target = column_or_1d(_as_array(y), warn=True)
+    marked = np.flatnonzero(is_unlabeled(target, unlabeled))
+    if len(marked):
+        hidden, marker = target.copy(), target[marked[0]]
+    elif not _can_hold(target, unlabeled):
+        hidden, marker = target.astype(object), None
+    else:
+        kind = np.result_type(target, np.asarray(unlabeled))
+        hidden, marker = target.astype(kind), unlabeled
+    listed = np.asarray(rows)
+    hidden[listed if listed.size else listed.astype(np.intp)] = marker
+    return hidden
+
+
+def _can_hold(target: NDArray[Any], marker: Any) -> bool:
+    if target.dtype.kind in "USO":
+        return isinstance(marker, str) and target.dtype.kind != "S"
+    return target.dtype.kind in "iuf" and isinstance(marker, (int, float, np.number))
 
 
 def _as_array(y: ArrayLike) -> NDArray[Any]:
@@ -138,7 +175,7 @@ def _equals(target: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
     return np.asarray(target == marker, dtype=bool)
 
 
-def _given_labels(values: NDArray[Any]) -> NDArray[Any]:
+def given_labels(values: NDArray[Any]) -> NDArray[Any]:
     """Give labels of an object array their own type, so that classes are sortable."""
     if values.dtype.kind != "O" or len(values) == 0:
         return values
@@ -173,7 +210,7 @@ def _one_class_message(only: Any, some_marked: bool, unlabeled: Any) -> str:
 
 
 def resolve_prior(
-    class_prior: ArrayLike | Mapping[Any, float] | None,
+    class_prior: ArrayLike | Mapping[Any, float] | str | None,
     labels: PartialLabels,
     weight: Floats | None = None,
 ) -> Floats:
@@ -190,6 +227,11 @@ def resolve_prior(
     classes = labels.classes
     if class_prior is None:
         return labels.fractions(weight)
+    if isinstance(class_prior, str):
+        raise ValueError(
+            f"class_prior must be None, shares, or 'estimate' where the method can, got "
+            f"{class_prior!r}."
+        )
     if isinstance(class_prior, Mapping):
         prior = _prior_from_mapping(class_prior, classes)
     else:

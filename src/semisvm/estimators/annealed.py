@@ -135,9 +135,10 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves: the score of a class sums the scores
         of the nodes on its path, and the weights of the nodes are regularised.
-    class_prior : None, array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows.
+        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        unlabelled rows (`semisvm.model_selection.estimate_prior`).
     temperature : float, default=10.0
         First temperature, in units of ``unlabeled_weight``.
     annealing_rate : float, default=1.5
@@ -222,7 +223,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         *,
         loss: str = "squared_hinge",
         hierarchy: Any = None,
-        class_prior: ArrayLike | Mapping[Any, float] | None = None,
+        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         temperature: float = 10.0,
         annealing_rate: float = 1.5,
         entropy_tol: float = 1e-6,

@@ -39,6 +39,7 @@ from semisvm.validation import (
 )
 
 FLOATS = (np.float64, np.float32)
+ESTIMATE = "estimate"
 COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
@@ -127,32 +128,56 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight[labels.labeled].any():
             raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
-        prior = self._class_prior(labels, weight)
+        prior = self._class_prior(labels, weight, X)
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         recorder = Recorder(self.callback, self.verbose)
         with Workers(thread_count(self.n_jobs)) as workers:
             bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
-            task = self._task(design, labels, prior, weight, hierarchy, recorder)
-            start = self._warm_weights(design, labels, hierarchy, isinstance(task, BinaryTask))
-            if isinstance(task, BinaryTask):
-                solution = self._solve_binary(task, start)
-            else:
-                solution = self._solve_multi(task, start)
+            solution = self._solve(design, labels, prior, weight, hierarchy, recorder)
             nodes = _decode(design, solution.w)
         check_finite_model(solution.w, X)
         self._publish(labels, prior, solution, recorder)
         self._publish_weights(*nodes, hierarchy)
 
+    def _solve(
+        self,
+        design: Design,
+        labels: PartialLabels,
+        prior: Floats,
+        weight: Floats | None,
+        hierarchy: Hierarchy,
+        recorder: Recorder,
+    ) -> Solution:
+        task = self._task(design, labels, prior, weight, hierarchy, recorder)
+        binary = isinstance(task, BinaryTask)
+        return self._solve_task(task, self._warm_weights(design, labels, hierarchy, binary))
+
+    def _solve_task(self, task: BinaryTask | MultiTask, start: Floats | None) -> Solution:
+        """Solve from given weights, or from the beginning; many tasks may share a design."""
+        if isinstance(task, BinaryTask):
+            return self._solve_binary(task, start)
+        return self._solve_multi(task, start)
+
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True
 
-    def _class_prior(self, labels: PartialLabels, weight: Floats | None) -> Floats:
+    def _class_prior(self, labels: PartialLabels, weight: Floats | None, X: Any) -> Floats:
         given = getattr(self, "class_prior", None)
+        if isinstance(given, str) and given == ESTIMATE:
+            return self._estimated_prior(labels, X)
         prior = resolve_prior(given, labels, weight)
         if given is not None and len(labels.unlabeled):
             check_empty_classes(prior, len(labels.unlabeled), labels.classes)
         return prior
+
+    def _estimated_prior(self, labels: PartialLabels, X: Any) -> Floats:
+        # the estimate is made with an estimator of this family
+        from semisvm.model_selection.priors import estimate_shares
+
+        names = ("reg", "fit_intercept", "intercept_scaling", "n_jobs")
+        shared = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return estimate_shares(X, labels, **shared)
 
     def _task(
         self,

@@ -77,9 +77,10 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     ----------
     reg : float or None, default=None
         Strength of the regularisation, lambda; None is 1e-4, for rows of length one.
-    class_prior : None, array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows.
+        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        unlabelled rows (`semisvm.model_selection.estimate_prior`).
     constraint_tol : float, default=1e-4
         Largest difference of the mean of p_j(y) and its share n(y)/u.
     fit_intercept : bool, default=True
@@ -164,7 +165,7 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         self,
         reg: float | None = None,
         *,
-        class_prior: ArrayLike | Mapping[Any, float] | None = None,
+        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         constraint_tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -230,9 +231,10 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         Strength of the regularisation, lambda; None is 1e-4, for rows of length one.
     unlabeled_weight : float, default=1.0
         Final weight of the entropy.
-    class_prior : None, array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows.
+        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        unlabelled rows (`semisvm.model_selection.estimate_prior`).
     annealing_rate : float or None, default=None
         Factor from one weight of the entropy to the next, from 1e-4 on. None is 3 and
         10/3 in turns.
@@ -310,7 +312,7 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         reg: float | None = None,
         unlabeled_weight: float = 1.0,
         *,
-        class_prior: ArrayLike | Mapping[Any, float] | None = None,
+        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         annealing_rate: float | None = None,
         constraint_tol: float = 1e-4,
         fit_intercept: bool = True,

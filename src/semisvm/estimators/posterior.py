@@ -101,9 +101,10 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         in equation 13 of the second reference, is ``kl_weight = C u`` here; its C = 0.1 is
         800 for 8,000 rows, next to the expectation constraint itself. The number of
         rounds grows in proportion to a large weight.
-    class_prior : None, array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows.
+        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        unlabelled rows (`semisvm.model_selection.estimate_prior`).
     fit_intercept : bool, default=True
         Without an intercept the weights of the features must make up for the shares.
     intercept_scaling : float, default=1.0
@@ -181,7 +182,7 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         reg: float | None = None,
         kl_weight: float = 1.0,
         *,
-        class_prior: ArrayLike | Mapping[Any, float] | None = None,
+        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,

@@ -148,9 +148,10 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves: the score of a class sums the scores
         of the nodes on its path, and the weights of the nodes are regularised.
-    class_prior : None, array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows.
+        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        unlabelled rows (`semisvm.model_selection.estimate_prior`).
     annealing_rate : float or None, default=None
         Factor from one level to the next. None is 1.5 from 1e-5 on for two classes, and
         3 and 10/3 in turns from 1e-4 on for more.
@@ -233,7 +234,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         *,
         loss: str = "squared_hinge",
         hierarchy: Any = None,
-        class_prior: ArrayLike | Mapping[Any, float] | None = None,
+        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         annealing_rate: float | None = None,
         label_step: str = "exact",
         max_switches: int | None = None,

@@ -1,0 +1,60 @@
+"""Choosing parameters and trusting the result, when few of the rows have labels.
+
+The public names are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from semisvm.model_selection.calibration import CalibratedPartialClassifier
+    from semisvm.model_selection.comparing import compare
+    from semisvm.model_selection.comparison import Comparison, Verdict
+    from semisvm.model_selection.priors import estimate_prior
+    from semisvm.model_selection.scoring import PartialScorer, partial_scorer
+    from semisvm.model_selection.search import AnnealedSVCCV, TransductiveSVCCV
+    from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
+    from semisvm.partial_labels import hide_labels
+
+_HOMES = {
+    "estimate_prior": "semisvm.model_selection.priors",
+    "AnnealedSVCCV": "semisvm.model_selection.search",
+    "TransductiveSVCCV": "semisvm.model_selection.search",
+    "CalibratedPartialClassifier": "semisvm.model_selection.calibration",
+    "Comparison": "semisvm.model_selection.comparison",
+    "Verdict": "semisvm.model_selection.comparison",
+    "compare": "semisvm.model_selection.comparing",
+    "PartialLabelKFold": "semisvm.model_selection.splits",
+    "PartialScorer": "semisvm.model_selection.scoring",
+    "TransductiveKFold": "semisvm.model_selection.splits",
+    "hide_labels": "semisvm.partial_labels",
+    "partial_scorer": "semisvm.model_selection.scoring",
+    "with_twins": "semisvm.model_selection.splits",
+}
+
+__all__ = [
+    "AnnealedSVCCV",
+    "CalibratedPartialClassifier",
+    "Comparison",
+    "PartialLabelKFold",
+    "PartialScorer",
+    "TransductiveKFold",
+    "TransductiveSVCCV",
+    "Verdict",
+    "compare",
+    "estimate_prior",
+    "hide_labels",
+    "partial_scorer",
+    "with_twins",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

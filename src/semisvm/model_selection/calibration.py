@@ -1,0 +1,281 @@
+"""Probabilities for methods whose scores are margins."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import clone as clone_estimator
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.designs.base import Floats
+from semisvm.model_selection.crossfit import check_splitter, cross_fitted_scores
+from semisvm.partial_labels import encode
+from semisvm.validation import check_choice
+
+STEEPEST = 1e3
+"""Slope at which to stop where the scores are hardly different from zero."""
+
+
+def platt_targets(positive: NDArray[np.bool_]) -> Floats:
+    """Give Platt's targets (n,): (N+ + 1) / (N+ + 2) for positives, 1 / (N- + 2) for others.
+
+    They are the mean of the class under a uniform prior, so that a few rows that are
+    separated do not make probabilities of 0 and 1.
+    """
+    n_positive = int(np.count_nonzero(positive))
+    n_negative = len(positive) - n_positive
+    return np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+
+
+def pooled_targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
+    """Give targets (n, m): (n + 1) / (n + 2) for the class of a row, the rest shared.
+
+    One slope is fitted to all n rows, so all of them count as tosses of one coin, "is
+    the likeliest class right".
+    """
+    n = len(codes)
+    targets = np.full((n, n_classes), 1.0 / ((n + 2) * (n_classes - 1)))
+    targets[np.arange(n), codes] = (n + 1) / (n + 2)
+    return targets
+
+
+def fit_sigmoid(scores: Floats, targets: Floats) -> tuple[float, float]:
+    """Fit slope a >= 0 and offset b of p = 1 / (1 + exp(-a s - b)) to targets (n,)."""
+    scale = float(np.abs(scores).max()) or 1.0
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        z = parameters[0] * scores / scale + parameters[1]
+        slope = expit(z) - targets
+        value = -np.sum(targets * log_expit(z) + (1.0 - targets) * log_expit(-z))
+        return float(value), np.array([slope @ scores / scale, slope.sum()])
+
+    bounds = [(0.0, STEEPEST), (None, None)]
+    found = minimize(loss, np.array([1.0, 0.0]), jac=True, bounds=bounds, method="L-BFGS-B")
+    return float(found.x[0]) / scale, float(found.x[1])
+
+
+def fit_temperature(scores: Floats, targets: Floats) -> float:
+    """Fit the slope a >= 0 of p = softmax(a s) to targets, both of shape (n, m)."""
+    scale = float(np.abs(scores).max()) or 1.0
+
+    def loss(slope: Floats) -> tuple[float, Floats]:
+        z = slope[0] * scores / scale
+        value = -np.sum(targets * log_softmax(z, axis=1))
+        return float(value), np.array([np.sum((softmax(z, axis=1) - targets) * scores) / scale])
+
+    bounds = [(0.0, STEEPEST)]
+    found = minimize(loss, np.array([1.0]), jac=True, bounds=bounds, method="L-BFGS-B")
+    return float(found.x[0]) / scale
+
+
+@dataclass(frozen=True)
+class Calibrator:
+    """Slopes and offsets that make probabilities of scores.
+
+    Attributes
+    ----------
+    method : {"sigmoid", "temperature"}
+    slope, offset : arrays of shape (1,), or (m,) for a sigmoid a class
+    """
+
+    method: str
+    slope: Floats
+    offset: Floats
+
+    @classmethod
+    def fit(
+        cls, scores: Floats, codes: NDArray[np.intp], n_classes: int, method: str
+    ) -> "Calibrator":
+        """Fit to scores (n,) or (n, m) of rows of known class."""
+        if method == "temperature":
+            slope = fit_temperature(_paired(scores), pooled_targets(codes, n_classes))
+            return cls(method, np.array([slope]), np.zeros(1))
+        columns = [(1, scores)] if scores.ndim == 1 else list(enumerate(scores.T))
+        pairs = [fit_sigmoid(column, platt_targets(codes == k)) for k, column in columns]
+        slopes, offsets = np.array(pairs).T
+        return cls(method, slopes, offsets)
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Give probabilities (n, m) of scores (n,) or (n, m)."""
+        if self.method == "temperature":
+            return np.asarray(softmax(self.slope * _paired(scores), axis=1))
+        if scores.ndim == 1:
+            p = expit(self.slope * scores + self.offset)
+            return np.column_stack([1.0 - p, p])
+        p = expit(self.slope * scores + self.offset)
+        return p / np.maximum(p.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+def _paired(scores: Floats) -> Floats:
+    """Give one column a class; of two classes the first has score zero."""
+    return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
+
+
+METHODS = {"sigmoid": "sigmoid", "temperature": "temperature"}
+PASSED_ON = ("n_features_in_", "feature_names_in_", "transduction_")
+
+
+class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Probabilities for a margin method, from scores of labelled rows it did not see.
+
+    The labelled rows are dealt to folds. Each fold is scored by a model to which it was
+    unlabelled, and a map from score s to probability is fitted to these scores by
+    maximum likelihood: ::
+
+        sigmoid      p = 1 / (1 + exp(-a s - b)),  a >= 0; more than two classes have one
+                     each, against the rest, normalised to sum one
+        temperature  p = softmax(a s),  a >= 0, one slope for all classes
+
+    The map is put on the scores of a model that is fitted to all labels. The targets of
+    the fit are smoothed as Platt does: N right answers of N give (N + 1) / (N + 2).
+
+    Parameters
+    ----------
+    estimator : estimator with ``decision_function``, default=None
+        None is `TransductiveSVC` with this marker.
+    method : {"temperature", "sigmoid"}, default="temperature"
+        The first has one parameter and leaves the predictions of the estimator as they
+        are. The second also moves the boundary to where the labelled rows want it: for
+        many labels, drawn like the rows to be predicted.
+    cv : int or PartialLabelKFold, default=5
+        Folds of the labelled rows; their fits come on top of the last one.
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN; also tell the estimator.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted to all labels.
+    calibrator_ : Calibrator
+        Its ``slope`` and ``offset``.
+    classes_ : array of shape (m,)
+    transduction_ : array of shape (n,)
+        Of the estimator, if it has one.
+    n_features_in_, feature_names_in_ : if the estimator has them
+
+    Notes
+    -----
+    A map that is fitted to l labels is known about as well as l coin tosses are: with ten
+    labels, all of them on the right side, the smoothed targets allow no mean probability
+    beyond 0.92. Fewer than about 50 labels give probabilities that order the rows and
+    are right on average, but not more; below about 20, use them to rank only. The folds
+    train with fewer labels than the last model, whose scores are therefore a little
+    better than the map believes.
+
+    References
+    ----------
+    Platt, Probabilistic outputs for support vector machines, 1999. Guo, Pleiss, Sun and
+    Weinberger, On calibration of modern neural networks, ICML 2017: temperature.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm import TransductiveSVC
+    >>> from semisvm.model_selection import CalibratedPartialClassifier, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> partly = hide_labels(y, range(60, len(y)))
+    >>> model = CalibratedPartialClassifier(TransductiveSVC(reg=0.1)).fit(scale(X), partly)
+    >>> model.predict_proba(scale(X)).shape
+    (569, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        method: str = "temperature",
+        cv: Any = 5,
+        unlabeled: Any = -1,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.unlabeled = unlabeled
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit the estimator to all labels and the map to cross-fitted scores.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+        y : array-like of shape (n,)
+            Labels, and the marker for unlabelled rows.
+
+        Returns
+        -------
+        self : CalibratedPartialClassifier
+        """
+        check_choice("method", self.method, METHODS)
+        estimator = self._inner()
+        fitted = clone_estimator(estimator).fit(X, y)
+        cv = check_splitter(self.cv, self.unlabeled)
+        labels = encode(y, self.unlabeled)
+        scores, codes = cross_fitted_scores(estimator, X, y, cv)
+        self.calibrator_ = Calibrator.fit(scores, codes, len(labels.classes), self.method)
+        self.estimator_ = fitted
+        self.classes_ = labels.classes
+        for name in PASSED_ON:
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+        return self
+
+    def _inner(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        from semisvm.estimators import TransductiveSVC
+
+        return TransductiveSVC(unlabeled=self.unlabeled)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Give the scores of the estimator.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+
+        Returns
+        -------
+        scores : array of shape (n,) or (n, m)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Give calibrated probabilities.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+
+        Returns
+        -------
+        p : array of shape (n, m)
+            In the order of ``classes_``; rows sum to one.
+        """
+        scores = self.decision_function(X)
+        return self.calibrator_.probabilities(scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable classes.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+
+        Returns
+        -------
+        y : array of shape (n,)
+        """
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self._inner()).input_tags.sparse
+        return tags

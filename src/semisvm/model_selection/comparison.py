@@ -1,0 +1,225 @@
+"""The result of a comparison: plain data, and what to make of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from semisvm.model_selection.intervals import resampled_interval
+
+HELPED, NO_EVIDENCE, HURT = "helped", "no evidence", "hurt"
+# Were one method right and the other wrong on every one of five rows, a sign test would
+# still put it down to chance in one case of sixteen.
+FEWEST_LABELS = 6
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """One fit: method, number of the fold, score on the held-out rows, seconds of the fit."""
+
+    name: str
+    fold: int
+    score: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """A method over all folds.
+
+    Attributes
+    ----------
+    name : str
+    scores, seconds : tuples of floats
+        One a fold; the seconds are those of the fit.
+    mean : float
+    interval : pair of floats
+        For the mean score.
+    """
+
+    name: str
+    scores: tuple[float, ...]
+    seconds: tuple[float, ...]
+    mean: float
+    interval: Interval
+
+    @property
+    def fit_seconds(self) -> float:
+        """Median seconds of a fit."""
+        return float(np.median(self.seconds))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A method minus the supervised baseline, fold by fold.
+
+    Attributes
+    ----------
+    name : str
+    mean : float
+    interval : pair of floats
+        Holds for all methods of the comparison at once.
+    verdict : {"helped", "no evidence", "hurt"}
+    """
+
+    name: str
+    mean: float
+    interval: Interval
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the unlabelled rows helped.
+
+    Attributes
+    ----------
+    word : {"helped", "no evidence", "hurt"}
+    method : str
+        The method with the best mean difference; the baseline if it was alone.
+    recommended : str
+        The best method of those that helped, else the supervised baseline.
+    sentence : str
+    """
+
+    word: str
+    method: str
+    recommended: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods on the same folds.
+
+    Attributes
+    ----------
+    methods : tuple of MethodScores
+        In the order given.
+    differences : tuple of Difference
+        Of all methods but the baseline.
+    baseline, scoring : str
+    confidence : float
+    n_labeled, n_unlabeled : int
+    """
+
+    methods: tuple[MethodScores, ...]
+    differences: tuple[Difference, ...]
+    baseline: str
+    scoring: str
+    confidence: float
+    n_labeled: int
+    n_unlabeled: int
+
+    @classmethod
+    def of(
+        cls,
+        found: Mapping[str, Sequence[FoldScore]],
+        *,
+        baseline: str,
+        scoring: str,
+        confidence: float,
+        test_share: float,
+        n_labeled: int,
+        n_unlabeled: int,
+    ) -> "Comparison":
+        """Summarise the scores of all folds."""
+        scores = {name: [fold.score for fold in folds] for name, folds in found.items()}
+        methods = tuple(
+            MethodScores(
+                name,
+                tuple(values),
+                tuple(fold.seconds for fold in found[name]),
+                float(np.mean(values)),
+                resampled_interval(values, test_share, confidence),
+            )
+            for name, values in scores.items()
+        )
+        others = [name for name in scores if name != baseline]
+        shared = 1.0 - (1.0 - confidence) / max(len(others), 1)
+        differences = tuple(
+            _difference(
+                name, np.subtract(scores[name], scores[baseline]), test_share, shared, n_labeled
+            )
+            for name in others
+        )
+        return cls(methods, differences, baseline, scoring, confidence, n_labeled, n_unlabeled)
+
+    def __getitem__(self, name: str) -> MethodScores:
+        for method in self.methods:
+            if method.name == name:
+                return method
+        raise KeyError(f"{name!r}; the methods are {[m.name for m in self.methods]}")
+
+    @property
+    def best(self) -> str:
+        """Name of the method with the highest mean score, the first one of equals."""
+        return max(self.methods, key=lambda method: method.mean).name
+
+    def did_it_help(self) -> Verdict:
+        """Say whether the unlabelled rows helped, and which method to take."""
+        if not self.differences:
+            return Verdict(
+                NO_EVIDENCE,
+                self.baseline,
+                self.baseline,
+                f"Only {self.baseline} was tried, so there is nothing to compare it with.",
+            )
+        helped = [d for d in self.differences if d.verdict == HELPED]
+        top = max(helped or self.differences, key=lambda d: d.mean)
+        recommended = top.name if helped else self.baseline
+        return Verdict(top.verdict, top.name, recommended, self._sentence(top))
+
+    def _sentence(self, top: Difference) -> str:
+        low, high = top.interval
+        facts = (
+            f"{top.name} scores {top.mean:+.3f} against {self.baseline} in {self.scoring} "
+            f"({self.confidence:.0%} interval {low:+.3f} to {high:+.3f})"
+        )
+        if top.verdict == HELPED:
+            return f"The unlabelled rows helped: {facts}."
+        advice = f"Recommended: the supervised model, {self.baseline}."
+        if top.verdict == HURT:
+            return f"The unlabelled rows hurt: even the best, {facts}. {advice}"
+        if self.n_labeled < FEWEST_LABELS:
+            facts += f"; {self.n_labeled} labels are too few to tell"
+        return f"No evidence that the unlabelled rows helped: the best, {facts}. {advice}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as dicts, lists, strings and numbers, for JSON."""
+        plain = asdict(self)
+        for entry, method in zip(plain["methods"], self.methods, strict=True):
+            entry["fit_seconds"] = method.fit_seconds
+        return {**_listed(plain), "best": self.best, "did_it_help": asdict(self.did_it_help())}
+
+    def __str__(self) -> str:
+        width = max(len(method.name) for method in self.methods)
+        verdicts = {d.name: f"{d.mean:+.3f}  {d.verdict}" for d in self.differences}
+        lines = [
+            f"{m.name:{width}}  {m.mean:.3f} [{m.interval[0]:.3f}, {m.interval[1]:.3f}]  "
+            f"{m.fit_seconds:8.3g} s  {verdicts.get(m.name, 'baseline')}"
+            for m in self.methods
+        ]
+        return "\n".join([*lines, self.did_it_help().sentence])
+
+
+def _difference(
+    name: str, values: Any, test_share: float, confidence: float, n_labeled: int
+) -> Difference:
+    low, high = resampled_interval(values, test_share, confidence)
+    verdict = NO_EVIDENCE
+    if n_labeled >= FEWEST_LABELS:
+        verdict = HELPED if low > 0.0 else HURT if high < 0.0 else NO_EVIDENCE
+    return Difference(name, float(np.mean(values)), (low, high), verdict)
+
+
+def _listed(value: Any) -> Any:
+    """Turn tuples into lists, which is what comes back from JSON."""
+    if isinstance(value, dict):
+        return {key: _listed(entry) for key, entry in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_listed(entry) for entry in value]
+    return value

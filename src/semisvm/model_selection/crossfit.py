@@ -1,0 +1,46 @@
+"""Scores of labelled rows by models that did not see their labels."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from semisvm.designs.base import Floats
+from semisvm.model_selection.splits import PartialLabelKFold, take_rows
+from semisvm.partial_labels import encode, hide_labels
+
+
+def check_splitter(cv: Any, unlabeled: Any) -> PartialLabelKFold:
+    """Give the splitter that a number of folds stands for."""
+    if isinstance(cv, PartialLabelKFold):
+        return cv
+    return PartialLabelKFold(cv, shuffle=True, random_state=0, unlabeled=unlabeled)
+
+
+def cross_fitted_scores(
+    estimator: Any, X: Any, y: ArrayLike, cv: PartialLabelKFold
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Score every labelled row by a model to which it was an unlabelled row.
+
+    Parameters
+    ----------
+    estimator : estimator with ``decision_function``
+    X : rows
+    y : array-like of shape (n,)
+    cv : PartialLabelKFold
+
+    Returns
+    -------
+    scores : array of shape (h,) or (h, m)
+        Of the rows that were held out, fold after fold.
+    codes : int array of shape (h,)
+        Their classes.
+    """
+    labels = encode(y, cv.unlabeled)
+    scores, codes = [], []
+    for fold in cv.folds(labels.codes):
+        model = clone(estimator).fit(X, hide_labels(y, fold, cv.unlabeled))
+        scores.append(np.asarray(model.decision_function(take_rows(X, fold)), dtype=np.float64))
+        codes.append(labels.codes[fold])
+    return np.concatenate(scores), np.concatenate(codes)

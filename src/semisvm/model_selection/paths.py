@@ -1,0 +1,93 @@
+"""Solutions along a grid of regularisations and weights of the unlabelled rows.
+
+All of them share one design, and each starts from the solution of its neighbour. Only
+the first one, in the middle of the grid of regularisations, goes through the schedule of
+the method: from there the labels follow to both sides.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.designs import Design, Floats, Index
+from semisvm.estimators.base import Solution
+from semisvm.estimators.multi_task import MultiTask
+from semisvm.estimators.task import BinaryTask
+from semisvm.hierarchy import Hierarchy
+from semisvm.homotopy import Recorder
+from semisvm.partial_labels import PartialLabels
+
+Task = BinaryTask | MultiTask
+
+
+@dataclass(frozen=True)
+class Point:
+    """A solution on the grid.
+
+    Attributes
+    ----------
+    row, column : int
+        Position among the weights of the unlabelled rows and the regularisations.
+    task : BinaryTask or MultiTask
+    solution : Solution
+    """
+
+    row: int
+    column: int
+    task: Task
+    solution: Solution
+
+    def predict(self, rows: Index) -> NDArray[np.intp]:
+        """Give the classes of rows as codes."""
+        task, w = self.task, self.solution.w
+        if isinstance(task, MultiTask):
+            return np.asarray(task.scores(w, rows)[rows].argmax(axis=1))
+        design = task.design
+        scores = design.scores(w, design.rows(rows), np.zeros(design.n_rows))
+        return (scores[rows] > 0.0).astype(np.intp)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is the same for all solutions: the data behind the seam, the hierarchy, the grid.
+
+    Attributes
+    ----------
+    make : callable (reg, unlabeled_weight) -> estimator
+    regs, weights : sequences of floats
+        The weights are followed in their order.
+    design : Design
+    hierarchy : Hierarchy
+    """
+
+    make: Callable[[float, float], Any]
+    regs: Sequence[float]
+    weights: Sequence[float]
+    design: Design
+    hierarchy: Hierarchy
+
+    def path(self, labels: PartialLabels, prior: Floats) -> Iterator[Point]:
+        """Yield the solutions for the given labels, neighbours one after the other."""
+        middle = len(self.regs) // 2
+        start: Floats | None = None
+        for row in range(len(self.weights)):
+            first = self._solve(row, middle, labels, prior, start)
+            yield first
+            for columns in (range(middle - 1, -1, -1), range(middle + 1, len(self.regs))):
+                last = first
+                for column in columns:
+                    last = self._solve(row, column, labels, prior, last.solution.w)
+                    yield last
+            start = first.solution.w
+
+    def _solve(
+        self, row: int, column: int, labels: PartialLabels, prior: Floats, start: Floats | None
+    ) -> Point:
+        estimator = self.make(self.regs[column], self.weights[row])
+        task = estimator._task(self.design, labels, prior, None, self.hierarchy, Recorder())
+        # a solver changes the weights that it starts from
+        solution = estimator._solve_task(task, None if start is None else start.copy())
+        return Point(row, column, task, solution)

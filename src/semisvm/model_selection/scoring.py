@@ -1,0 +1,98 @@
+"""Scores that look at labelled rows only, for the ``scoring=`` of scikit-learn."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss
+
+from semisvm.model_selection.splits import take_rows
+from semisvm.partial_labels import given_labels, is_unlabeled
+from semisvm.validation import check_choice
+
+Metric = Callable[[NDArray[Any], NDArray[Any]], float]
+
+
+def accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Give the share of rows that are predicted rightly."""
+    return float(accuracy_score(y, predicted))
+
+
+def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Give the mean over the classes in ``y`` of the share predicted rightly."""
+    known = np.isin(predicted, y)
+    if known.all():
+        return float(balanced_accuracy_score(y, predicted))
+    # scikit-learn warns of predictions of classes that the few rows do not have
+    recalls = [np.mean(predicted[y == label] == label) for label in np.unique(y)]
+    return float(np.mean(recalls))
+
+
+def f1_macro(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Give the mean over classes of the harmonic mean of precision and recall."""
+    return float(f1_score(y, predicted, average="macro", zero_division=0.0))
+
+
+METRICS: dict[str, Metric] = {
+    "accuracy": accuracy,
+    "balanced_accuracy": balanced_accuracy,
+    "f1_macro": f1_macro,
+}
+NEG_LOG_LOSS = "neg_log_loss"
+SCORINGS = (*METRICS, NEG_LOG_LOSS)
+
+
+@dataclass(frozen=True)
+class PartialScorer:
+    """A scorer that ignores unlabelled rows; larger is better.
+
+    Attributes
+    ----------
+    name : {"accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss"}
+        The last one asks the estimator for ``predict_proba``.
+    unlabeled : scalar
+        Marker of unlabelled rows in y, besides None and NaN.
+    """
+
+    name: str = "accuracy"
+    unlabeled: Any = -1
+
+    def __post_init__(self) -> None:
+        check_choice("scoring", self.name, dict.fromkeys(SCORINGS))
+
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
+        """Score a fitted estimator on the labelled ones of the rows."""
+        rows = np.flatnonzero(~is_unlabeled(y, self.unlabeled))
+        if len(rows) == 0:
+            raise ValueError(
+                "no row to score is labelled. Fold the labelled rows only, with PartialLabelKFold."
+            )
+        if len(rows) < len(np.asarray(y)):
+            X = take_rows(X, rows)
+        truth = given_labels(np.asarray(y)[rows])
+        if self.name == NEG_LOG_LOSS:
+            return -float(log_loss(truth, estimator.predict_proba(X), labels=estimator.classes_))
+        return METRICS[self.name](truth, np.asarray(estimator.predict(X)))
+
+
+def partial_scorer(name: str = "accuracy", unlabeled: Any = -1) -> PartialScorer:
+    """Make a scorer that ignores unlabelled rows, for ``scoring=``.
+
+    Parameters
+    ----------
+    name : {"accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss"}
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm import NewtonSVC
+    >>> from semisvm.model_selection import partial_scorer
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, -1])
+    >>> partial_scorer("accuracy")(NewtonSVC().fit(X, y), X, y)
+    1.0
+    """
+    return PartialScorer(name, unlabeled)

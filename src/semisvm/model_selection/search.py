@@ -1,0 +1,313 @@
+"""Choosing the regularisation and the weight of the unlabelled rows along a path."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.designs import Design, Floats
+from semisvm.estimators.annealed import AnnealedSVC
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
+from semisvm.estimators.multi_task import MultiTask
+from semisvm.estimators.task import BinaryTask
+from semisvm.estimators.transductive import TransductiveSVC
+from semisvm.hierarchy import Hierarchy
+from semisvm.homotopy import LOOSE_TOL, Callback, Recorder
+from semisvm.model_selection.crossfit import check_splitter
+from semisvm.model_selection.paths import Grid
+from semisvm.model_selection.scoring import METRICS
+from semisvm.partial_labels import UNLABELED_CODE, PartialLabels
+from semisvm.validation import WHOLE, check_choice, check_count, check_real
+
+STRONGEST, WEAKEST = 1e-1, 1e-4
+SHARED = (
+    *("loss", "hierarchy", "class_prior", "balance_tol", "fit_intercept", "intercept_scaling"),
+    *("unlabeled", "max_iter", "n_jobs", "verbose", "callback"),
+)
+"""Parameters that a search hands on to the estimators of its settings."""
+
+
+def best_setting(scores: Floats) -> tuple[int, int]:
+    """Give the position of the best mean score; of equals the one in their middle.
+
+    Few labels make few different scores, so that plateaus are common. Their middle is
+    farther than their edge from where the scores fall.
+
+    Parameters
+    ----------
+    scores : array of shape (n_folds, n_weights, n_regs)
+    """
+    mean = scores.mean(axis=0)
+    tied = np.argwhere(mean >= mean.max() - 1e-12)
+    nearest = np.abs(tied - tied.mean(axis=0)).sum(axis=1).argmin()
+    row, column = tied[nearest].tolist()
+    return row, column
+
+
+class _PathSearch(LinearSemiSupervisedClassifier):
+    """What the two searches share; a subclass says of which estimator it is a search."""
+
+    def __init__(
+        self,
+        regs: int | ArrayLike = 10,
+        unlabeled_weights: ArrayLike = (1.0,),
+        *,
+        cv: Any = 5,
+        scoring: str = "accuracy",
+        loss: str = "squared_hinge",
+        hierarchy: Any = None,
+        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
+        balance_tol: float | None = 0.1,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        unlabeled: Any = -1,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.regs = regs
+        self.unlabeled_weights = unlabeled_weights
+        self.cv = cv
+        self.scoring = scoring
+        self.loss = loss
+        self.hierarchy = hierarchy
+        self.class_prior = class_prior
+        self.balance_tol = balance_tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.unlabeled = unlabeled
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @abstractmethod
+    def _single(self, **parameters: Any) -> LinearSemiSupervisedClassifier:
+        """Make the estimator of one setting."""
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Search, and fit the best setting to all labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of two or more classes, and the marker for unlabelled rows.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y)
+
+    def _estimator(self, reg: float, weight: float, tol: float) -> LinearSemiSupervisedClassifier:
+        shared = {name: getattr(self, name) for name in SHARED}
+        return self._single(reg=reg, unlabeled_weight=weight, tol=tol, **shared)
+
+    def _settings(self) -> tuple[list[float], list[float]]:
+        """Give the regularisations, strongest first, and the weights, lightest first."""
+        if isinstance(self.regs, WHOLE) and not isinstance(self.regs, bool):
+            check_count("regs", self.regs)
+            regs = np.geomspace(STRONGEST, WEAKEST, int(self.regs)).tolist()
+        else:
+            regs = _numbers("regs", self.regs)[::-1]
+        return regs, _numbers("unlabeled_weights", self.unlabeled_weights)
+
+    def _check_parameters(self) -> None:
+        check_choice("scoring", self.scoring, METRICS)
+        check_splitter(self.cv, self.unlabeled)
+        check_real("tol", self.tol, above=0)
+        regs, weights = self._settings()
+        self._estimator(regs[0], weights[0], self.tol)._check_parameters()
+
+    def _solve(
+        self,
+        design: Design,
+        labels: PartialLabels,
+        prior: Floats,
+        weight: Floats | None,
+        hierarchy: Hierarchy,
+        recorder: Recorder,
+    ) -> Solution:
+        regs, weights = self._settings()
+        grid = Grid(self._on_path, regs, weights, design, hierarchy)
+        scores = self._scores(grid, labels, prior)
+        row, column = best_setting(scores)
+        best = self._estimator(regs[column], weights[row], self.tol)
+        recorder.note(f"chosen: reg={regs[column]:.3g}, unlabeled_weight={weights[row]:.3g}")
+        task = best._task(design, labels, prior, None, hierarchy, recorder)
+        solution = best._solve_task(task, None)
+        self.regs_, self.unlabeled_weights_ = np.array(regs), np.array(weights)
+        self.reg_, self.unlabeled_weight_ = regs[column], weights[row]
+        self.scores_ = scores
+        return solution
+
+    def _on_path(self, reg: float, weight: float) -> LinearSemiSupervisedClassifier:
+        """Make the estimator of one setting as the search uses it: loosely solved, silent."""
+        single = self._estimator(reg, weight, max(self.tol, LOOSE_TOL))
+        return single.set_params(verbose=0, callback=None)
+
+    def _scores(self, grid: Grid, labels: PartialLabels, prior: Floats) -> Floats:
+        metric = METRICS[self.scoring]
+        folds = list(check_splitter(self.cv, self.unlabeled).folds(labels.codes))
+        scores = np.zeros((len(folds), len(grid.weights), len(grid.regs)))
+        for k, fold in enumerate(folds):
+            codes = labels.codes.copy()
+            codes[fold] = UNLABELED_CODE
+            rest = PartialLabels(labels.classes, codes)
+            shares = rest.fractions() if self.class_prior is None else prior
+            for point in grid.path(rest, shares):
+                found = metric(labels.codes[fold], point.predict(fold))
+                scores[k, point.row, point.column] = found
+        return scores
+
+    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
+        raise AssertionError("a search solves by the estimators of its settings")
+
+    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        raise AssertionError("a search solves by the estimators of its settings")
+
+
+def _numbers(name: str, values: Any) -> list[float]:
+    """Give positive numbers in ascending order, or say which is not one."""
+    listed = np.atleast_1d(np.asarray(values)).ravel().tolist()
+    if not listed:
+        raise ValueError(f"{name} is empty: give at least one value.")
+    return sorted({check_real(f"every value of {name}", value, above=0) for value in listed})
+
+
+class TransductiveSVCCV(_PathSearch):
+    """`TransductiveSVC` with a cross-validated setting, found along a path.
+
+    The labelled rows are dealt to folds. The rows of a fold stay in the data as
+    unlabelled rows, so all folds and settings share one design. In every fold the
+    settings are solved as a path: the middle regularisation first, from the beginning,
+    and from there to both sides, each from the solution of its neighbour. The best
+    mean score wins, of equal ones the middle; it is fitted to all labels from the
+    beginning.
+
+    Parameters
+    ----------
+    regs : int or array of floats, default=10
+        Regularisations to try; a number stands for as many from 0.1 to 0.0001, which
+        suits rows of length one.
+    unlabeled_weights : array of floats, default=(1.0,)
+        Weights of the unlabelled rows to try.
+    cv : int or PartialLabelKFold, default=5
+        Folds of the labelled rows.
+    scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
+    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
+    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+        None takes the fractions of the labelled rows, in a fold of the rows that train;
+        "estimate" estimates once, from all labels.
+    balance_tol : float or None, default=0.1
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+    tol : float, default=1e-5
+        Of the last fit. Paths are solved to a certified relative error of 1e-3.
+    max_iter : int, default=1000
+    n_jobs : int, default=None
+        Threads; None is one, -1 all.
+    verbose : int, default=0
+    callback : callable, default=None
+        For the last fit.
+
+    Attributes
+    ----------
+    reg_, unlabeled_weight_ : float
+        The chosen setting.
+    scores_ : array of shape (n_folds, n_weights, n_regs)
+    regs_, unlabeled_weights_ : arrays of shape (n_regs,) and (n_weights,)
+        What was tried, in the order of ``scores_``.
+    coef_, intercept_, classes_, class_prior_, transduction_, objective_, n_iter_, trace_ :
+        And the other attributes of `TransductiveSVC`, of the last fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm.model_selection import TransductiveSVCCV, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> partly = hide_labels(y, range(60, len(y)))
+    >>> model = TransductiveSVCCV(regs=[1.0, 0.1, 0.01]).fit(scale(X), partly)
+    >>> model.reg_ in (1.0, 0.1, 0.01) and model.score(scale(X), y) > 0.85
+    True
+    """
+
+    def _single(self, **parameters: Any) -> LinearSemiSupervisedClassifier:
+        return TransductiveSVC(**parameters)
+
+
+class AnnealedSVCCV(_PathSearch):
+    """`AnnealedSVC` with a cross-validated setting, found along a path.
+
+    The labelled rows are dealt to folds. The rows of a fold stay in the data as
+    unlabelled rows, so all folds and settings share one design. In every fold the
+    settings are solved as a path: the middle regularisation first, from the beginning,
+    and from there to both sides, each from the solution of its neighbour.
+    Only the first one is annealed; the others go on from it at T = 0, which far from
+    the middle finds a higher objective than annealing there would. The best
+    mean score wins, of equal ones the middle; it is fitted to all labels from the
+    beginning.
+
+    Parameters
+    ----------
+    regs : int or array of floats, default=10
+        Regularisations to try; a number stands for as many from 0.1 to 0.0001, which
+        suits rows of length one.
+    unlabeled_weights : array of floats, default=(1.0,)
+        Weights of the unlabelled rows to try.
+    cv : int or PartialLabelKFold, default=5
+        Folds of the labelled rows.
+    scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
+    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
+    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+        None takes the fractions of the labelled rows, in a fold of the rows that train;
+        "estimate" estimates once, from all labels.
+    balance_tol : float or None, default=0.1
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+    tol : float, default=1e-5
+        Of the last fit. Paths are solved to a certified relative error of 1e-3.
+    max_iter : int, default=1000
+    n_jobs : int, default=None
+        Threads; None is one, -1 all.
+    verbose : int, default=0
+    callback : callable, default=None
+        For the last fit.
+
+    Attributes
+    ----------
+    reg_, unlabeled_weight_ : float
+        The chosen setting.
+    scores_ : array of shape (n_folds, n_weights, n_regs)
+    regs_, unlabeled_weights_ : arrays of shape (n_regs,) and (n_weights,)
+        What was tried, in the order of ``scores_``.
+    coef_, intercept_, classes_, class_prior_, transduction_, objective_, n_iter_, trace_ :
+        And the other attributes of `AnnealedSVC`, of the last fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm.model_selection import AnnealedSVCCV, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> partly = hide_labels(y, range(60, len(y)))
+    >>> model = AnnealedSVCCV(regs=[1.0, 0.1, 0.01]).fit(scale(X), partly)
+    >>> model.scores_.shape
+    (5, 1, 3)
+    """
+
+    def _single(self, **parameters: Any) -> LinearSemiSupervisedClassifier:
+        return AnnealedSVC(**parameters)

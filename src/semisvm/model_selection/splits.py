@@ -1,0 +1,240 @@
+"""Cross-validation when most of the rows have no label.
+
+Only labelled rows can be held out, because only they can be scored. Unlabelled rows
+train in every fold.
+"""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+
+from semisvm.designs.base import Index
+from semisvm.partial_labels import encode, hide_labels
+from semisvm.validation import check_count
+
+Split = tuple[Index, Index]
+
+
+class PartialLabelKFold(BaseCrossValidator):
+    """K folds of the labelled rows, stratified; the unlabelled rows always train.
+
+    The labelled rows are dealt to the folds class by class, so that the sizes of the
+    folds differ by one row at most, and so do the numbers of rows of a class. A class
+    with a single label is never held out, since a model that never saw the class cannot
+    be asked for it.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    n_repeats : int, default=1
+        How many times to deal; more than once needs ``shuffle=True``.
+    shuffle : bool, default=False
+        Whether to mix the rows of each class before they are dealt.
+    random_state : int, RandomState or None, default=None
+        Seed of the mixing.
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.model_selection import PartialLabelKFold
+    >>> y = np.array([0, 1, -1, 0, 1, -1])
+    >>> for train, test in PartialLabelKFold(2).split(y, y):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 2 5] [3 4]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        n_repeats: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+        unlabeled: Any = -1,
+    ) -> None:
+        if check_count("n_splits", n_splits) == 1:
+            raise ValueError("n_splits must be 2 or more, got 1: a fold is held out, others train.")
+        check_count("n_repeats", n_repeats)
+        if n_repeats > 1 and not shuffle:
+            raise ValueError("n_repeats > 1 needs shuffle=True, else every repeat is the same.")
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.unlabeled = unlabeled
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Give the number of pairs that `split` yields."""
+        return int(self.n_splits * self.n_repeats)
+
+    def split(self, X: Any, y: ArrayLike, groups: Any = None) -> Iterator[Split]:
+        """Yield indices of training and of held-out rows.
+
+        Parameters
+        ----------
+        X : ignored
+        y : array-like of shape (n,)
+            Labels, and the marker for unlabelled rows.
+        groups : ignored
+        """
+        codes = encode(y, self.unlabeled).codes
+        for fold in self.folds(codes):
+            yield np.setdiff1d(np.arange(len(codes)), fold), fold
+
+    def folds(self, codes: NDArray[np.intp], *, warn: bool = True) -> Iterator[Index]:
+        """Yield the rows to hold out, by class codes of which -1 is unlabelled."""
+        rng = check_random_state(self.random_state)
+        rows = self._foldable(codes)
+        if warn:
+            self._warn_of_few(np.bincount(codes[codes >= 0]))
+        for _ in range(self.n_repeats):
+            order = rng.permutation(rows) if self.shuffle else rows
+            dealt = order[np.argsort(codes[order], kind="stable")]
+            for k in range(self.n_splits):
+                yield np.sort(dealt[k :: self.n_splits])
+
+    def _foldable(self, codes: NDArray[np.intp]) -> Index:
+        """Give the labelled rows whose class has another label, or say what is missing."""
+        counts = np.bincount(codes[codes >= 0])
+        rows = np.flatnonzero(codes >= 0)
+        rows = rows[counts[codes[rows]] > 1]
+        if len(rows) < self.n_splits:
+            raise ValueError(
+                f"n_splits={self.n_splits} folds need as many labelled rows of classes with two "
+                f"or more labels, but there are {len(rows)}. Label more rows or take fewer folds."
+            )
+        return rows
+
+    def _warn_of_few(self, counts: NDArray[np.intp]) -> None:
+        few = counts[counts > 0].min()
+        message = None
+        if few == 1:
+            message = (
+                "A class has a single label: that row trains in every fold and is never held "
+                "out, so the scores do not speak of the class."
+            )
+        elif few < self.n_splits:
+            message = (
+                f"The least labelled class has {few} labels, fewer than n_splits="
+                f"{self.n_splits}: some folds hold out none of it."
+            )
+        if message:
+            warnings.warn(message, UserWarning, stacklevel=4)
+
+
+class TransductiveKFold(PartialLabelKFold):
+    """K folds in which the held-out rows still train, without their labels.
+
+    That is how a transductive method is used: the rows to be classified are there when
+    it is fitted. A splitter gives indices only, and y goes along with X, so it cannot
+    hide the label of a row that trains. Therefore the data get a twin without label of
+    every labelled row (`with_twins`), and the training rows of a fold are the labelled
+    rows of the other folds, the unlabelled rows, and the twins of the held-out rows. No
+    label of a held-out row is ever in reach of the estimator, which may be any
+    estimator or pipeline, in `GridSearchCV` and `cross_val_score` as they are.
+
+    With ``refit=True`` a search fits its last model to all rows with all twins, which
+    are a few more unlabelled rows; for the model without them, refit on the data before
+    `with_twins`.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    n_repeats : int, default=1
+    shuffle : bool, default=False
+    random_state : int, RandomState or None, default=None
+    unlabeled : scalar, default=-1
+        As in `PartialLabelKFold`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm import TransductiveSVC
+    >>> from semisvm.model_selection import TransductiveKFold, hide_labels, with_twins
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> partly = hide_labels(y, range(40, len(y)))
+    >>> X2, y2 = with_twins(scale(X), partly)
+    >>> scores = cross_val_score(TransductiveSVC(reg=0.1), X2, y2, cv=TransductiveKFold(4))
+    >>> bool(scores.mean() > 0.8)
+    True
+    """
+
+    def split(self, X: Any, y: ArrayLike, groups: Any = None) -> Iterator[Split]:
+        """Yield indices of training and of held-out rows.
+
+        Parameters
+        ----------
+        X, y : what `with_twins` gave
+        groups : ignored
+        """
+        codes = encode(y, self.unlabeled).codes
+        labeled = np.flatnonzero(codes >= 0)
+        first_twin = len(codes) - len(labeled)
+        twins = np.arange(first_twin, len(codes))
+        if np.any(codes[twins] >= 0) or not same_rows(X, labeled, twins):
+            raise ValueError(
+                "the last rows are not twins without label of the labelled rows: give "
+                "TransductiveKFold the X and y that with_twins(X, y) returns."
+            )
+        always = np.flatnonzero(codes[:first_twin] < 0)
+        for fold in self.folds(codes):
+            train = np.setdiff1d(labeled, fold)
+            hidden = twins[np.isin(labeled, fold)]
+            yield np.concatenate([np.sort(np.concatenate([train, always])), hidden]), fold
+
+
+def with_twins(X: Any, y: ArrayLike, unlabeled: Any = -1) -> tuple[Any, NDArray[Any]]:
+    """Append a copy without label of every labelled row, for `TransductiveKFold`.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame or list of n rows
+    y : array-like of shape (n,)
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+
+    Returns
+    -------
+    X, y : n + l rows, the twins last
+    """
+    labels = encode(y, unlabeled)
+    n, labeled = len(labels.codes), labels.labeled
+    rows = np.concatenate([np.arange(n), labeled])
+    target = hide_labels(np.asarray(y)[rows], np.arange(n, len(rows)), unlabeled)
+    return take_rows(X, rows), target
+
+
+def take_rows(X: Any, rows: Index) -> Any:
+    """Give the listed rows of whatever holds rows: arrays, sparse, frames, lists."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    is_sparse: bool = sparse.issparse(X)
+    if is_sparse:
+        # other formats cannot be indexed
+        return X.tocsr()[rows]
+    if hasattr(X, "__array__") and not hasattr(X, "shape"):
+        X = np.asarray(X)
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows.tolist()]
+
+
+def same_rows(X: Any, some: Index, others: Index) -> bool:
+    """Tell whether two lists of rows hold the same values."""
+    a, b = take_rows(X, some), take_rows(X, others)
+    if sparse.issparse(a):
+        return bool(abs(a - b).max() == 0.0) if len(some) else True
+    try:
+        return bool(np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True))
+    except TypeError:
+        # NaN is not a thing of strings and objects
+        return bool(np.array_equal(np.asarray(a), np.asarray(b)))

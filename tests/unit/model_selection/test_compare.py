@@ -1,0 +1,152 @@
+"""Comparisons say what the scores allow, and no more."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+from problems import hide, two_blobs
+from semisvm import NewtonSVC, TransductiveSVC
+from semisvm.model_selection import PartialLabelKFold, compare, hide_labels
+from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.intervals import resampled_interval
+
+
+def comparison(n_labeled=50, **scores):
+    found = {
+        name: [FoldScore(name, k, s, 0.1) for k, s in enumerate(values)]
+        for name, values in scores.items()
+    }
+    return Comparison.of(
+        found,
+        baseline=next(iter(scores)),
+        scoring="accuracy",
+        confidence=0.95,
+        test_share=0.25,
+        n_labeled=n_labeled,
+        n_unlabeled=100,
+    )
+
+
+def test_interval_by_hand():
+    values = [0.1, 0.3, 0.2, 0.4]
+    half = student.ppf(0.975, 3) * np.sqrt((1 / 4 + 1 / 3) * np.var(values, ddof=1))
+    expected = (0.25 - half, 0.25 + half)
+    assert resampled_interval(values, 1 / 3) == pytest.approx(expected)
+
+
+def test_interval_keeps_its_promise():
+    """Means of folds of the same rows: the interval covers, where the naive one fails."""
+    rng = np.random.default_rng(0)
+    corrected = naive = 0
+    for _ in range(300):
+        rows = rng.standard_normal(40)
+        folds = [rng.permutation(40)[:8] for _ in range(25)]
+        means = [rows[fold].mean() for fold in folds]
+        low, high = resampled_interval(means, 0.25)
+        corrected += low <= 0.0 <= high
+        low, high = resampled_interval(means, 0.0)
+        naive += low <= 0.0 <= high
+    assert corrected / 300 >= 0.93
+    assert naive / 300 <= 0.75
+
+
+def test_verdicts():
+    base = [0.70, 0.72, 0.69, 0.71, 0.73]
+    better = [0.80, 0.83, 0.79, 0.80, 0.84]
+    same = [0.71, 0.71, 0.70, 0.70, 0.74]
+    worse = [0.60, 0.61, 0.60, 0.60, 0.62]
+    verdict = comparison(svm=base, same=same, better=better).did_it_help()
+    assert (verdict.word, verdict.method, verdict.recommended) == ("helped", "better", "better")
+    verdict = comparison(svm=base, same=same, worse=worse).did_it_help()
+    assert (verdict.word, verdict.method, verdict.recommended) == ("no evidence", "same", "svm")
+    verdict = comparison(svm=base, worse=worse).did_it_help()
+    assert (verdict.word, verdict.recommended) == ("hurt", "svm")
+    assert "supervised model, svm" in verdict.sentence
+    verdict = comparison(svm=base).did_it_help()
+    assert (verdict.word, verdict.recommended) == ("no evidence", "svm")
+
+
+def test_too_few_labels_prove_nothing():
+    verdict = comparison(n_labeled=5, svm=[0.0, 0.0], other=[1.0, 1.0]).did_it_help()
+    assert verdict.word == "no evidence"
+    assert "too few" in verdict.sentence
+
+
+def test_many_methods_share_the_doubt():
+    base, other = [0.5, 0.5, 0.5, 0.5], [0.6, 0.7, 0.6, 0.7]
+    alone = comparison(svm=base, a=other).differences[0].interval
+    crowd = comparison(svm=base, a=other, b=base, c=base).differences[0].interval
+    assert crowd[0] < alone[0]
+    assert crowd[1] > alone[1]
+
+
+def test_unlabelled_rows_help_where_they_should():
+    X, y = two_blobs(1000, 200, gap=3.0)
+    half = {"class_prior": [0.5, 0.5]}
+    methods = {"svm": NewtonSVC(reg=0.1), "tsvm": TransductiveSVC(reg=0.1, **half)}
+    seen = []
+    found = compare(methods, X, hide(y, 40), callback=seen.append)
+    assert found.best == "tsvm"
+    assert found.did_it_help().word == "helped"
+    assert found.n_labeled == 40
+    assert len(seen) == 30
+    assert len(found["svm"].scores) == 15
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["did_it_help"]["word"] == found.did_it_help().word
+    assert plain["methods"][1]["mean"] == found["tsvm"].mean
+    assert plain["differences"][0]["interval"] == list(found.differences[0].interval)
+    assert "tsvm" in str(found)
+    with pytest.raises(KeyError, match="the methods are"):
+        found["other"]
+
+
+class Witness(ClassifierMixin, BaseEstimator):
+    """Scores the number of rows and labels that it was given."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        self.size_ = (len(X), int(np.count_nonzero(y >= 0)))
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+def size(estimator, X, y):
+    return estimator.size_[0] + estimator.size_[1] / 1000
+
+
+@pytest.mark.parametrize(("transductive", "rows"), [(True, 60), (False, 56)])
+def test_held_out_rows_hide_their_labels(transductive, rows):
+    X, y = two_blobs(60)
+    y = hide(y, 12)
+    found = compare([Witness()], X, y, cv=3, scoring=size, transductive=transductive)
+    assert set(found["Witness"].scores) == {rows + 8 / 1000}
+
+
+def test_texts_names_and_processes():
+    texts = ["good film", "bad film", "good fun", "bad fun", "good day", "bad day"] * 3
+    y = np.array((["up", "down"] * 9), dtype=object)
+    y = hide_labels(y, range(8, 18))
+    model = make_pipeline(CountVectorizer(), NewtonSVC())
+    cv = PartialLabelKFold(2, shuffle=True, random_state=0)
+    one = compare({"svm": model}, texts, y, cv=cv)
+    two = compare({"svm": model}, texts, y, cv=cv, n_jobs=2)
+    assert one["svm"].scores == two["svm"].scores == (1.0, 1.0)
+
+
+def test_mistakes_are_named():
+    X, y = two_blobs(20)
+    with pytest.raises(ValueError, match="baseline must be one of"):
+        compare([NewtonSVC()], X, y, baseline="svm")
+    with pytest.raises(ValueError, match="give a dict"):
+        compare([NewtonSVC(), NewtonSVC()], X, y)
+    with pytest.raises(ValueError, match="no estimator"):
+        compare([], X, y)
+    with pytest.raises(ValueError, match="confidence"):
+        compare([NewtonSVC()], X, y, confidence=95)
