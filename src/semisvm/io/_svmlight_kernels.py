@@ -57,7 +57,7 @@ def _has_colon(text, p, stop):
 @numba.njit(nogil=True, cache=True)
 def _parse_index(text, p, stop):
     """Read ``index:`` and give what is wrong, the index and the place of the value."""
-    start, index = p, 0
+    start, index = p, np.int64(0)
     while p < stop and text[p] >= _ZERO and text[p] <= _NINE:
         index = index * 10 + np.int64(text[p] - _ZERO)
         p += 1
@@ -112,7 +112,7 @@ def parse_number(text, p, stop):
     if p < stop and (text[p] == _PLUS or text[p] == _MINUS):
         negative = text[p] == _MINUS
         p += 1
-    m, seen, kept, shift, point = np.uint64(0), 0, 0, 0, False
+    m, seen, kept, shift, point = np.uint64(0), 0, 0, np.int64(0), False
     while p < stop:
         c = text[p]
         if c >= _ZERO and c <= _NINE:
@@ -140,11 +140,12 @@ def parse_number(text, p, stop):
             p += 1
         if p == stop:
             return BAD, 0.0
-        exponent = 0
+        exponent = np.int64(0)
         while p < stop:
             if text[p] < _ZERO or text[p] > _NINE:
                 return BAD, 0.0
-            exponent = min(exponent * 10 + np.int64(text[p] - _ZERO), 100000)
+            if exponent < 100000:
+                exponent = exponent * 10 + np.int64(text[p] - _ZERO)
             p += 1
         shift += -exponent if down else exponent
     if kept > 19 or shift < -22 or shift > 22:
