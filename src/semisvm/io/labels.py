@@ -112,7 +112,8 @@ def read_labels_file(path: str | Path, unlabeled: str | None, encoding: str | No
 def load_array(path: str | Path) -> NDArray[Any]:
     """Load a ``.npy`` file without pickle."""
     try:
-        return np.asarray(np.load(path, allow_pickle=False))
+        with open_bytes(path) as stream:
+            return np.asarray(np.load(stream, allow_pickle=False))
     except (ValueError, EOFError) as error:
         raise DataError(f"this array cannot be read ({error}).", path) from error
 

@@ -3,7 +3,7 @@
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from scipy import sparse
@@ -41,26 +41,32 @@ def read_npz(
 
 
 def _load(path: str | Path) -> tuple[Any, Any]:
-    with open_bytes(path) as stream:
-        head = stream.read(6)
-    if head == b"\x93NUMPY":
-        return _checked(load_array(path), path), None
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            y = arrays.get("y")
-            if set(arrays) >= SPARSE_KEYS:
-                return _checked_sparse(sparse.load_npz(path), path), y
-            if "X" not in arrays:
-                raise DataError(
-                    "there is neither a sparse matrix of scipy.sparse.save_npz nor an array 'X'; "
-                    f"the arrays are {listing(arrays)}.",
-                    path,
-                )
-            return _checked(arrays["X"], path), y
+        # numpy leaves a file open that it fails to read, so it is opened here
+        with open_bytes(path) as stream:
+            if stream.read(6) == b"\x93NUMPY":
+                return _checked(load_array(path), path), None
+            stream.seek(0)
+            return _load_arrays(stream, path)
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"this file cannot be read as .npz ({error}).", path) from error
+
+
+def _load_arrays(stream: BinaryIO, path: str | Path) -> tuple[Any, Any]:
+    with np.load(stream, allow_pickle=False) as arrays:
+        y = arrays.get("y")
+        if set(arrays) >= SPARSE_KEYS:
+            stream.seek(0)
+            return _checked_sparse(sparse.load_npz(stream), path), y
+        if "X" not in arrays:
+            raise DataError(
+                "there is neither a sparse matrix of scipy.sparse.save_npz nor an array 'X'; "
+                f"the arrays are {listing(arrays)}.",
+                path,
+            )
+        return _checked(arrays["X"], path), y
 
 
 def _checked(X: Any, path: str | Path) -> Any:

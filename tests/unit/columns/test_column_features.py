@@ -12,20 +12,7 @@ from semisvm import TransductiveSVC
 from semisvm.columns import ColumnFeatures, find_kind
 from semisvm.io import DataError, as_table
 
-WORDS = [
-    "apple",
-    "pear",
-    "plum",
-    "quince",
-    "cherry",
-    "grape",
-    "melon",
-    "lemon",
-    "orange",
-    "fig",
-    "date",
-    "lime",
-]
+WORDS = ["apple", "pear", "plum", "quince", "cherry", "grape", "melon", "lemon", "fig", "lime"]
 
 
 def some_table(n=60, seed=0):
