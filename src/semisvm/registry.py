@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from semisvm.io.errors import near_match
+from semisvm.naming import near_match
 
 
 @dataclass(frozen=True)

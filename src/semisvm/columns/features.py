@@ -39,8 +39,9 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     the other, and the default ``reg`` of the estimators suits.
 
     Columns of no given kind are looked at. A column of words with many distinct values is
-    text, few distinct values are categories, numbers are numbers. Constant columns, row
-    counters and identifiers are left out, and ``notes_`` says so.
+    text, few distinct values are categories, numbers are numbers. Constant columns, dates
+    and identifiers (short or whole-number values that hardly repeat) are left out, and
+    ``notes_`` says so.
 
     Parameters
     ----------

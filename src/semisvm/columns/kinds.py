@@ -26,7 +26,15 @@ TEXT_LENGTH = 60.0
 """And so are values of so many characters on average, with or without spaces."""
 
 ENOUGH_ROWS = 10
-"""In fewer rows, whole numbers that are all distinct may well be measurements."""
+"""In fewer rows, values that are all distinct may well be measurements or categories."""
+
+DISTINCT_SHARE = 0.95
+"""Whole numbers of which so many are distinct are identifiers: measurements repeat."""
+
+NAMED_SHARE = 0.5
+"""And of which so many are, if the name of the column says so too."""
+
+ID_NAME = re.compile(r"(?i:(^|[\W_])(id|ids|uuid|key|index|idx|nr|no|number)$)|[a-z]I[dD]$")
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?$")
 
@@ -51,7 +59,8 @@ def find_kind(table: Table, name: str) -> Kind:
     """Find out what a column holds."""
     cells = table.column(name)
     if isinstance(cells, np.ndarray):
-        return _kind_of_numbers(cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells)
+        present_numbers = cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells
+        return _kind_of_numbers(present_numbers, name)
     present = [cell for cell in cells if not is_missing(cell)]
     if any(isinstance(cell, (list, dict, bytes)) for cell in present):
         return Kind(None, "its cells are not text or numbers")
@@ -61,7 +70,7 @@ def find_kind(table: Table, name: str) -> Kind:
         return _kind_of_strings([str(cell) for cell in present])
     numbers = _as_numbers(present)
     if numbers is not None:
-        return _kind_of_numbers(numbers[~np.isnan(numbers)])
+        return _kind_of_numbers(numbers[~np.isnan(numbers)], name)
     return _kind_of_strings([text for cell in present if (text := str(cell).strip())])
 
 
@@ -75,14 +84,17 @@ def _as_numbers(cells: Column) -> NDArray[np.float64] | None:
     return np.array(numbers, dtype=np.float64)
 
 
-def _kind_of_numbers(values: NDArray[Any]) -> Kind:
+def _kind_of_numbers(values: NDArray[Any], name: str) -> Kind:
     if len(values) == 0:
         return Kind(None, "it is empty")
     if np.all(values == values[0]):
         return Kind(None, "all its values are the same")
-    steps = np.diff(values)
-    if len(values) >= ENOUGH_ROWS and np.all(steps == steps[0]):
-        return Kind(None, f"its {len(values)} values count the rows")
+    if values.dtype.kind == "f" and np.any(values != np.round(values)):
+        return Kind(NUMERIC, "its values are numbers")
+    distinct, n = len(np.unique(values)), len(values)
+    named = ID_NAME.search(name) is not None
+    if n >= ENOUGH_ROWS and distinct >= (NAMED_SHARE if named else DISTINCT_SHARE) * n:
+        return Kind(None, f"{distinct} of its {n} whole numbers are distinct, like an identifier")
     return Kind(NUMERIC, "its values are numbers")
 
 

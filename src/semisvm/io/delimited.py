@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from semisvm.io.errors import DataError, listing
+from semisvm.io.errors import DataError
 from semisvm.io.labels import text_labels
 from semisvm.io.opening import open_text
 from semisvm.io.options import Options
 from semisvm.io.table import Table
+from semisvm.naming import listing
 
 LONGEST_CELL = 1 << 26
 """Characters; a quote that is never closed must not swallow a file larger than memory."""

@@ -1,9 +1,10 @@
 """What goes wrong with files, said once and clearly."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+from semisvm.naming import listing, near_match
 
 
 class DataError(ValueError):
@@ -57,20 +58,6 @@ def missing_column(name: str, there: Iterable[str], path: str | Path | None) -> 
     near = near_match(name, known)
     hint = f" Did you mean {near!r}?" if near else ""
     return DataError(f"there is no column {name!r}.{hint} The columns are {listing(known)}.", path)
-
-
-def near_match(name: str, known: Iterable[str]) -> str | None:
-    """Give the known name that a misspelt one is probably meant for."""
-    by_fold = {known_name.casefold().strip(): known_name for known_name in known}
-    found = get_close_matches(name.casefold().strip(), by_fold, n=1, cutoff=0.6)
-    return by_fold[found[0]] if found else None
-
-
-def listing(names: Iterable[str], most: int = 20) -> str:
-    """Write names in a row, the first ones of many."""
-    known = [repr(name) for name in names]
-    rest = f" and {len(known) - most} more" if len(known) > most else ""
-    return ", ".join(known[:most]) + rest
 
 
 def is_missing(cell: Any) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.io.errors import DataError, is_missing, listing
+from semisvm.io.errors import DataError, is_missing
 from semisvm.io.opening import open_bytes, open_text
+from semisvm.naming import listing
 
 Labels = NDArray[np.object_]
 """One label a row; None for a row without label."""

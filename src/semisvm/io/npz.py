@@ -8,11 +8,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
-from semisvm.io.errors import DataError, listing
+from semisvm.io.errors import DataError
 from semisvm.io.labels import Labels, array_labels, load_array
 from semisvm.io.opening import open_bytes
 from semisvm.io.options import Options
 from semisvm.io.table import MatrixData
+from semisvm.naming import listing
 
 COMPANION = "y.npy"
 SPARSE_KEYS = {"format", "data", "shape"}

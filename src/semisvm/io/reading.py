@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Literal
 
 from semisvm.io.delimited import read_delimited
-from semisvm.io.errors import DataError, near_match
+from semisvm.io.errors import DataError
 from semisvm.io.json_lines import read_json_lines
 from semisvm.io.labels import Labels, read_labels_file
 from semisvm.io.npz import read_npz
 from semisvm.io.options import CHUNK_ROWS, Options
 from semisvm.io.parquet import read_parquet
 from semisvm.io.table import MatrixData, Table
+from semisvm.naming import near_match
 
 SUFFIXES = {
     ".csv": "csv",

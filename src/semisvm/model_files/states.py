@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from semisvm.hierarchy import Hierarchy, flat
 from semisvm.homotopy import Trace
-from semisvm.io.errors import near_match
 from semisvm.model_files.archive import Arrays
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.values import from_plain, to_plain
+from semisvm.naming import near_match
 from semisvm.registry import estimator_classes
 
 ROWS = ("transduction_", "label_distribution_")

@@ -45,7 +45,7 @@ def test_kinds_and_notes():
     notes = " | ".join(features.notes_)
     for name, reason in [
         ("id", "like an identifier"),
-        ("row", "count the rows"),
+        ("row", "whole numbers are distinct"),
         ("constant", "the same"),
         ("empty", "empty"),
         ("day", "dates"),
@@ -77,6 +77,23 @@ def test_kinds_and_notes():
 )
 def test_kind_of_a_column(cells, kind):
     assert find_kind(as_table({"c": cells}), "c").name == kind
+
+
+def test_identifiers_of_numbers():
+    def kind(cells, name="size"):
+        return find_kind(as_table({name: cells}), name).name
+
+    rng = np.random.default_rng(0)
+    distinct = rng.permutation(10_000)[:50]
+    assert kind(distinct) is None
+    assert kind([str(value) for value in distinct]) is None
+    assert kind(distinct + 0.5) == "numeric"
+    assert kind(distinct[:5]) == "numeric"
+    halved = np.repeat(distinct[:30], 2)[:50]
+    assert kind(halved) == "numeric"
+    assert kind(halved, "customer_id") is None
+    assert kind(halved, "customerId") is None
+    assert kind(halved, "humid") == "numeric"
 
 
 def test_text_is_that_of_scikit_learn():
