@@ -14,7 +14,7 @@ from scipy import sparse
 
 import semisvm
 from problems import hide, sparse_text, two_blobs
-from semisvm.io import write_bytes
+from semisvm.io import read, write_bytes
 from semisvm.io.svmlight import write_svmlight
 
 pytest.importorskip("typer")
@@ -152,7 +152,7 @@ def test_svmlight_with_a_file_of_labels(tmp_path):
     assert first.classes_.tolist() == [-1, 1]
     run("predict", tmp_path / "a", tmp_path / "x.svm", "-o", tmp_path / "p.csv")
     rows = csv.DictReader((tmp_path / "p.csv").read_text().splitlines())
-    assert [int(row["label"]) for row in rows] == first.predict(X).tolist()
+    assert [int(row["label"]) for row in rows] == first.predict(read(tmp_path / "x.svm")).tolist()
     facts = json.loads(run("evaluate", tmp_path / "a", tmp_path / "x.svm", "--json").stdout)
     assert facts["rows"] == 20
     assert (
