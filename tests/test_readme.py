@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/architecture.md", "docs/linear.md", "docs/many_classes.md")
+PAGES = (
+    "README.md",
+    "docs/architecture.md",
+    "docs/files.md",
+    "docs/linear.md",
+    "docs/many_classes.md",
+)
 
 MODULES = (
+    "semisvm.columns.features",
     "semisvm.estimators.annealed",
     "semisvm.estimators.constrained",
     "semisvm.estimators.newton",

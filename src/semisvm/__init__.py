@@ -19,26 +19,36 @@ if TYPE_CHECKING:
         TransductiveSVC,
     )
     from semisvm.homotopy import Trace
+    from semisvm.model import Model, train
+    from semisvm.model_files import load, save
 
 _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
     "EntropyRegularizedClassifier": "semisvm.estimators",
     "ExpectationConstrainedClassifier": "semisvm.estimators",
+    "Model": "semisvm.model",
     "NewtonSVC": "semisvm.estimators",
     "PosteriorRegularizedClassifier": "semisvm.estimators",
     "Trace": "semisvm.homotopy",
     "TransductiveSVC": "semisvm.estimators",
+    "load": "semisvm.model_files",
+    "save": "semisvm.model_files",
+    "train": "semisvm.model",
 }
 
 __all__ = [
     "AnnealedSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
+    "Model",
     "NewtonSVC",
     "PosteriorRegularizedClassifier",
     "Trace",
     "TransductiveSVC",
     "__version__",
+    "load",
+    "save",
+    "train",
 ]
 
 

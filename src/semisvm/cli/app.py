@@ -1,0 +1,43 @@
+"""The commands put together."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from semisvm._version import __version__
+from semisvm.cli.demo import demo
+from semisvm.cli.errors import guarded
+from semisvm.cli.evaluate import evaluate
+from semisvm.cli.fit import fit
+from semisvm.cli.inspect import inspect
+from semisvm.cli.methods import methods
+from semisvm.cli.predict import predict
+
+COMMANDS: tuple[Callable[..., Any], ...] = (fit, predict, evaluate, inspect, methods, demo)
+
+app = typer.Typer(
+    help="Classifiers from a few labels and many unlabelled rows.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in COMMANDS:
+    app.command()(guarded(command))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"semisvm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Classifiers from a few labels and many unlabelled rows."""

@@ -1,0 +1,84 @@
+"""Exit codes: 0 done, 2 the user's mistake with one clear message, 1 ours, 130 Ctrl-C."""
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import typer
+
+OURS, MISTAKE, INTERRUPTED = 1, 2, 130
+
+
+class UserError(Exception):
+    """A mistake of the user; its text is the message."""
+
+
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn what a command raises into a message and an exit code."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            with _short_warnings():
+                return command(*arguments, **options)
+        except KeyboardInterrupt:
+            say("stopped; no file was written")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # the reader of our output has gone: nothing is wrong
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except Exception as error:
+            if not is_mistake(error):
+                say(f"internal error in semisvm: {type(error).__name__}: {error}")
+                raise
+            say(f"error: {error}")
+            raise typer.Exit(MISTAKE) from None
+
+    return run
+
+
+def is_mistake(error: Exception) -> bool:
+    """Tell whether the user can mend it."""
+    from semisvm.io.errors import DataError
+    from semisvm.model_files.errors import ModelFileError
+
+    return isinstance(error, (UserError, DataError, ModelFileError))
+
+
+@contextmanager
+def parameters_are_the_users() -> Iterator[None]:
+    """Count errors of values in this block as the user's: estimators check what they get."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def say(text: str) -> None:
+    """Write a line to the error stream."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def _short_warnings() -> Iterator[None]:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        say(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        warnings.filterwarnings("ignore", category=FutureWarning)
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,121 @@
+"""``semisvm evaluate``: how well a model predicts labels that are known."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.errors import UserError
+from semisvm.cli.predict import as_model
+
+if TYPE_CHECKING:
+    from semisvm.io import MatrixData, Table
+    from semisvm.model import Model
+
+
+def evaluate(
+    model: shared.ModelFile,
+    data: shared.Data,
+    label: Annotated[
+        str | None, typer.Option("--label", help="Label column; by default that of the fit.")
+    ] = None,
+    labels: shared.LabelsFile = None,
+    unlabeled: shared.Unlabeled = None,
+    format: shared.Format = None,
+    encoding: shared.Encoding = None,
+    delimiter: shared.Delimiter = None,
+    no_quotes: shared.NoQuotes = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Compare predictions with the labels of a file; rows without label are skipped."""
+    from semisvm.cli.output import print_json
+    from semisvm.model_files import load
+
+    bundle = as_model(load(model))
+    options = shared.reading(format, encoding, delimiter, no_quotes)
+    table = _read(bundle, data, label, labels, unlabeled, options)
+    facts = assess(bundle, table)
+    if as_json:
+        print_json({"model": model, "data": data, **facts})
+    else:
+        _show(facts)
+
+
+def _read(
+    bundle: "Model", data: Any, label: str | None, labels: Any, unlabeled: Any, options: Any
+) -> "Table | MatrixData":
+    from semisvm.io import read
+
+    marker = bundle.settings.get("unlabeled") if unlabeled is None else unlabeled
+    if bundle.features is not None:
+        name = bundle.settings.get("label") if label is None and labels is None else label
+        if name is None and labels is None:
+            raise UserError("name the label column of the data with --label.")
+        columns = bundle.features.columns_
+        return read(
+            data, label=name, labels_file=labels, columns=columns, unlabeled=marker, **options
+        )
+    width = bundle.estimator.coef_.shape[1]
+    first = bool(bundle.settings.get("zero_based", False))
+    return read(
+        data,
+        labels_file=labels,
+        unlabeled=marker,
+        n_features=width,
+        zero_based=first,
+        **options,
+    )
+
+
+def assess(bundle: "Model", data: "Table | MatrixData") -> dict[str, Any]:
+    """Give accuracy, Macro F, the numbers of every class, and the confusion table.
+
+    Labels are compared as text, so that 1 in one file is 1 in another. Classes that the
+    model does not know count as errors.
+    """
+    import numpy as np
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    if data.labels is None:
+        raise UserError(f"{data.path} has no labels to compare with.")
+    known = np.array([value is not None for value in data.labels])
+    if not known.any():
+        raise UserError(f"{data.path} has no row with a label.")
+    truth = np.array([str(value) for value in data.labels[known]])
+    predicted = np.array([str(value) for value in bundle.predict(data)[known].tolist()])
+    trained = [str(value) for value in bundle.classes_.tolist()]
+    names = [*trained, *sorted(set(truth.tolist()) - set(trained))]
+    precision, recall, f1, support = precision_recall_fscore_support(
+        truth, predicted, labels=names, zero_division=0.0
+    )
+    present = support > 0
+    return {
+        "rows": int(known.sum()),
+        "unlabelled_rows": int((~known).sum()),
+        "accuracy": float(np.mean(truth == predicted)),
+        "macro_f": float(f1[present].mean()),
+        "classes": {
+            name: {"precision": p, "recall": r, "f": f, "rows": int(s)}
+            for name, p, r, f, s in zip(names, precision, recall, f1, support, strict=True)
+        },
+        "confusion": confusion_matrix(truth, predicted, labels=names).tolist(),
+        "unknown_classes": names[len(trained) :],
+    }
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from semisvm.cli.output import print_facts, print_table
+
+    names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
+    print_facts("Evaluation", {name: facts[name] for name in names})
+    classes = facts["classes"]
+    rows = [
+        [name, *(float(c[k]) for k in ("precision", "recall", "f")), c["rows"]]
+        for name, c in classes.items()
+    ]
+    print_table("\nClasses", ["", "precision", "recall", "F", "rows"], rows)
+    confusion = [[name, *counts] for name, counts in zip(classes, facts["confusion"], strict=True)]
+    print_table("\nRows: true class; columns: predicted", ["", *classes], confusion)
+    if facts["unknown_classes"]:
+        listed = ", ".join(facts["unknown_classes"])
+        typer.echo(f"note: the model does not know {listed}; these rows count as errors")

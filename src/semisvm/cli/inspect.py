@@ -1,0 +1,65 @@
+"""``semisvm inspect``: what is in a model."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.predict import as_model
+
+if TYPE_CHECKING:
+    from semisvm.model import Model
+
+
+def inspect(
+    model: shared.ModelFile,
+    top: Annotated[int, typer.Option("--top", min=0, help="Words of each class.")] = 10,
+    as_json: shared.Json = False,
+) -> None:
+    """Show parameters, class prior, and the words that speak most for each class."""
+    from semisvm.cli.output import print_json
+    from semisvm.model_files import load
+
+    bundle = as_model(load(model))
+    facts = describe(bundle, top)
+    if as_json:
+        print_json({"model": model, **facts})
+    else:
+        _show(facts)
+
+
+def describe(bundle: "Model", top: int) -> dict[str, Any]:
+    """Give what is in a model as data."""
+    estimator = bundle.estimator
+    defaults = type(estimator)().get_params()
+    parameters = estimator.get_params()
+    classes = [str(label) for label in bundle.classes_.tolist()]
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": parameters,
+        "changed_parameters": {
+            name: value
+            for name, value in parameters.items()
+            if type(value) is not type(defaults[name]) or value != defaults[name]
+        },
+        "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
+        "columns": {} if bundle.features is None else bundle.features.kinds_,
+        "settings": bundle.settings,
+        "summary": bundle.summary,
+        "top": bundle.top_features(top),
+    }
+
+
+def _show(facts: dict[str, Any]) -> None:
+    from semisvm.cli.output import print_facts, print_table
+
+    summary = dict(facts["summary"])
+    notes = summary.pop("notes", [])
+    head = {"parameters": facts["changed_parameters"] or "all defaults", "prior": facts["prior"]}
+    if facts["columns"]:
+        head["columns"] = facts["columns"]
+    print_facts(facts["estimator"], {**head, **summary})
+    for note in notes:
+        typer.echo(f"note: {note}")
+    for label, words in facts["top"].items():
+        print_table(f"\n{label}", ["feature", "weight"], words)

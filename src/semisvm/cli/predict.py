@@ -1,0 +1,138 @@
+"""``semisvm predict``: from a model and a file to labels, piece by piece."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.errors import UserError
+
+if TYPE_CHECKING:
+    from semisvm.io import MatrixData, Table
+    from semisvm.model import Model
+
+
+def predict(
+    model: shared.ModelFile,
+    data: shared.Data,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="CSV, TSV or JSONL file; otherwise the terminal."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", help="A column to copy; repeatable.")
+    ] = None,
+    all_scores: Annotated[
+        bool, typer.Option("--all-scores", help="A column of scores for every class.")
+    ] = False,
+    format: shared.Format = None,
+    encoding: shared.Encoding = None,
+    delimiter: shared.Delimiter = None,
+    no_quotes: shared.NoQuotes = False,
+) -> None:
+    """Predict labels of a file, which may be larger than memory."""
+    from semisvm.model_files import load
+
+    bundle = as_model(load(model))
+    options = shared.reading(format, encoding, delimiter, no_quotes)
+    pieces = _pieces(bundle, data, keep or [], options)
+    with _writer(output) as write:
+        for piece in pieces:
+            write(_rows(bundle, piece, keep or [], all_scores))
+
+
+def as_model(loaded: Any) -> "Model":
+    """Give a bundle, also of an estimator that was saved on its own."""
+    from semisvm.model import Model
+
+    return loaded if isinstance(loaded, Model) else Model(loaded)
+
+
+def _pieces(
+    bundle: "Model", data: Path, keep: list[str], options: dict[str, Any]
+) -> Iterator["Table | MatrixData"]:
+    from semisvm.io import read_chunks
+
+    if bundle.features is not None:
+        return read_chunks(data, columns=[*bundle.features.columns_, *keep], **options)
+    if keep:
+        raise UserError("--keep copies columns of tables; this model is for matrices.")
+    return read_chunks(
+        data,
+        n_features=bundle.estimator.coef_.shape[1],
+        zero_based=bool(bundle.settings.get("zero_based", False)),
+        **options,
+    )
+
+
+def _rows(
+    bundle: "Model", piece: "Table | MatrixData", keep: list[str], all_scores: bool
+) -> list[dict[str, Any]]:
+    """Give label, score and, where there is one, probability of every row.
+
+    The score is that of the label; of two classes, a score of the first is the negative
+    of what the estimator gives.
+    """
+    import numpy as np
+
+    from semisvm.io import Table
+
+    X = bundle.matrix(piece)
+    scores = bundle.estimator.decision_function(X)
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+        codes = (scores[:, 1] > 0.0).astype(np.intp)
+    else:
+        codes = scores.argmax(axis=1)
+    rows = np.arange(len(codes))
+    columns: dict[str, list[Any]] = {}
+    if isinstance(piece, Table):
+        columns |= {name: piece.text(name) for name in keep}
+    columns["label"] = bundle.classes_[codes].tolist()
+    columns["score"] = scores[rows, codes].tolist()
+    if bundle.has_probabilities:
+        columns["probability"] = bundle.estimator.predict_proba(X)[rows, codes].tolist()
+    if all_scores:
+        for k, label in enumerate(bundle.classes_.tolist()):
+            columns[f"score_{label}"] = scores[:, k].tolist()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@contextmanager
+def _writer(output: Path | None) -> Iterator[Any]:
+    """Give a function that writes rows; a file takes its name when all are written."""
+    from semisvm.io import write_text
+
+    suffix = ".csv" if output is None else output.suffix.lower()
+    if suffix not in (".csv", ".tsv", ".jsonl"):
+        raise UserError(f"predictions are written to .csv, .tsv or .jsonl, not {suffix or output}.")
+    if output is None:
+        yield _write_rows(sys.stdout, suffix)
+        sys.stdout.flush()
+    else:
+        with write_text(output) as stream:
+            yield _write_rows(stream, suffix)
+
+
+def _write_rows(stream: TextIO, suffix: str) -> Any:
+    first = True
+
+    def write(rows: list[dict[str, Any]]) -> None:
+        nonlocal first
+        if suffix == ".jsonl":
+            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            return
+        delimiter = "\t" if suffix == ".tsv" else ","
+        table = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+        if first:
+            table.writeheader()
+            first = False
+        table.writerows(rows)
+
+    return write

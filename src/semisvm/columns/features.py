@@ -1,0 +1,303 @@
+"""From a table of columns to a sparse matrix."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.columns.blocks import Arrays, Block, CategoricalBlock, NumericBlock, State
+from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, find_kind
+from semisvm.columns.text import TextBlock
+from semisvm.io.errors import DataError, missing_column
+from semisvm.io.table import Table, as_table
+
+KINDS = (TEXT, NUMERIC, CATEGORICAL)
+RESTORERS: dict[str, Any] = {
+    TEXT: TextBlock.restore,
+    NUMERIC: NumericBlock.restore,
+    CATEGORICAL: CategoricalBlock.restore,
+}
+
+
+class ColumnFeatures(TransformerMixin, BaseEstimator):
+    r"""Features from the columns of a table, each by what it holds.
+
+    - Text: tf-idf with counts 1 + log(tf), idf over all rows, rows of length one. Every
+      text column is a block of its own.
+    - Numbers: standardised; a missing one counts as the median, and columns with missing
+      values have an indicator. All of them are one block.
+    - Categories: one indicator a level. Levels that are rare share one; levels that were
+      not seen in training, and missing ones, have none. All of them are one block.
+
+    Every block is divided by the root of the mean squared length of its training rows,
+    times the root of the number of blocks. So each block contributes the same to the
+    squared length of an average row, which is one: neither the text nor the numbers drown
+    the other, and the default ``reg`` of the estimators suits.
+
+    Columns of no given kind are looked at. A column of words with many distinct values is
+    text, few distinct values are categories, numbers are numbers. Constant columns, dates
+    and identifiers (short or whole-number values that hardly repeat) are left out, and
+    ``notes_`` says so.
+
+    Parameters
+    ----------
+    text, numeric, categorical : sequence of str, optional
+        Columns that are of this kind, whatever they look like.
+    features : sequence of str, optional
+        The columns to use, besides those of a given kind; by default all. If kinds are
+        given and this is not, an empty sequence means the columns of given kinds alone.
+    ngram_range : tuple (shortest, longest), default=(1, 1)
+        Words, or also pairs of words with (1, 2).
+    min_df : int or float, default=2
+        Words in fewer rows (or a smaller share) are left out.
+    max_df : int or float, default=1.0
+        Words in more rows (or a larger share) are left out.
+    max_features : int, optional
+        Keep the most frequent words only.
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        The latter make n-grams of characters, for languages without spaces.
+    min_count : int, default=2
+        Levels in fewer rows are rare.
+    max_levels : int, default=100
+        Levels beyond the most frequent ones are rare.
+    dtype : float64 or float32, default=float64
+
+    Attributes
+    ----------
+    blocks_ : list
+        Text, numeric and categorical blocks, in this order.
+    scales_ : array of shape (number of blocks,)
+        What the blocks are multiplied by.
+    kinds_ : dict of str
+        Kind of every column that is used.
+    notes_ : list of str
+        What was left out, and why.
+    n_features_out_ : int
+
+    Examples
+    --------
+    >>> from semisvm.columns import ColumnFeatures
+    >>> table = {
+    ...     "subject": ["cheap pills now", "lunch on monday", "cheap cheap flights", "monday plan"],
+    ...     "size": [3, None, 12, 7],
+    ... }
+    >>> features = ColumnFeatures(text=["subject"]).fit(table)
+    >>> features.kinds_
+    {'subject': 'text', 'size': 'numeric'}
+    >>> features.get_feature_names_out().tolist()
+    ['subject__cheap', 'subject__monday', 'size', 'size__missing']
+    >>> features.transform(table).shape
+    (4, 4)
+    """
+
+    def __init__(
+        self,
+        *,
+        text: Sequence[str] | None = None,
+        numeric: Sequence[str] | None = None,
+        categorical: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        min_df: int | float = 2,
+        max_df: int | float = 1.0,
+        max_features: int | None = None,
+        analyzer: str = "word",
+        min_count: int = 2,
+        max_levels: int = 100,
+        dtype: DTypeLike = np.float64,
+    ) -> None:
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.features = features
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.analyzer = analyzer
+        self.min_count = min_count
+        self.max_levels = max_levels
+        self.dtype = dtype
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Look at the columns and learn the features.
+
+        Parameters
+        ----------
+        X : Table, dict of columns, or data frame
+            Labelled and unlabelled rows alike; the label is not among the columns.
+        y : ignored
+        """
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and give the features of the same rows.
+
+        Parameters
+        ----------
+        X : Table, dict of columns, or data frame
+        y : ignored
+
+        Returns
+        -------
+        features : CSR matrix of shape (n, d)
+        """
+        table = as_table(X)
+        if len(table) == 0:
+            raise DataError("the table has no rows.", table.path)
+        notes: list[str] = []
+        kinds = self._find_kinds(table, notes)
+        blocks, parts = self._fit_blocks(table, kinds)
+        self.blocks_ = blocks
+        self.scales_ = _scales(parts)
+        self.kinds_ = kinds
+        self.notes_ = notes
+        self.n_features_out_ = sum(part.shape[1] for part in parts)
+        return self._join(parts)
+
+    def transform(self, X: Any) -> Any:
+        """Give the features of a table.
+
+        Parameters
+        ----------
+        X : Table, dict of columns, or data frame
+            With the columns of the fit, in any order; others are ignored.
+
+        Returns
+        -------
+        features : CSR matrix of shape (n, d)
+        """
+        check_is_fitted(self)
+        table = as_table(X)
+        return self._join([block.matrix(table) for block in self.blocks_])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Give the names: ``column__word``, ``column``, ``column__missing``, ``column=level``."""
+        check_is_fitted(self)
+        names = [name for block in self.blocks_ for name in block.names()]
+        return np.array(names, dtype=object)
+
+    @property
+    def columns_(self) -> list[str]:
+        """Columns that `transform` needs."""
+        return list(self.kinds_)
+
+    def _given(self) -> dict[str, str]:
+        given: dict[str, str] = {}
+        for kind in KINDS:
+            for name in getattr(self, kind) or ():
+                if given.setdefault(name, kind) != kind:
+                    raise ValueError(f"the column {name!r} is said to be {given[name]} and {kind}.")
+        return given
+
+    def _find_kinds(self, table: Table, notes: list[str]) -> dict[str, str]:
+        given = self._given()
+        free = table.names if self.features is None else list(self.features)
+        for name in [*given, *free]:
+            if name not in table.columns:
+                raise missing_column(name, table.names, table.path)
+        kinds = {}
+        for name in dict.fromkeys([*free, *given]):
+            if name in given:
+                kinds[name] = given[name]
+                continue
+            kind = find_kind(table, name)
+            if kind.name is None:
+                notes.append(f"the column {name!r} is left out: {kind.reason}")
+            else:
+                kinds[name] = kind.name
+        if not kinds:
+            reasons = "; ".join(notes) or "there is no column"
+            raise DataError(
+                f"no column is left to learn from ({reasons}). Name columns with text=, numeric= "
+                "or categorical= (--text, --numeric, --categorical).",
+                table.path,
+            )
+        return kinds
+
+    def _fit_blocks(self, table: Table, kinds: Mapping[str, str]) -> tuple[list[Block], list[Any]]:
+        of = {kind: [name for name in kinds if kinds[name] == kind] for kind in KINDS}
+        words = {
+            "ngram_range": tuple(self.ngram_range),
+            "min_df": self.min_df,
+            "max_df": self.max_df,
+            "max_features": self.max_features,
+            "analyzer": self.analyzer,
+        }
+        blocks: list[Block] = []
+        parts = []
+        for name in of[TEXT]:
+            block, part = TextBlock.fit(table, name, **words)
+            blocks.append(block)
+            parts.append(part)
+        rest: list[Block] = []
+        if of[NUMERIC]:
+            rest.append(NumericBlock.fit(table, of[NUMERIC]))
+        if of[CATEGORICAL]:
+            columns = of[CATEGORICAL]
+            rest.append(CategoricalBlock.fit(table, columns, self.min_count, self.max_levels))
+        return blocks + rest, parts + [block.matrix(table) for block in rest]
+
+    def _join(self, parts: Iterable[Any]) -> Any:
+        scaled = [part * scale for part, scale in zip(parts, self.scales_.tolist(), strict=True)]
+        return sparse.csr_matrix(sparse.hstack(scaled, format="csr"), dtype=np.dtype(self.dtype))
+
+    def to_state(self) -> tuple[State, Arrays]:
+        """Give what restores the fitted transformer: data for JSON, and arrays by name."""
+        check_is_fitted(self)
+        arrays: Arrays = {"scales": self.scales_}
+        blocks = []
+        for k, block in enumerate(self.blocks_):
+            state, parts = block.state()
+            blocks.append({"kind": block.kind, **state})
+            arrays.update({f"{k}.{name}": part for name, part in parts.items()})
+        parameters = self.get_params()
+        parameters["dtype"] = np.dtype(self.dtype).name
+        parameters["ngram_range"] = list(self.ngram_range)
+        for name in (*KINDS, "features"):
+            parameters[name] = None if parameters[name] is None else list(parameters[name])
+        state = {
+            "parameters": parameters,
+            "kinds": list(self.kinds_.items()),
+            "notes": list(self.notes_),
+            "blocks": blocks,
+        }
+        return state, arrays
+
+    @classmethod
+    def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Restore a fitted transformer, which gives the same matrices bit for bit.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If the state is not one that `to_state` gives.
+        """
+        parameters = dict(state["parameters"])
+        parameters["dtype"] = np.dtype(parameters["dtype"])
+        parameters["ngram_range"] = tuple(parameters["ngram_range"])
+        features = cls(**parameters)
+        blocks = []
+        for k, block in enumerate(state["blocks"]):
+            prefix = f"{k}."
+            own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+            blocks.append(RESTORERS[block["kind"]](block, own))
+        features.blocks_ = blocks
+        features.scales_ = arrays["scales"]
+        if features.scales_.shape != (len(blocks),):
+            raise ValueError("the blocks and their scales differ in number.")
+        features.kinds_ = dict(state["kinds"])
+        features.notes_ = list(state["notes"])
+        features.n_features_out_ = sum(len(block.names()) for block in blocks)
+        return features
+
+
+def _scales(parts: list[Any]) -> NDArray[np.float64]:
+    """Give the factors that make the blocks alike and an average row of length one."""
+    squared = [float(part.multiply(part).sum()) / part.shape[0] for part in parts]
+    return np.array([1.0 / np.sqrt(s * len(parts)) if s > 0 else 1.0 for s in squared])

@@ -1,0 +1,120 @@
+"""What a column holds: text, numbers, categories, or nothing to learn from."""
+
+import re
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.io.errors import is_missing
+from semisvm.io.table import Column, Table, as_number
+
+TEXT, NUMERIC, CATEGORICAL = "text", "numeric", "categorical"
+
+FEW_LEVELS = 50
+"""Up to so many distinct short values are categories, whatever the number of rows."""
+
+LEVEL_SHARE = 0.2
+"""Beyond them, distinct short values are categories if they are at most this share of the rows."""
+
+TEXT_WORDS = 3.0
+"""Values of so many words on average are text."""
+
+TEXT_LENGTH = 60.0
+"""And so are values of so many characters on average, with or without spaces."""
+
+ENOUGH_ROWS = 10
+"""In fewer rows, values that are all distinct may well be measurements or categories."""
+
+DISTINCT_SHARE = 0.95
+"""Whole numbers of which so many are distinct are identifiers: measurements repeat."""
+
+NAMED_SHARE = 0.5
+"""And of which so many are, if the name of the column says so too."""
+
+ID_NAME = re.compile(r"(?i:(^|[\W_])(id|ids|uuid|key|index|idx|nr|no|number)$)|[a-z]I[dD]$")
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?$")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a column was found to be.
+
+    Attributes
+    ----------
+    name : str or None
+        "text", "numeric", "categorical", or None if the column is left out.
+    reason : str
+        In words.
+    """
+
+    name: str | None
+    reason: str
+
+
+def find_kind(table: Table, name: str) -> Kind:
+    """Find out what a column holds."""
+    cells = table.column(name)
+    if isinstance(cells, np.ndarray):
+        present_numbers = cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells
+        return _kind_of_numbers(present_numbers, name)
+    present = [cell for cell in cells if not is_missing(cell)]
+    if any(isinstance(cell, (list, dict, bytes)) for cell in present):
+        return Kind(None, "its cells are not text or numbers")
+    if any(isinstance(cell, (date, time, timedelta)) for cell in present):
+        return Kind(None, "its cells are dates or times")
+    if any(isinstance(cell, bool) for cell in present):
+        return _kind_of_strings([str(cell) for cell in present])
+    numbers = _as_numbers(present)
+    if numbers is not None:
+        return _kind_of_numbers(numbers[~np.isnan(numbers)], name)
+    return _kind_of_strings([text for cell in present if (text := str(cell).strip())])
+
+
+def _as_numbers(cells: Column) -> NDArray[np.float64] | None:
+    numbers = []
+    for cell in cells:
+        number = as_number(cell)
+        if number is None:
+            return None
+        numbers.append(number)
+    return np.array(numbers, dtype=np.float64)
+
+
+def _kind_of_numbers(values: NDArray[Any], name: str) -> Kind:
+    if len(values) == 0:
+        return Kind(None, "it is empty")
+    if np.all(values == values[0]):
+        return Kind(None, "all its values are the same")
+    if values.dtype.kind == "f" and np.any(values != np.round(values)):
+        return Kind(NUMERIC, "its values are numbers")
+    distinct, n = len(np.unique(values)), len(values)
+    named = ID_NAME.search(name) is not None
+    if n >= ENOUGH_ROWS and distinct >= (NAMED_SHARE if named else DISTINCT_SHARE) * n:
+        return Kind(None, f"{distinct} of its {n} whole numbers are distinct, like an identifier")
+    return Kind(NUMERIC, "its values are numbers")
+
+
+def _kind_of_strings(values: list[str]) -> Kind:
+    if not values:
+        return Kind(None, "it is empty")
+    distinct, n = len(set(values)), len(values)
+    if distinct == 1:
+        return Kind(None, "all its values are the same")
+    if all(DATE.match(value) for value in values):
+        return Kind(None, "its cells are dates or times")
+    words = sum(value.count(" ") + 1 for value in values) / n
+    length = sum(map(len, values)) / n
+    few = distinct <= min(FEW_LEVELS, max(n // 2, 1))
+    if not few and (words >= TEXT_WORDS or length >= TEXT_LENGTH):
+        return Kind(TEXT, f"{distinct} distinct values of {words:.0f} words on average")
+    if few or distinct <= LEVEL_SHARE * n:
+        return Kind(CATEGORICAL, f"{distinct} distinct values")
+    if words >= 1.5:
+        return Kind(TEXT, f"{distinct} distinct values of {words:.1f} words on average")
+    if distinct == n and n < ENOUGH_ROWS:
+        return Kind(CATEGORICAL, f"{distinct} distinct values")
+    return Kind(None, f"{distinct} of its {n} values are distinct and short, like an identifier")

@@ -1,0 +1,27 @@
+"""Reading data from files, and writing files that appear whole or not at all.
+
+`read` gives a `Table` of columns or `MatrixData`, `read_chunks` the same piece by piece;
+what is wrong with a file is a `DataError` that says where.
+"""
+
+from semisvm.io.errors import DataError, DataWarning
+from semisvm.io.labels import count_labels, remarks
+from semisvm.io.reading import FORMATS, find_format, read, read_chunks
+from semisvm.io.table import MatrixData, Table, as_table
+from semisvm.io.writing import write_bytes, write_text
+
+__all__ = [
+    "FORMATS",
+    "DataError",
+    "DataWarning",
+    "MatrixData",
+    "Table",
+    "as_table",
+    "count_labels",
+    "find_format",
+    "read",
+    "read_chunks",
+    "remarks",
+    "write_bytes",
+    "write_text",
+]

@@ -1,0 +1,141 @@
+"""Opening files: compression and encoding are found by looking, errors say where."""
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from semisvm.io.errors import DataError
+
+GZIP_MAGIC = b"\x1f\x8b"
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive (perhaps an Excel file); export it as CSV",
+    b"PAR1": "a Parquet file; say format='parquet' (--format parquet)",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; export it as CSV",
+    b"BZh": "compressed with bzip2; unpack it, or use gzip",
+    b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
+    b"\x93NUMPY": "a .npy array; say format='npz' (--format npz)",
+}
+BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+PEEK = 4096
+
+
+@contextmanager
+def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, unpacked if it is gzip whatever its name.
+
+    Errors of reading inside the block become `DataError`.
+    """
+    with _explained(path), open(path, "rb") as raw:
+        if raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
+            raw.seek(0)
+            with gzip.open(raw, "rb") as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            raw.seek(0)
+            yield raw
+
+
+@contextmanager
+def open_text(path: str | Path, encoding: str | None = None) -> Iterator[io.TextIOWrapper]:
+    """Open a file for reading text; line ends are left as they are.
+
+    Parameters
+    ----------
+    path : str or Path
+    encoding : str, optional
+        By default UTF-8, or what a byte order mark says.
+    """
+    with open_bytes(path) as stream:
+        buffered = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)
+        head = buffered.peek(PEEK)[:PEEK]
+        refuse_foreign(head, path)
+        found = encoding or find_encoding(head, path)
+        text = io.TextIOWrapper(buffered, encoding=_known(found), newline="")
+        try:
+            yield text
+        except UnicodeDecodeError as error:
+            raise _locate(path, found) or _undecodable(path, found) from error
+
+
+@contextmanager
+def _explained(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise DataError("there is no such file.", path) from error
+    except IsADirectoryError as error:
+        raise DataError("this is a folder, not a file.", path) from error
+    except PermissionError as error:
+        raise DataError("this file may not be read (permission denied).", path) from error
+    except EOFError as error:
+        raise DataError(
+            "the gzip file ends too early: it is truncated. Copy or download it again.", path
+        ) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"the gzip file is damaged ({error}).", path) from error
+
+
+def refuse_foreign(head: bytes, path: str | Path) -> None:
+    """Refuse files that are not text, and say what they are."""
+    for magic, what in FOREIGN.items():
+        if head.startswith(magic):
+            raise DataError(f"this is {what}.", path)
+
+
+def find_encoding(head: bytes, path: str | Path) -> str:
+    """Give the encoding that the first bytes of a file show; UTF-8 if they show none."""
+    for mark, encoding in BOMS.items():
+        if head.startswith(mark):
+            return encoding
+    if head.count(0) > len(head) // 4:
+        order = "le" if head[1:2] == b"\0" else "be"
+        raise DataError(
+            "every other byte is zero, as in UTF-16 without a byte order mark: say "
+            f"encoding='utf-16-{order}' (--encoding utf-16-{order}).",
+            path,
+            line=1,
+        )
+    return "utf-8"
+
+
+def _known(encoding: str) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError as error:
+        raise DataError(f"there is no encoding {encoding!r}; try utf-8 or latin-1.") from error
+
+
+def _locate(path: str | Path, encoding: str) -> DataError | None:
+    """Find the first bytes that are no text; the file is read again, line by line."""
+    if not encoding.startswith("utf-8"):
+        return None
+    with open_bytes(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return DataError(
+                    f"byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line is not "
+                    "UTF-8. If the file is in an older encoding, say which, for instance "
+                    "encoding='latin-1' (--encoding latin-1).",
+                    path,
+                    line=number,
+                )
+    return None
+
+
+def _undecodable(path: str | Path, encoding: str) -> DataError:
+    return DataError(
+        f"the file is not {encoding}: say its encoding (--encoding), for instance latin-1.", path
+    )

@@ -1,0 +1,182 @@
+"""One way in for every format."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from semisvm.io.delimited import read_delimited
+from semisvm.io.errors import DataError
+from semisvm.io.json_lines import read_json_lines
+from semisvm.io.labels import Labels, read_labels_file
+from semisvm.io.npz import read_npz
+from semisvm.io.options import CHUNK_ROWS, Options
+from semisvm.io.parquet import read_parquet
+from semisvm.io.table import MatrixData, Table
+from semisvm.naming import near_match
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".dat": "svmlight",
+    ".txt": "svmlight",
+    ".npz": "npz",
+    ".npy": "npz",
+}
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "svmlight", "npz")
+TABLES = ("csv", "tsv", "jsonl", "parquet")
+
+
+def find_format(path: str | Path, given: str | None = None) -> str:
+    """Give the format of a file: what the user says, or what the suffix says."""
+    if given is not None:
+        if given not in FORMATS:
+            near = near_match(given, FORMATS)
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise DataError(f"there is no format {given!r}.{hint} Formats: {', '.join(FORMATS)}.")
+        return given
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    found = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if found is None:
+        raise DataError(
+            "the name does not show the format: say format= (--format), one of "
+            f"{', '.join(FORMATS)}.",
+            path,
+        )
+    return found
+
+
+def read(
+    path: str | Path,
+    *,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    format: str | None = None,
+    labels_file: str | Path | None = None,
+    unlabeled: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    quotes: bool = True,
+    zero_based: bool | Literal["auto"] = "auto",
+    n_features: int | None = None,
+) -> Table | MatrixData:
+    """Read a file whole.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.csv``, ``.tsv``, ``.jsonl`` and ``.parquet`` give a `Table`; svmlight files
+        (``.svm``, ``.svmlight``, ``.libsvm``, ``.dat``, ``.txt``), ``.npz`` and ``.npy``
+        give `MatrixData`. Text formats may be gzipped, whatever their name.
+    label : str, optional
+        Name of the label column of a table. Blank cells are rows without label.
+    columns : sequence of str, optional
+        Columns to keep, besides the label; all by default.
+    format : str, optional
+        "csv", "tsv", "jsonl", "parquet", "svmlight" or "npz", if the name does not say.
+    labels_file : str or Path, optional
+        Another file with one label a line, or a ``.npy`` array.
+    unlabeled : str, optional
+        What marks a row without label besides blank. svmlight files and label files of
+        matrices have 0 by default, arrays -1; "none" is for data with labels everywhere.
+    encoding : str, optional
+        By default UTF-8, or what a byte order mark says.
+    delimiter : str, optional
+    quotes : bool, default=True
+        Whether ``"`` quotes cells of CSV and TSV files.
+    zero_based : bool or "auto", default="auto"
+        Whether the indices of svmlight files begin with 0. "auto" looks for a 0.
+    n_features : int, optional
+        Number of columns of a matrix, for files to be used with a model.
+
+    Raises
+    ------
+    DataError
+        Says what is wrong, in which file, line and column.
+    """
+    options = Options(
+        label=label,
+        columns=columns,
+        encoding=encoding,
+        delimiter=delimiter,
+        quotes=quotes,
+        unlabeled=unlabeled,
+        zero_based=zero_based,
+        n_features=n_features,
+    )
+    kind = find_format(path, format)
+    if labels_file is None:
+        return next(iter(_pieces(path, kind, options)))
+    if label is not None:
+        raise DataError(f"labels come from the column {label!r} or from {labels_file}, not both.")
+    data = next(iter(_pieces(path, kind, options, labels_apart=True)))
+    marker = unlabeled if unlabeled is not None or kind in TABLES else "0"
+    labels = read_labels_file(labels_file, marker, encoding)
+    return replace(data, labels=_as_many(labels, data, labels_file))
+
+
+def read_chunks(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    quotes: bool = True,
+    zero_based: bool = False,
+    n_features: int | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+) -> Iterator[Table | MatrixData]:
+    """Read a file piece by piece, for prediction on files larger than memory.
+
+    The parameters are those of `read`. Pieces of tables have ``chunk_rows`` rows; those
+    of svmlight files some megabytes of text, and they need ``n_features``.
+    """
+    options = Options(
+        columns=columns,
+        encoding=encoding,
+        delimiter=delimiter,
+        quotes=quotes,
+        zero_based=zero_based,
+        n_features=n_features,
+        chunk_rows=chunk_rows,
+    )
+    return _pieces(path, find_format(path, format), options)
+
+
+def _pieces(
+    path: str | Path, kind: str, options: Options, labels_apart: bool = False
+) -> Iterator[Table | MatrixData]:
+    if kind == "csv":
+        return read_delimited(path, options, ",")
+    if kind == "tsv":
+        return read_delimited(path, options, "\t")
+    if kind == "jsonl":
+        return read_json_lines(path, options)
+    if kind == "parquet":
+        return read_parquet(path, options)
+    if options.label is not None:
+        raise DataError(f"a {kind} file has no named columns, so leave out the label.", path)
+    if kind == "npz":
+        return read_npz(path, options, with_labels=not labels_apart)
+    from semisvm.io.svmlight import read_svmlight
+
+    return read_svmlight(path, options, blank_rows=labels_apart)
+
+
+def _as_many(labels: Labels, data: Table | MatrixData, labels_file: str | Path) -> Labels:
+    if len(labels) != len(data):
+        raise DataError(
+            f"there are {len(labels)} labels for the {len(data)} rows of {data.path}.", labels_file
+        )
+    return labels

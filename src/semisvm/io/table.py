@@ -1,0 +1,195 @@
+"""What was read: a table of columns, or a matrix."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.io.errors import DataError, is_missing, missing_column
+from semisvm.io.labels import Labels
+
+Column = list[Any] | NDArray[Any]
+"""Cells as they stand in the file: text, numbers, booleans or None."""
+
+MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
+"""Words that stand for a missing number, in any case."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of a file, and where its rows came from.
+
+    Attributes
+    ----------
+    columns : dict of lists or arrays, each of length n
+        Cells as they stand in the file; `text`, `numbers` and `levels` interpret them.
+    labels : object array of shape (n,), optional
+        None for a row without label.
+    path : str, optional
+    lines : int array of shape (n,), optional
+        Line or row of the file at which each row begins, from 1.
+    word : str
+        "line", or "row" for files without lines.
+    """
+
+    columns: dict[str, Column]
+    labels: Labels | None = None
+    path: str | None = None
+    lines: NDArray[np.int64] | None = None
+    word: str = "line"
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, in the order of the file."""
+        return list(self.columns)
+
+    def column(self, name: str) -> Column:
+        """Give the cells of a column, or raise with the names there are."""
+        if name not in self.columns:
+            raise missing_column(name, self.columns, self.path)
+        return self.columns[name]
+
+    def error(self, message: str, row: int, column: str | None = None) -> DataError:
+        """Make an error that says where a row (from 0) came from."""
+        line = row + 1 if self.lines is None else int(self.lines[row])
+        word = "row" if self.lines is None else self.word
+        return DataError(message, self.path, line, column, word)
+
+    def text(self, name: str) -> list[str]:
+        """Give a column as text; missing cells are empty."""
+        cells = self.column(name)
+        return [cell if type(cell) is str else self._as_text(cell, name) for cell in cells]
+
+    def _as_text(self, cell: Any, name: str) -> str:
+        if is_missing(cell):
+            return ""
+        if isinstance(cell, (list, dict)):
+            raise DataError("a list or object inside a cell is not text.", self.path, None, name)
+        if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
+            return str(int(cell))
+        return str(cell)
+
+    def levels(self, name: str) -> list[str]:
+        """Give a column as categories; missing cells are empty."""
+        return [cell.strip() for cell in self.text(name)]
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Give a column as numbers; missing cells are NaN.
+
+        Raises
+        ------
+        DataError
+            With line and column, if a cell is no number or infinite.
+        """
+        cells = self.column(name)
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
+            values = cells.astype(np.float64)
+        else:
+            values = np.array([self._number(cell, row, name) for row, cell in enumerate(cells)])
+        infinite = np.isinf(values)
+        if infinite.any():
+            raise self.error("the number is infinite.", int(np.argmax(infinite)), name)
+        return values
+
+    def _number(self, cell: Any, row: int, name: str) -> float:
+        number = as_number(cell)
+        if number is None:
+            raise self.error(f"{_shortened(cell)} is not a number.", row, name)
+        return number
+
+    def without(self, names: Iterable[str]) -> "Table":
+        """Give the table without some columns."""
+        left_out = set(names)
+        kept = {name: cells for name, cells in self.columns.items() if name not in left_out}
+        return replace(self, columns=kept)
+
+    def __getitem__(self, rows: slice) -> "Table":
+        """Give some rows."""
+        return Table(
+            {name: cells[rows] for name, cells in self.columns.items()},
+            None if self.labels is None else self.labels[rows],
+            self.path,
+            None if self.lines is None else self.lines[rows],
+            self.word,
+        )
+
+
+def as_number(cell: Any) -> float | None:
+    """Read a cell as a number; NaN if it is missing, None if it is something else."""
+    if isinstance(cell, str):
+        if "_" in cell:
+            return None  # Python would read 1_000 as a number; in files it is a name
+        try:
+            return float(cell)
+        except ValueError:
+            return np.nan if cell.strip().casefold() in MISSING else None
+    try:
+        return np.nan if is_missing(cell) else float(cell)
+    except (TypeError, ValueError):
+        return None
+
+
+def _shortened(cell: Any, most: int = 40) -> str:
+    text = repr(cell)
+    return text if len(text) <= most else text[:most] + "...'"
+
+
+@dataclass(frozen=True)
+class MatrixData:
+    """A matrix of features and its labels.
+
+    Attributes
+    ----------
+    X : CSR matrix or array of shape (n, d)
+    labels : object array of shape (n,), optional
+        None for a row without label.
+    path : str, optional
+    lines : int array of shape (n,), optional
+        Line of the file of each row, from 1.
+    facts : dict
+        What later files must be read with in the same way: ``zero_based`` for svmlight.
+    """
+
+    X: Any
+    labels: Labels | None = None
+    path: str | None = None
+    lines: NDArray[np.int64] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+
+def as_table(data: Any) -> Table:
+    """Take a table from a `Table`, a mapping of columns, or a data frame."""
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, Mapping):
+        columns = {str(name): _cells(cells) for name, cells in data.items()}
+    elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
+        columns = {str(name): _cells(data[name]) for name in data.columns}
+    else:
+        raise TypeError(
+            "columns are read from a semisvm.io.Table, a dict of columns or a data frame, got "
+            f"{type(data).__name__}."
+        )
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different lengths: {lengths}.")
+    return Table(columns)
+
+
+def _cells(cells: Any) -> Column:
+    array = np.asarray(cells) if hasattr(cells, "dtype") else None
+    if array is not None and array.dtype.kind in "fiub":
+        return array
+    if hasattr(cells, "tolist"):
+        return cast(list[Any], cells.tolist())
+    if hasattr(cells, "to_list"):
+        return cast(list[Any], cells.to_list())
+    return list(cast(Sequence[Any], cells))

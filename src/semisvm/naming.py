@@ -1,0 +1,18 @@
+"""Names in messages: which one may be meant, and which ones there are."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def near_match(name: str, known: Iterable[str]) -> str | None:
+    """Give the known name that a misspelt one is probably meant for."""
+    by_fold = {known_name.casefold().strip(): known_name for known_name in known}
+    found = get_close_matches(name.casefold().strip(), by_fold, n=1, cutoff=0.6)
+    return by_fold[found[0]] if found else None
+
+
+def listing(names: Iterable[str], most: int = 20) -> str:
+    """Write names in a row, the first ones of many."""
+    known = [repr(name) for name in names]
+    rest = f" and {len(known) - most} more" if len(known) > most else ""
+    return ", ".join(known[:most]) + rest

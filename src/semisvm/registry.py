@@ -1,0 +1,271 @@
+"""The one list of methods: the command line, model files, docs and common tests read it.
+
+A method is an estimator with some parameters fixed, under a short name. To add one, add an
+entry to `METHODS`; nothing else names methods. Estimators are imported when one is made.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from semisvm.naming import near_match
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter that users may set.
+
+    Attributes
+    ----------
+    name : str
+        Of the estimator.
+    type : type
+    default : object
+        As in the signature of the estimator.
+    help : str
+    option : str, optional
+        Its option on the command line.
+    choices : tuple of str
+        What a text may be.
+    """
+
+    name: str
+    type: type
+    default: Any
+    help: str
+    option: str | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Suits:
+    """What data a method is for.
+
+    Attributes
+    ----------
+    two, many : bool
+        Two classes; more than two.
+    sparse, dense : bool
+        Kinds of matrices.
+    needs_unlabeled : bool
+        Whether it gains anything over supervised learning only from unlabelled rows.
+    uses_prior : bool
+        Whether the class prior matters to it.
+    probabilities : bool
+        Whether its scores are probabilities without calibration.
+    """
+
+    two: bool = True
+    many: bool = True
+    sparse: bool = True
+    dense: bool = True
+    needs_unlabeled: bool = True
+    uses_prior: bool = True
+    probabilities: bool = False
+
+
+@dataclass(frozen=True)
+class Method:
+    """An entry of the registry.
+
+    Attributes
+    ----------
+    name : str
+    aliases : tuple of str
+    estimator : str
+        "module:class".
+    summary : str
+        One line.
+    suits : Suits
+    parameters : tuple of Parameter
+    fixed : mapping
+        Parameters of the estimator that make it this method.
+    grid : mapping of tuples
+        Values that are tried where parameters are chosen by cross-validation.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    estimator: str
+    summary: str
+    suits: Suits
+    parameters: tuple[Parameter, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def estimator_name(self) -> str:
+        """Name of the class."""
+        return self.estimator.partition(":")[2]
+
+    def load(self) -> Any:
+        """Import the class of the estimator."""
+        module, _, name = self.estimator.partition(":")
+        return getattr(import_module(module), name)
+
+    def make(self, **parameters: Any) -> Any:
+        """Make an estimator.
+
+        Parameters
+        ----------
+        **parameters
+            Of the estimator; those that make the method cannot be changed.
+        """
+        changed = sorted(set(parameters) & set(self.fixed))
+        if changed:
+            raise ValueError(f"the method {self.name!r} fixes {', '.join(changed)}.")
+        return self.load()(**self.fixed, **parameters)
+
+    def parameter(self, name: str) -> Parameter | None:
+        """Give a parameter by its name, or None if the method does not have it."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+    def suits_classes(self, n_classes: int) -> bool:
+        """Tell whether the method is for so many classes."""
+        return self.suits.two if n_classes <= 2 else self.suits.many
+
+
+REG = Parameter("reg", float, 1e-3, "strength of the regularisation", "--reg")
+UNLABELED_WEIGHT = Parameter(
+    "unlabeled_weight",
+    float,
+    1.0,
+    "weight of all unlabelled rows together, against 1 for the labelled ones",
+    "--unlabeled-weight",
+)
+PRIOR = Parameter(
+    "class_prior", dict, None, "shares of the classes among the unlabelled rows", "--prior"
+)
+JOBS = Parameter("n_jobs", int, None, "threads", "--jobs")
+LOSS = Parameter(
+    "loss",
+    str,
+    "squared_hinge",
+    "loss of a row",
+    None,
+    ("squared_hinge", "squared", "log", "crammer_singer"),
+)
+TEMPERATURE = Parameter("temperature", float, 10.0, "first temperature")
+BALANCE = Parameter(
+    "balance_tol", float, 0.1, "how far the outputs of two classes may miss the class prior"
+)
+CONSTRAINT = Parameter("constraint_tol", float, 1e-4, "how far mean probabilities may miss it")
+KL_WEIGHT = Parameter("kl_weight", float, 1.0, "weight of the class shares")
+
+REGS = (1e-4, 1e-3, 1e-2)
+SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
+MAXENT = Suits(probabilities=True)
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "svm",
+        ("supervised", "newton"),
+        "semisvm.estimators:NewtonSVC",
+        "supervised linear SVM on the labelled rows: the baseline",
+        Suits(needs_unlabeled=False, uses_prior=False),
+        (REG, LOSS, JOBS),
+        grid={"reg": REGS},
+    ),
+    Method(
+        "tsvm",
+        ("transductive",),
+        "semisvm.estimators:TransductiveSVC",
+        "transductive SVM: finds labels of the unlabelled rows and switches them; fast",
+        Suits(),
+        (*SEMI, LOSS, BALANCE),
+        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "da",
+        ("annealed", "annealing"),
+        "semisvm.estimators:AnnealedSVC",
+        "deterministic annealing: soft labels that harden; depends less on its start",
+        Suits(),
+        (*SEMI, LOSS, TEMPERATURE, BALANCE),
+        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "tsvm-log",
+        ("maxent",),
+        "semisvm.estimators:TransductiveSVC",
+        "transductive maxent: as tsvm, with the logistic loss and probabilities",
+        MAXENT,
+        (*SEMI, BALANCE),
+        fixed={"loss": "log"},
+        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "entropy",
+        ("er",),
+        "semisvm.estimators:EntropyRegularizedClassifier",
+        "maxent with low entropy on the unlabelled rows and class shares as constraints",
+        MAXENT,
+        (*SEMI, CONSTRAINT),
+        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "expectation",
+        ("ec",),
+        "semisvm.estimators:ExpectationConstrainedClassifier",
+        "maxent whose mean probabilities on the unlabelled rows are the class shares",
+        MAXENT,
+        (REG, PRIOR, JOBS, CONSTRAINT),
+        grid={"reg": REGS},
+    ),
+    Method(
+        "posterior",
+        ("pr",),
+        "semisvm.estimators:PosteriorRegularizedClassifier",
+        "maxent drawn to soft labels that keep the class shares",
+        MAXENT,
+        (REG, PRIOR, JOBS, KL_WEIGHT),
+        grid={"reg": REGS},
+    ),
+)
+
+
+def methods() -> tuple[Method, ...]:
+    """Give all methods, the supervised baseline first."""
+    return METHODS
+
+
+@cache
+def _by_name() -> dict[str, Method]:
+    return {name: method for method in METHODS for name in (method.name, *method.aliases)}
+
+
+def get(name: str) -> Method:
+    """Give a method by its name or an alias.
+
+    Raises
+    ------
+    ValueError
+        With the names there are, and the one that may be meant.
+    """
+    found = _by_name().get(name.casefold())
+    if found is None:
+        near = near_match(name, _by_name())
+        hint = f" Did you mean {near!r}?" if near else ""
+        names = ", ".join(method.name for method in METHODS)
+        raise ValueError(f"there is no method {name!r}.{hint} The methods are {names}.")
+    return found
+
+
+def find(estimator: Any) -> Method | None:
+    """Give the method that an estimator was made by, or None."""
+    name = type(estimator).__name__
+    parameters = estimator.get_params(deep=False)
+    fitting = [
+        method
+        for method in METHODS
+        if method.estimator_name == name
+        and all(parameters.get(key) == value for key, value in method.fixed.items())
+    ]
+    return max(fitting, key=lambda method: len(method.fixed), default=None)
+
+
+def estimator_classes() -> dict[str, str]:
+    """Give the estimators by class name, as "module:class": what model files may hold."""
+    return {method.estimator_name: method.estimator for method in METHODS}

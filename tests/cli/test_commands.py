@@ -1,0 +1,314 @@
+"""The command line: what it writes, what it says, and its exit codes."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import semisvm
+from problems import hide, sparse_text, two_blobs
+from semisvm.io import read, write_bytes
+from semisvm.io.svmlight import write_svmlight
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+from typer.testing import CliRunner
+
+from semisvm.cli.app import app
+from semisvm.cli.progress import describe, share_done, watching
+
+WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def mail(tmp_path_factory):
+    """A folder with train.csv (few labels), test.csv (all labels) and a model of the first."""
+    folder = tmp_path_factory.mktemp("mail")
+    rng = np.random.default_rng(0)
+    for name, n, n_labels in (("train.csv", 80, 12), ("test.csv", 40, 40)):
+        with open(folder / name, "w", newline="") as stream:
+            table = csv.writer(stream)
+            table.writerow(["id", "text", "size", "kind"])
+            for i in range(n):
+                text = " ".join(rng.choice(WORDS[i % 2], 6))
+                label = ["spam", "ham"][i % 2] if i < n_labels else ""
+                table.writerow([f"m{i}", text, i % 7 + i % 2, label])
+    run("fit", folder / "train.csv", "--label", "kind", "-o", folder / "m.semisvm", "-q")
+    return folder
+
+
+def test_fit_shows_a_summary(mail):
+    result = run("fit", mail / "train.csv", "--label", "kind", "-o", mail / "a", "-a", "da")
+    assert "labels           ham=6, spam=6" in result.stdout
+    assert "text=text, size=numeric" in result.stdout
+    assert "'id' is left out" in result.stdout
+    assert semisvm.load(mail / "a").summary["method"] == "da"
+
+
+def test_fit_prints_json(mail):
+    options = ["--label", "kind", "--text", "text", "--features", "size", "--reg", "0.01"]
+    options += ["--unlabeled-weight", "0.5", "--prior", "spam=0.25", "--jobs", "2", "--json"]
+    result = run("fit", mail / "train.csv", "-o", mail / "b", *options)
+    facts = json.loads(result.stdout)
+    assert facts["labels"] == {"ham": 6, "spam": 6}
+    assert facts["prior"] == {"ham": 0.75, "spam": 0.25}
+    model = semisvm.load(mail / "b")
+    assert (model.estimator.reg, model.estimator.unlabeled_weight) == (0.01, 0.5)
+    assert model.features.columns_ == ["size", "text"]
+
+
+def test_predict_writes_rows(mail):
+    out = mail / "out.csv"
+    run("predict", mail / "m.semisvm", mail / "test.csv", "-o", out, "--keep", "id")
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert [row["label"] for row in rows] == ["spam", "ham"] * 20
+    assert rows[3]["id"] == "m3"
+    assert all(float(row["score"]) > 0 for row in rows)
+    assert "probability" not in rows[0]
+    result = run("predict", mail / "m.semisvm", mail / "test.csv", "--all-scores")
+    assert result.stdout.startswith("label,score,score_ham,score_spam\nspam,")
+
+
+def test_predict_with_probabilities_in_pieces(mail, monkeypatch):
+    run("fit", mail / "train.csv", "--label", "kind", "-o", mail / "p", "-a", "maxent", "-q")
+    whole, pieces = mail / "whole.jsonl", mail / "pieces.jsonl"
+    run("predict", mail / "p", mail / "test.csv", "-o", whole)
+    from semisvm.io import reading
+
+    chunks = reading.read_chunks.__kwdefaults__
+    monkeypatch.setitem(chunks, "chunk_rows", 7)
+    run("predict", mail / "p", mail / "test.csv", "-o", pieces)
+    assert whole.read_text() == pieces.read_text()
+    row = json.loads(whole.read_text().splitlines()[0])
+    assert 0.5 < row["probability"] <= 1
+    assert row["label"] == "spam"
+
+
+def test_evaluate(mail):
+    facts = json.loads(run("evaluate", mail / "m.semisvm", mail / "test.csv", "--json").stdout)
+    assert facts["accuracy"] == facts["macro_f"] == 1.0
+    assert facts["confusion"] == [[20, 0], [0, 20]]
+    assert facts["classes"]["spam"]["rows"] == 20
+    table = run("evaluate", mail / "m.semisvm", mail / "train.csv").stdout
+    assert "unlabelled_rows  68" in table
+    assert "Rows: true class; columns: predicted" in table
+
+
+def test_evaluate_with_a_class_that_is_not_known(mail):
+    path = mail / "more.csv"
+    path.write_text((mail / "test.csv").read_text() + "m99,win cash,1,fraud\n")
+    result = run("evaluate", mail / "m.semisvm", path)
+    assert "does not know fraud" in result.stdout
+    facts = json.loads(run("evaluate", mail / "m.semisvm", path, "--json").stdout)
+    assert facts["accuracy"] == pytest.approx(40 / 41)
+
+
+def test_inspect(mail):
+    shown = run("inspect", mail / "m.semisvm").stdout
+    assert "TransductiveSVC" in shown
+    assert "prior" in shown
+    facts = json.loads(run("inspect", mail / "m.semisvm", "--top", "3", "--json").stdout)
+    words = {name.removeprefix("text__") for name, _ in facts["top"]["spam"]}
+    assert words <= set(WORDS[0])
+    assert facts["summary"]["rows"] == 80
+
+
+def test_methods_and_version():
+    assert "deterministic annealing" in run("methods").stdout
+    listed = json.loads(run("methods", "--json").stdout)["methods"]
+    assert [method["name"] for method in listed][:3] == ["svm", "tsvm", "da"]
+    assert run("--version").stdout == f"semisvm {semisvm.__version__}\n"
+
+
+def test_svmlight_with_a_file_of_labels(tmp_path):
+    X, y = sparse_text()
+    partly = hide(y, 20)
+    with write_bytes(tmp_path / "x.svm") as stream:
+        write_svmlight(stream, X, np.where(partly == -1, 0, 2 * partly - 1).tolist())
+    lines = (tmp_path / "x.svm").read_text().splitlines()
+    (tmp_path / "examples").write_text("\n".join(line.partition(" ")[2] for line in lines))
+    (tmp_path / "labels").write_text("\n".join(line.partition(" ")[0] for line in lines))
+    run("fit", tmp_path / "x.svm", "-o", tmp_path / "a", "-q")
+    more = ["--labels", tmp_path / "labels", "--format", "svmlight"]
+    run("fit", tmp_path / "examples", *more, "-o", tmp_path / "b", "-q")
+    first, second = semisvm.load(tmp_path / "a"), semisvm.load(tmp_path / "b")
+    np.testing.assert_array_equal(first.estimator.coef_, second.estimator.coef_)
+    assert first.classes_.tolist() == [-1, 1]
+    run("predict", tmp_path / "a", tmp_path / "x.svm", "-o", tmp_path / "p.csv")
+    rows = csv.DictReader((tmp_path / "p.csv").read_text().splitlines())
+    assert [int(row["label"]) for row in rows] == first.predict(read(tmp_path / "x.svm")).tolist()
+    facts = json.loads(run("evaluate", tmp_path / "a", tmp_path / "x.svm", "--json").stdout)
+    assert facts["rows"] == 20
+    assert (
+        "matrices"
+        in run("predict", tmp_path / "a", tmp_path / "x.svm", "--keep", "id", code=2).stderr
+    )
+
+
+def test_npz(tmp_path):
+    X, y = two_blobs(80)
+    sparse.save_npz(tmp_path / "X.npz", sparse.csr_matrix(X))
+    np.save(tmp_path / "y.npy", hide(y + 1, 10))
+    run("fit", tmp_path / "X.npz", "-o", tmp_path / "m", "-q")
+    run("predict", tmp_path / "m", tmp_path / "X.npz", "-o", tmp_path / "p.tsv")
+    assert (tmp_path / "p.tsv").read_text().startswith("label\tscore\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "train.csv", "-o", "x"], "name the label column (--label)"),
+        (["fit", "none.csv", "-o", "x"], "none.csv: there is no such file"),
+        (["fit", "train.csv", "--label", "knd", "-o", "x"], "Did you mean 'kind'?"),
+        (["fit", "train.csv", "--label", "kind", "-o", "no/x"], "there is no folder"),
+        (["fit", "train.csv", "--label", "kind", "-o", "x", "-a", "tsvn"], "Did you mean 'tsvm'?"),
+        (["fit", "train.csv", "--label", "kind", "-o", "x", "--reg", "-1"], "reg must be"),
+        (["fit", "train.csv", "--label", "kind", "-o", "x", "--text", "txt"], "mean 'text'?"),
+        (["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "spa=0.4"], "mean 'spam'?"),
+        (["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "0.4"], "has no '='"),
+        (["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "ham=x"], "no number"),
+        (
+            ["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "ham=0.9,spam=0.9"],
+            "must sum to one",
+        ),
+        (
+            ["fit", "train.csv", "--label", "kind", "-o", "x", "-a", "svm", "--prior", "ham=1"],
+            "'svm' has no --prior",
+        ),
+        (["fit", "train.csv", "--label", "id", "-o", "x", "--format", "exe"], "no format 'exe'"),
+        (["predict", "train.csv", "test.csv"], "not a model file"),
+        (["predict", "m.semisvm", "test.csv", "-o", "x.xlsx"], "not .xlsx"),
+        (["predict", "m.semisvm", "none.csv", "-o", "x.csv"], "no such file"),
+        (["evaluate", "m.semisvm", "test.csv", "--label", "id2"], "no column 'id2'"),
+        (["inspect", "none"], "none: there is no such file"),
+    ],
+)
+def test_mistakes_have_one_message(mail, monkeypatch, arguments, said):
+    monkeypatch.chdir(mail)
+    before = sorted(os.listdir())
+    result = run(*arguments, code=2)
+    messages = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(messages) == 1
+    assert said in messages[0]
+    assert result.stdout == ""
+    assert sorted(os.listdir()) == before
+
+
+def test_usage_mistakes_are_exit_code_2():
+    run("fitt", code=2)
+    run("fit", code=2)
+    run("inspect", "m", "--top", "many", code=2)
+
+
+def test_a_broken_row_is_located(mail):
+    path = mail / "broken.csv"
+    path.write_text((mail / "test.csv").read_text() + "m99,win cash\n")
+    message = run("predict", mail / "m.semisvm", path, "-o", mail / "no.csv", code=2).stderr
+    assert "broken.csv, line 42: the row has 2 cells" in message
+    assert not (mail / "no.csv").exists()
+
+
+def test_warnings_are_lines(mail):
+    path = mail / "once.csv"
+    path.write_text((mail / "train.csv").read_text() + "m99,win cash,1,fraud\n")
+    result = run("fit", path, "--label", "kind", "-o", mail / "w", "-q", "-a", "svm")
+    assert result.stderr.startswith("warning: the labels 'fraud' appear once")
+
+
+def test_errors_of_ours_are_exit_code_1(mail, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("oops")
+
+    monkeypatch.setattr("semisvm.model.train", fail)
+    arguments = ["fit", str(mail / "train.csv"), "--label", "kind", "-o", str(mail / "x")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1
+    assert "internal error in semisvm: RuntimeError: oops" in result.stderr
+
+
+def test_ctrl_c_during_a_fit(mail, monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("semisvm.model.train", stop)
+    result = run("fit", mail / "train.csv", "--label", "kind", "-o", mail / "x", code=130)
+    assert "no file was written" in result.stderr
+    assert not (mail / "x").exists()
+
+
+def start(*arguments, **options):
+    command = [sys.executable, "-m", "semisvm", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_leave_no_half_written_file(mail, tmp_path, number, code):
+    """The data come through a pipe that stays open, so the process is in the middle."""
+    pipe, out = tmp_path / "pipe.csv", tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    process = start("predict", mail / "m.semisvm", pipe, "-o", out)
+    writer = os.open(pipe, os.O_WRONLY)
+    try:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob(".out.csv.*")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert list(tmp_path.glob(".out.csv.*"))
+        process.send_signal(number)
+        _, message = process.communicate(timeout=60)
+    finally:
+        os.close(writer)
+        process.kill()
+    assert process.returncode == code, message
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe.csv"]
+
+
+def test_the_extra_is_named_if_it_is_missing(tmp_path):
+    (tmp_path / "typer.py").write_text("raise ImportError('no typer', name='typer')")
+    process = start("--help", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "typer is missing" in message.decode()
+    assert "pip install 'semisvm[cli]'" in message.decode()
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys, semisvm.cli.app; "
+        "print([m for m in ('numpy', 'scipy', 'sklearn', 'numba') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_progress_goes_up():
+    X, y = two_blobs(120)
+    for name in ("tsvm", "da"):
+        shares = []
+
+        def watch(row, shares=shares):
+            shares.append(share_done(row, 10.0, 1.0))
+            assert "objective" in describe(row, shares[-1])
+
+        semisvm.registry.get(name).make(callback=watch).fit(X, hide(y, 10))
+        assert shares[0] < 0.1
+        assert shares[-1] == 0.95
+        assert np.mean(np.diff(shares) >= 0) > 0.9
+    with watching(True, 10.0, 1.0) as callback:
+        assert callback is None
