@@ -144,12 +144,16 @@ def test_line_search_against_sorted_breakpoints(soft, seed):
 
     if derivative(0.0) > 0:
         step, direction = -step, -direction
+    assert derivative(0.0) < 0
     breaks = np.concatenate([(side - state.scores) / direction for side in (1.0, -1.0)])
     points = np.concatenate([[0.0], np.sort(breaks[breaks > 0]), [1e6]])
     k = np.flatnonzero([derivative(t) >= 0 for t in points])[0]
     lo, hi = points[k - 1], points[k]
     exact = lo - derivative(lo) * (hi - lo) / (derivative(hi) - derivative(lo))
-    assert line_search(problem, state, step, direction) == pytest.approx(exact, rel=1e-9)
+    t = line_search(problem, state, step, direction, derivative(0.0), tol=1e-12)
+    assert t == pytest.approx(exact, rel=1e-9)
+    rough = line_search(problem, state, step, direction, derivative(0.0), tol=0.1)
+    assert abs(derivative(rough)) <= 0.1 * abs(derivative(0.0))
 
 
 def test_line_search_refuses_an_ascent_direction():
@@ -160,8 +164,9 @@ def test_line_search_refuses_an_ascent_direction():
     first, _ = problem.loss.along(
         state.scores, scores, problem.positive, problem.negative, problem.rows.index, 0.0
     )
-    sign = 1.0 if first + problem.reg * state.w @ up > 0 else -1.0
-    assert line_search(problem, state, sign * up, sign * scores) == 0.0
+    slope = first + problem.reg * state.w @ up
+    sign = 1.0 if slope > 0 else -1.0
+    assert line_search(problem, state, sign * up, sign * scores, abs(slope)) == 0.0
 
 
 @pytest.mark.parametrize("scales", [np.ones(40), np.logspace(-3, 3, 40)])

@@ -34,7 +34,9 @@ FEW_WEIGHTS = 500
 TIGHT_TOL = 1e-8
 TIGHT_FORCING = 1e-9
 MAX_LINE_STEPS = 50
-LINE_TOLERANCE = 1e-12
+# Share of the first derivative that may be left: the residual of a full step is orthogonal
+# to it, so unless rows change sides one look at t = 1 is enough.
+LINE_TOLERANCE = 1e-3
 
 
 @dataclass
@@ -117,10 +119,11 @@ def minimize(
             stop=_residual_goal(problem, state, tol),
             max_steps=CRUDE_CG_STEPS if crude and state.n_iter == 0 else MAX_CG_STEPS,
         )
+        slope = dot(gradient, step)
         # the curvature has done its work: let go of its memory before there is more
         del here, gradient
         step_scores = problem.scores(step)
-        t = line_search(problem, state, step, step_scores)
+        t = line_search(problem, state, step, step_scores, slope)
         state.w += t * step
         state.scores += t * step_scores
         state.n_iter += 1
@@ -146,8 +149,15 @@ def _residual_goal(problem: Problem, state: State, tol: float) -> float:
     return enough if problem.quadratic else max(FORCING * state.gradient_norm, enough)
 
 
-def line_search(problem: Problem, state: State, step: Floats, step_scores: Floats) -> float:
-    """Find the minimiser of t -> f(w + t step) on t >= 0.
+def line_search(
+    problem: Problem,
+    state: State,
+    step: Floats,
+    step_scores: Floats,
+    start: float,
+    tol: float = LINE_TOLERANCE,
+) -> float:
+    """Find the minimiser of t -> f(w + t step) on t >= 0, given the derivative at 0.
 
     The derivative is increasing, and piecewise linear for the squared losses: Newton's
     method on it, kept inside a bracket, lands in the piece that holds the root and there
@@ -156,7 +166,6 @@ def line_search(problem: Problem, state: State, step: Floats, step_scores: Float
     """
     reg = problem.reg
     ws, ss = dot(state.w, step), dot(step, step)
-    start = problem.along(state.scores, step_scores, 0.0)[0] + reg * ws
     if not start < 0.0:
         return 0.0
     low, high, t = 0.0, np.inf, 1.0
@@ -164,7 +173,7 @@ def line_search(problem: Problem, state: State, step: Floats, step_scores: Float
         first, second = problem.along(state.scores, step_scores, t)
         first += reg * (ws + t * ss)
         second += reg * ss
-        if abs(first) <= LINE_TOLERANCE * -start:
+        if abs(first) <= tol * -start:
             break
         if first < 0.0:
             low = t
