@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/architecture.md", "docs/linear.md", "docs/many_classes.md")
+PAGES = (
+    "README.md",
+    "docs/architecture.md",
+    "docs/choosing.md",
+    "docs/linear.md",
+    "docs/many_classes.md",
+)
 
 MODULES = (
     "semisvm.estimators.annealed",
@@ -19,6 +25,12 @@ MODULES = (
     "semisvm.labels.greedy",
     "semisvm.labels.switching",
     "semisvm.labels.transportation",
+    "semisvm.model_selection.calibration",
+    "semisvm.model_selection.comparing",
+    "semisvm.model_selection.priors",
+    "semisvm.model_selection.scoring",
+    "semisvm.model_selection.search",
+    "semisvm.model_selection.splits",
 )
 
 

@@ -19,26 +19,46 @@ if TYPE_CHECKING:
         TransductiveSVC,
     )
     from semisvm.homotopy import Trace
+    from semisvm.model_selection import (
+        AnnealedSVCCV,
+        CalibratedPartialClassifier,
+        PartialLabelKFold,
+        TransductiveKFold,
+        TransductiveSVCCV,
+        compare,
+    )
 
 _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
+    "AnnealedSVCCV": "semisvm.model_selection",
+    "CalibratedPartialClassifier": "semisvm.model_selection",
     "EntropyRegularizedClassifier": "semisvm.estimators",
     "ExpectationConstrainedClassifier": "semisvm.estimators",
     "NewtonSVC": "semisvm.estimators",
+    "PartialLabelKFold": "semisvm.model_selection",
     "PosteriorRegularizedClassifier": "semisvm.estimators",
     "Trace": "semisvm.homotopy",
+    "TransductiveKFold": "semisvm.model_selection",
     "TransductiveSVC": "semisvm.estimators",
+    "TransductiveSVCCV": "semisvm.model_selection",
+    "compare": "semisvm.model_selection",
 }
 
 __all__ = [
     "AnnealedSVC",
+    "AnnealedSVCCV",
+    "CalibratedPartialClassifier",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
     "NewtonSVC",
+    "PartialLabelKFold",
     "PosteriorRegularizedClassifier",
     "Trace",
+    "TransductiveKFold",
     "TransductiveSVC",
+    "TransductiveSVCCV",
     "__version__",
+    "compare",
 ]
 
 
