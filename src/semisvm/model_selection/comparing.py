@@ -118,7 +118,7 @@ def compare(
     name = scoring if isinstance(scoring, str) else getattr(scoring, "name", str(scoring))
     score = PartialScorer(scoring, unlabeled) if isinstance(scoring, str) else scoring
     job = _Job(X, np.asarray(y), unlabeled, transductive, score)
-    found = {method: [] for method in methods}  # type: dict[str, list[FoldScore]]
+    found: dict[str, list[FoldScore]] = {method: [] for method in methods}
     for result in _run(job, methods, tests, n_jobs):
         found[result.name].append(result)
         if callback is not None:
