@@ -17,6 +17,8 @@ BENCHMARKS = {
     "scaling": "growth with the number of rows, threads and memory",
     "startup": "import, and the first fit of a process",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
+    "priors": "how well the class prior is estimated, and what a wrong one costs",
+    "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "newsgroups": "twenty classes, with and without annealing",
     "manycost": "what annealing twenty classes costs, in supervised fits",
     "manysets": "semi-supervised against supervised on five sets of many classes",

@@ -11,6 +11,7 @@ PAGES = (
     "README.md",
     "docs/architecture.md",
     "docs/files.md",
+    "docs/choosing.md",
     "docs/linear.md",
     "docs/many_classes.md",
 )
@@ -26,6 +27,12 @@ MODULES = (
     "semisvm.labels.greedy",
     "semisvm.labels.switching",
     "semisvm.labels.transportation",
+    "semisvm.model_selection.calibration",
+    "semisvm.model_selection.comparing",
+    "semisvm.model_selection.priors",
+    "semisvm.model_selection.scoring",
+    "semisvm.model_selection.search",
+    "semisvm.model_selection.splits",
 )
 
 

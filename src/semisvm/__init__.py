@@ -21,31 +21,51 @@ if TYPE_CHECKING:
     from semisvm.homotopy import Trace
     from semisvm.model import Model, train
     from semisvm.model_files import load, save
+    from semisvm.model_selection import (
+        AnnealedSVCCV,
+        CalibratedPartialClassifier,
+        PartialLabelKFold,
+        TransductiveKFold,
+        TransductiveSVCCV,
+        compare,
+    )
 
 _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
+    "AnnealedSVCCV": "semisvm.model_selection",
+    "CalibratedPartialClassifier": "semisvm.model_selection",
     "EntropyRegularizedClassifier": "semisvm.estimators",
     "ExpectationConstrainedClassifier": "semisvm.estimators",
     "Model": "semisvm.model",
     "NewtonSVC": "semisvm.estimators",
+    "PartialLabelKFold": "semisvm.model_selection",
     "PosteriorRegularizedClassifier": "semisvm.estimators",
     "Trace": "semisvm.homotopy",
+    "TransductiveKFold": "semisvm.model_selection",
     "TransductiveSVC": "semisvm.estimators",
     "load": "semisvm.model_files",
     "save": "semisvm.model_files",
     "train": "semisvm.model",
+    "TransductiveSVCCV": "semisvm.model_selection",
+    "compare": "semisvm.model_selection",
 }
 
 __all__ = [
     "AnnealedSVC",
+    "AnnealedSVCCV",
+    "CalibratedPartialClassifier",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
     "Model",
     "NewtonSVC",
+    "PartialLabelKFold",
     "PosteriorRegularizedClassifier",
     "Trace",
+    "TransductiveKFold",
     "TransductiveSVC",
+    "TransductiveSVCCV",
     "__version__",
+    "compare",
     "load",
     "save",
     "train",

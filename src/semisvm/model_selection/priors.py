@@ -60,13 +60,16 @@ def estimate_prior(X: Any, y: ArrayLike, *, unlabeled: Any = -1, **parameters: A
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> from semisvm.model_selection import estimate_prior, hide_labels
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> partly = hide_labels(y, range(40, len(y)))  # 32 of the first 40 are of class 0
+    >>> partly = hide_labels(y, np.arange(len(y)) % 12 > 0)  # 48 labels
     >>> estimate_prior(scale(X), partly, reg=0.1).round(2).tolist()
-    [0.53, 0.47]
+    [0.36, 0.64]
+    >>> float(y.mean().round(2)), float(partly[partly >= 0].mean().round(2))
+    (0.63, 0.56)
     """
     return estimate_shares(X, encode(y, unlabeled), **parameters)
 

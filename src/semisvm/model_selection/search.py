@@ -30,17 +30,24 @@ SHARED = (
 
 
 def best_setting(scores: Floats) -> tuple[int, int]:
-    """Give the position of the best mean score; of equals the one in their middle.
+    """Give the position of the setting to take.
 
-    Few labels make few different scores, so that plateaus are common. Their middle is
-    farther than their edge from where the scores fall.
+    Few labels make scores that differ by a row or two, which is chance. So all settings
+    count as equal whose mean score is below the best by no more than a standard error of
+    the difference, corrected for folds that share training rows. Of these the middle one
+    is taken: it is farther than the edges from where the scores fall.
 
     Parameters
     ----------
     scores : array of shape (n_folds, n_weights, n_regs)
     """
+    n_folds = len(scores)
     mean = scores.mean(axis=0)
-    tied = np.argwhere(mean >= mean.max() - 1e-12)
+    best = np.unravel_index(mean.argmax(), mean.shape)
+    lack = scores[:, best[0], best[1]][:, None, None] - scores
+    correction = 1.0 / n_folds + 1.0 / (n_folds - 1)
+    error = np.sqrt(correction * lack.var(axis=0, ddof=1))
+    tied = np.argwhere(lack.mean(axis=0) <= error + 1e-12)
     nearest = np.abs(tied - tied.mean(axis=0)).sum(axis=1).argmin()
     row, column = tied[nearest].tolist()
     return row, column
@@ -187,9 +194,9 @@ class TransductiveSVCCV(_PathSearch):
     The labelled rows are dealt to folds. The rows of a fold stay in the data as
     unlabelled rows, so all folds and settings share one design. In every fold the
     settings are solved as a path: the middle regularisation first, from the beginning,
-    and from there to both sides, each from the solution of its neighbour. The best
-    mean score wins, of equal ones the middle; it is fitted to all labels from the
-    beginning.
+    and from there to both sides, each from the solution of its neighbour. Of
+    the settings that are as good as the best within a standard error, the middle one is
+    taken, and fitted to all labels from the beginning.
 
     Parameters
     ----------
@@ -232,14 +239,15 @@ class TransductiveSVCCV(_PathSearch):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> from semisvm.model_selection import TransductiveSVCCV, hide_labels
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> partly = hide_labels(y, range(60, len(y)))
+    >>> partly = hide_labels(y, np.arange(len(y)) % 12 > 0)  # 48 labels
     >>> model = TransductiveSVCCV(regs=[1.0, 0.1, 0.01]).fit(scale(X), partly)
-    >>> model.reg_ in (1.0, 0.1, 0.01) and model.score(scale(X), y) > 0.85
-    True
+    >>> model.reg_, model.score(scale(X), y) > 0.9
+    (0.1, True)
     """
 
     def _single(self, **parameters: Any) -> LinearSemiSupervisedClassifier:
@@ -254,9 +262,9 @@ class AnnealedSVCCV(_PathSearch):
     settings are solved as a path: the middle regularisation first, from the beginning,
     and from there to both sides, each from the solution of its neighbour.
     Only the first one is annealed; the others go on from it at T = 0, which far from
-    the middle finds a higher objective than annealing there would. The best
-    mean score wins, of equal ones the middle; it is fitted to all labels from the
-    beginning.
+    the middle finds a higher objective than annealing there would. Of
+    the settings that are as good as the best within a standard error, the middle one is
+    taken, and fitted to all labels from the beginning.
 
     Parameters
     ----------
@@ -299,11 +307,12 @@ class AnnealedSVCCV(_PathSearch):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> from semisvm.model_selection import AnnealedSVCCV, hide_labels
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> partly = hide_labels(y, range(60, len(y)))
+    >>> partly = hide_labels(y, np.arange(len(y)) % 12 > 0)  # 48 labels
     >>> model = AnnealedSVCCV(regs=[1.0, 0.1, 0.01]).fit(scale(X), partly)
     >>> model.scores_.shape
     (5, 1, 3)

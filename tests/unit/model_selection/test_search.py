@@ -75,10 +75,14 @@ def test_path_is_about_as_good_as_single_fits(single):
 
 
 def test_best_setting():
-    scores = np.array([[[0.5, 0.7, 0.7, 0.7, 0.1]], [[0.5, 0.7, 0.7, 0.7, 0.1]]])
-    assert best_setting(scores) == (0, 2)
-    scores[0, 0, 0] = 2.0
-    assert best_setting(scores) == (0, 0)
+    plateau = np.tile([[[0.5, 0.7, 0.7, 0.7, 0.1]]], (4, 1, 1))
+    assert best_setting(plateau) == (0, 2)
+    clear = plateau.copy()
+    clear[:, 0, 0] = 0.9
+    assert best_setting(clear) == (0, 0)
+    lucky = plateau.copy()
+    lucky[0, 0, 1] = 0.8  # one fold, a row more
+    assert best_setting(lucky) == (0, 2)
 
 
 def test_bad_regularisation_is_not_taken():

@@ -1,0 +1,146 @@
+"""Whether probabilities can be trusted, and verdicts on the unlabelled rows."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import normalize, scale
+
+from benchmarks.data import Ints, Matrix, MissingDataError, PartlyLabeled, hide, load
+from benchmarks.table import Report
+from semisvm import NewtonSVC, TransductiveSVC
+from semisvm.model_selection import CalibratedPartialClassifier, compare
+
+REPEAT = 8
+REG = 1e-3
+N_ROWS = 4000
+# set and numbers of labels
+PROBABILITIES = {
+    "text1_pcmac": (20, 50, 150),
+    "20news_tfidf": (50, 150),
+    "r8_tfidf": (100, 300),
+}
+VERDICTS = {
+    "text1_pcmac": (20, 40, 100),
+    "20news_tfidf": (50, 150),
+    "australian": (20, 60),
+    "ionosphere": (20, 60),
+}
+
+
+def read(folder: Path, name: str) -> tuple[Matrix, Ints]:
+    """Load a set with classes 0, 1, ...; the newsgroups as two classes."""
+    if (folder / name / "X.npy").exists():
+        X = normalize(scale(np.load(folder / name / "X.npy")))
+        y = np.load(folder / name / "y.npy")
+    elif (folder / name).is_dir():
+        X, y = load(folder, name)
+    else:
+        raise MissingDataError(f"the data folder has no set {name!r}")
+    if name == "20news_tfidf":
+        y = y >= 10
+    return X, np.unique(y, return_inverse=True)[1].astype(np.intp)
+
+
+def draw(X: Matrix, y: Ints, n_labels: int, seed: int) -> PartlyLabeled:
+    """Draw rows, and labels at random, again while a class has fewer than five."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(y))[:N_ROWS]
+    fewest = 5 if y.max() == 1 else 2
+    while True:
+        labeled = rng.choice(len(rows), n_labels, replace=False)
+        if np.bincount(y[rows][labeled], minlength=y.max() + 1).min() >= fewest:
+            return hide(X[rows], y[rows], labeled)
+
+
+def raw_probabilities(model: Any, X: Matrix) -> Any:
+    """Take the scores for logarithms of probabilities, which they are not."""
+    scores = model.decision_function(X)
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros_like(scores), scores])
+    return softmax(scores, axis=1)
+
+
+def calibrated(data: PartlyLabeled) -> dict[str, float]:
+    """Give log loss, and mean confidence minus accuracy, on the unlabelled rows."""
+    free, classes = data.unlabeled, np.unique(data.y)
+    hidden, found = data.y[free], {}
+    folds = 2 if len(classes) > 2 else 5
+    for method in ("temperature", "sigmoid"):
+        model = CalibratedPartialClassifier(TransductiveSVC(reg=REG), method=method, cv=folds)
+        model.fit(data.X, data.labels)
+        ways = {method: model.predict_proba(data.X[free])}
+        if method == "temperature":
+            ways["raw"] = raw_probabilities(model, data.X[free])
+        for way, p in ways.items():
+            right = np.mean(p.argmax(axis=1) == hidden)
+            found[f"{way} log loss"] = float(log_loss(hidden, p, labels=classes))
+            found[f"{way} accuracy %"] = 100.0 * float(right)
+            found[f"{way} confidence %"] = 100.0 * float(p.max(axis=1).mean())
+    return found
+
+
+def calibration_row(name: str, n_labels: int, runs: list[dict[str, float]]) -> dict[str, Any]:
+    """Average the draws of a setting."""
+    mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
+    columns = [f"{way} log loss" for way in ("raw", "temperature", "sigmoid")]
+    columns += [f"temperature {what} %" for what in ("accuracy", "confidence")]
+    columns += [f"sigmoid {what} %" for what in ("accuracy", "confidence")]
+    shown = {key: round(mean[key], 1 if key.endswith("%") else 3) for key in columns}
+    return {"set": name, "labels": n_labels, **shown}
+
+
+def judged(data: PartlyLabeled) -> dict[str, Any]:
+    """Compare on the labelled rows, and look up the truth on the others."""
+    free = data.unlabeled
+    methods = {"SVM": NewtonSVC(reg=REG), "TSVM": TransductiveSVC(reg=REG, class_prior="estimate")}
+    difference = compare(methods, data.X, data.labels).differences[0]
+    scores = [
+        method.fit(data.X, data.labels).score(data.X[free], data.y[free])
+        for method in methods.values()
+    ]
+    truth = scores[1] - scores[0]
+    low, high = difference.interval
+    return {"verdict": difference.verdict, "truth": truth, "covered": low <= truth <= high}
+
+
+def verdict_row(name: str, n_labels: int, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Count the verdicts of the draws."""
+    words = [run["verdict"] for run in runs]
+    wrong = sum(
+        (run["verdict"] == "helped" and run["truth"] <= 0.0)
+        or (run["verdict"] == "hurt" and run["truth"] >= 0.0)
+        for run in runs
+    )
+    return {
+        "set": name,
+        "labels": n_labels,
+        "true gain %": round(100.0 * float(np.mean([run["truth"] for run in runs])), 1),
+        "helped": words.count("helped"),
+        "no evidence": words.count("no evidence"),
+        "hurt": words.count("hurt"),
+        "wrong": wrong,
+        "interval covers": f"{sum(run['covered'] for run in runs)} of {len(runs)}",
+    }
+
+
+def run(folder: Path, repeat: int) -> dict[str, Any]:
+    """Print both tables."""
+    report = Report("trust", draws=repeat, reg=REG, rows=N_ROWS)
+    tables: list[list[dict[str, Any]]] = []
+    for sets, measure, row in (
+        (PROBABILITIES, calibrated, calibration_row),
+        (VERDICTS, judged, verdict_row),
+    ):
+        rows = []
+        for name, sizes in sets.items():
+            X, y = read(folder, name)
+            for n in sizes:
+                found = [measure(draw(X, y, n, seed)) for seed in range(repeat)]
+                rows.append(row(name, n, found))
+        tables.append(rows)
+    report.table("probabilities of TransductiveSVC on the unlabelled rows", tables[0])
+    report.table("verdicts of compare: TransductiveSVC against NewtonSVC", tables[1])
+    return report.result()
