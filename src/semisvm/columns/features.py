@@ -48,8 +48,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     text, numeric, categorical : sequence of str, optional
         Columns that are of this kind, whatever they look like.
     features : sequence of str, optional
-        The columns to use, besides those of a given kind; by default all. If kinds are
-        given and this is not, an empty sequence means the columns of given kinds alone.
+        The columns to use, besides those of a given kind; by default all. With an empty
+        sequence those of given kinds are the only ones.
     ngram_range : tuple (shortest, longest), default=(1, 1)
         Words, or also pairs of words with (1, 2).
     min_df : int or float, default=2

@@ -27,9 +27,12 @@ def read_json_lines(path: str | Path, options: Options) -> Iterator[Table]:
         chunk = list(islice(rows, options.chunk_rows))
         if not chunk:
             raise DataError("the file is empty.", path)
+        names = _names(chunk)
         while chunk:
-            yield _table(chunk, path, options)
+            yield _table(chunk, names, path, options)
             chunk = list(islice(rows, options.chunk_rows))
+            # a key may be absent from a later piece without being absent from the file
+            names = list(dict.fromkeys([*names, *_names(chunk)]))
 
 
 def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -60,13 +63,11 @@ def _broken(
     return DataError(f"this is not JSON ({error.msg}).", path, number, error.colno)
 
 
-def _table(rows: Rows, path: str | Path, options: Options) -> Table:
-    names = list(dict.fromkeys(name for _, row in rows for name in row))
-    if options.chunk_rows and options.columns is not None:
-        # a key may be absent from a whole chunk without being absent from the file
-        names = list(dict.fromkeys([*names, *options.columns]))
-    if options.chunk_rows and options.label is not None:
-        names = list(dict.fromkeys([*names, options.label]))
+def _names(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(name for _, row in rows for name in row))
+
+
+def _table(rows: Rows, names: list[str], path: str | Path, options: Options) -> Table:
     wanted = options.wanted(names, path)
     lines = np.array([number for number, _ in rows], dtype=np.int64)
     table = Table({name: _column(rows, name) for name in wanted}, None, str(path), lines)

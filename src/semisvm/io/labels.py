@@ -70,7 +70,7 @@ def _reader_of(given: set[Any]) -> Callable[[Any], Any]:
         return bool
     texts = {str(value) for value in given}
     if given and all(_is_whole(text) for text in texts):
-        return lambda value: int(float(value))
+        return lambda value: int(str(value).removesuffix(".0"))
     if all(isinstance(value, (int, float)) for value in given):
         return float
     return str

@@ -12,7 +12,7 @@ from semisvm.io.labels import Labels, read_labels_file
 from semisvm.io.npz import read_npz
 from semisvm.io.options import CHUNK_ROWS, Options
 from semisvm.io.parquet import read_parquet
-from semisvm.io.table import MatrixData, Table
+from semisvm.io.table import MatrixData, Table, join_tables
 from semisvm.naming import near_match
 
 SUFFIXES = {
@@ -116,10 +116,10 @@ def read(
     )
     kind = find_format(path, format)
     if labels_file is None:
-        return next(iter(_pieces(path, kind, options)))
+        return _whole(path, kind, options)
     if label is not None:
         raise DataError(f"labels come from the column {label!r} or from {labels_file}, not both.")
-    data = next(iter(_pieces(path, kind, options, labels_apart=True)))
+    data = _whole(path, kind, options, labels_apart=True)
     marker = unlabeled if unlabeled is not None or kind in TABLES else "0"
     labels = read_labels_file(labels_file, marker, encoding)
     return replace(data, labels=_as_many(labels, data, labels_file))
@@ -152,6 +152,14 @@ def read_chunks(
         chunk_rows=chunk_rows,
     )
     return _pieces(path, find_format(path, format), options)
+
+
+def _whole(
+    path: str | Path, kind: str, options: Options, labels_apart: bool = False
+) -> Table | MatrixData:
+    pieces = list(_pieces(path, kind, options, labels_apart))
+    tables = [piece for piece in pieces if isinstance(piece, Table)]
+    return join_tables(tables) if tables else pieces[0]
 
 
 def _pieces(

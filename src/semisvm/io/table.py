@@ -41,6 +41,8 @@ class Table:
     word: str = "line"
 
     def __len__(self) -> int:
+        if self.lines is not None:
+            return len(self.lines)
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     @property
@@ -163,6 +165,28 @@ class MatrixData:
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+
+def join_tables(parts: Sequence[Table]) -> Table:
+    """Put the pieces of one file together."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns = {name: _joined([part.columns[name] for part in parts]) for name in first.columns}
+    labels = [part.labels for part in parts if part.labels is not None]
+    lines = [part.lines for part in parts if part.lines is not None]
+    return replace(
+        first,
+        columns=columns,
+        labels=np.concatenate(labels) if labels else None,
+        lines=np.concatenate(lines) if lines else None,
+    )
+
+
+def _joined(columns: Sequence[Column]) -> Column:
+    if all(isinstance(cells, np.ndarray) for cells in columns):
+        return np.concatenate(columns)
+    return [cell for cells in columns for cell in cells]
 
 
 def as_table(data: Any) -> Table:

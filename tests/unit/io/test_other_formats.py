@@ -36,8 +36,10 @@ def test_json_lines(tmp_path):
     assert table.text("b") == ["", "True"]
     assert table.numbers("n")[0] == 1
     assert table.lines.tolist() == [1, 3]
-    chunks = list(read_chunks(path, columns=["b"], chunk_rows=1))
-    assert [chunk.text("b") for chunk in chunks] == [[""], ["True"]]
+    chunks = list(read_chunks(path, columns=["n"], chunk_rows=1))
+    assert [chunk.text("n") for chunk in chunks] == [["1"], [""]]
+    with pytest.raises(DataError, match="no column 'm'"):
+        list(read_chunks(path, columns=["m"], chunk_rows=1))
 
 
 @pytest.mark.parametrize(
@@ -73,8 +75,9 @@ def test_parquet(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "data.parquet"
     columns = {"t": ["a", None, "c"], "n": [1, 2, None], "y": ["p", None, "q"]}
-    pq.write_table(pa.table(columns), path)
+    pq.write_table(pa.table(columns), path, row_group_size=2)
     table = read(path, label="y")
+    assert table.lines.tolist() == [1, 2, 3]
     assert table.labels.tolist() == ["p", None, "q"]
     assert table.text("t") == ["a", "", "c"]
     np.testing.assert_array_equal(table.numbers("n"), [1, 2, np.nan])
@@ -163,6 +166,7 @@ def test_label_kinds():
     assert text_labels([1, 2.0, float("nan")]).tolist() == [1, 2, None]
     assert text_labels([1.5, 2]).tolist() == [1.5, 2.0]
     assert text_labels(["a", 1]).tolist() == ["a", "1"]
+    assert text_labels(["9007199254740993", "2"]).tolist() == [9007199254740993, 2]
     assert text_labels([-1, 1], ["-1"]).tolist() == [None, 1]
 
 
@@ -179,6 +183,13 @@ def test_tables_from_frames():
         as_table([1, 2])
     with pytest.raises(ValueError, match="different lengths"):
         as_table({"a": [1], "b": []})
+
+
+def test_a_table_of_labels_alone(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("y\n1\n2\n")
+    table = read(path, label="y")
+    assert (len(table), table.names) == (2, [])
 
 
 def test_rows_of_a_table():
