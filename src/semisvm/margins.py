@@ -1,0 +1,123 @@
+"""Where the unlabelled rows lie: their distance from the boundary and their classes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from semisvm.model_selection.splits import take_rows
+from semisvm.partial_labels import is_unlabeled
+
+BINS = 40
+
+Floats = NDArray[np.float64]
+
+
+def last_step(estimator: Any) -> Any:
+    """Give the last step of a pipeline, or the estimator itself."""
+    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+
+
+def margins(scores: ArrayLike) -> Floats:
+    """Give how sure the scores are.
+
+    Parameters
+    ----------
+    scores : array of shape (n,) or (n, m)
+        As of ``decision_function``.
+
+    Returns
+    -------
+    margins : array of shape (n,)
+        Of two classes the scores themselves; of more the best score minus the second.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim == 1:
+        return values
+    top = np.partition(values, -2, axis=1)
+    return np.asarray(top[:, -1] - top[:, -2])
+
+
+def margin_width(estimator: Any) -> float | None:
+    """Give the margin beyond which a row costs nothing, or None for a loss without one.
+
+    One score a class, each with a margin of one, puts the best class two above the others.
+    """
+    inner = last_step(estimator)
+    loss = getattr(inner, "loss", "squared_hinge")
+    if loss in ("log", "squared"):
+        return None
+    if len(inner.classes_) == 2 or loss == "crammer_singer":
+        return 1.0
+    return 2.0
+
+
+def histogram(values: ArrayLike, bins: int = BINS) -> tuple[NDArray[np.intp], Floats]:
+    """Count values in bins of equal width; the outermost hundredth goes to the end bins.
+
+    Returns
+    -------
+    counts : int array of shape (bins,)
+    edges : array of shape (bins + 1,)
+    """
+    found = np.asarray(values, dtype=np.float64)
+    if len(found) == 0:
+        return np.zeros(bins, dtype=np.intp), np.linspace(-1.0, 1.0, bins + 1)
+    # a few rows far away would squeeze all others into one bin
+    low, high = np.quantile(found, [0.005, 0.995])
+    counts, edges = np.histogram(np.clip(found, low, high), bins=bins)
+    return counts, np.asarray(edges, dtype=np.float64)
+
+
+def unlabeled_rows(estimator: Any, X: Any, y: ArrayLike) -> Any:
+    """Give the rows of X that have no label in y, by the marker of the estimator."""
+    marker = getattr(last_step(estimator), "unlabeled", -1)
+    return take_rows(X, np.flatnonzero(is_unlabeled(y, marker)))
+
+
+def describe_unlabeled(estimator: Any, X: Any, y: ArrayLike) -> dict[str, Any]:
+    """Summarise what a fitted estimator makes of the unlabelled rows.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    X : rows that it was fitted to
+    y : array-like of shape (n,)
+
+    Returns
+    -------
+    facts : dict
+        "found", rows by predicted class, and "scores", a histogram of the margins; empty
+        if every row has a label.
+    """
+    rows = unlabeled_rows(estimator, X, y)
+    n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    if n_rows == 0:
+        return {}
+    scores = np.asarray(estimator.decision_function(rows))
+    codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+    classes = np.asarray(estimator.classes_).tolist()
+    counts = np.bincount(codes, minlength=len(classes)).tolist()
+    return {
+        "found": dict(zip(classes, counts, strict=True)),
+        "scores": describe_margins(margins(scores), margin_width(estimator), len(classes) == 2),
+    }
+
+
+def describe_margins(values: Floats, width: float | None, two: bool) -> dict[str, Any]:
+    """Give a histogram of margins as data.
+
+    Returns
+    -------
+    facts : dict
+        "counts", "edges", "two" (classes), "margin", and "inside", the share within it.
+    """
+    counts, edges = histogram(values)
+    inside = None if width is None else float(np.mean(np.abs(values) < width))
+    return {
+        "two": two,
+        "margin": width,
+        "inside": inside,
+        "counts": counts.tolist(),
+        "edges": edges.tolist(),
+    }
