@@ -12,8 +12,12 @@ PAGES = (
     "docs/architecture.md",
     "docs/files.md",
     "docs/choosing.md",
+    "docs/faq.md",
     "docs/linear.md",
     "docs/many_classes.md",
+    "docs/parameters.md",
+    "docs/speed.md",
+    "docs/which_method.md",
 )
 
 MODULES = (
