@@ -14,8 +14,8 @@ out.mkdir(parents=True, exist_ok=True)
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 100)
-X = rng.normal(size=(200, 2)) * (0.4, 1.5) + np.where(y == 0, -1.0, 1.0)[:, None] * (1.0, 0.0)
-# labels that mislead: the two highest rows on the left, the two lowest on the right
+X = rng.normal(size=(200, 2)) * (0.35, 1.0) + np.where(y == 0, -1.0, 1.0)[:, None] * (1.0, 0.0)
+# labels that mislead: the highest two rows on the left, the lowest two on the right
 height = np.where(y == 0, X[:, 1], -X[:, 1])
 labels = np.full(len(y), -1)
 for side in (0, 1):
