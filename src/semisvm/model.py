@@ -13,6 +13,9 @@ from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, DataWarning, MatrixData, Table, count_labels, remarks
 from semisvm.registry import get
 
+MOST_SINGLE = 20
+"""More classes than this, each with one label, are no classes but names of rows."""
+
 
 @dataclass
 class Model:
@@ -173,6 +176,12 @@ def _check_labels(data: Table | MatrixData) -> list[str]:
         hint = zero + "(--unlabeled none)." if isinstance(data, MatrixData) else ""
         raise DataError(
             f"there are labels {have}; two classes or more are needed.{hint}", data.path
+        )
+    counts = count_labels(labels)
+    if len(counts) > MOST_SINGLE and max(counts.values()) == 1:
+        raise DataError(
+            f"all {len(counts)} labels are different, like identifiers: is this the label column?",
+            data.path,
         )
     found = remarks(labels)
     for remark in found:

@@ -23,6 +23,7 @@ pytest.importorskip("rich")
 from typer.testing import CliRunner
 
 from semisvm.cli.app import app
+from semisvm.cli.output import show
 from semisvm.cli.progress import describe, share_done, watching
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
@@ -192,6 +193,7 @@ def test_npz(tmp_path):
             "'svm' has no --prior",
         ),
         (["fit", "train.csv", "--label", "id", "-o", "x", "--format", "exe"], "no format 'exe'"),
+        (["fit", "train.csv", "--label", "id", "-o", "x"], "all 80 labels are different"),
         (["predict", "train.csv", "test.csv"], "not a model file"),
         (["predict", "m.semisvm", "test.csv", "-o", "x.xlsx"], "not .xlsx"),
         (["predict", "m.semisvm", "none.csv", "-o", "x.csv"], "no such file"),
@@ -293,6 +295,10 @@ def test_help_loads_nothing_heavy():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_long_lists_are_shortened():
+    assert show(dict.fromkeys(range(33), 1)).endswith("29=1 and 3 more")
 
 
 def test_progress_goes_up():

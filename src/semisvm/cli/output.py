@@ -3,11 +3,15 @@
 import json
 import math
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
+
+MOST_SHOWN = 30
+"""Entries of a dict in a table; ``--json`` has them all."""
 
 
 def plain(value: Any) -> Any:
@@ -56,7 +60,9 @@ def show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):
-        return ", ".join(f"{key}={show(item)}" for key, item in value.items())
+        shown = [f"{key}={show(item)}" for key, item in islice(value.items(), MOST_SHOWN)]
+        rest = len(value) - len(shown)
+        return ", ".join(shown) + (f" and {rest} more" if rest else "")
     if isinstance(value, (list, tuple)):
         return ", ".join(show(item) for item in value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
