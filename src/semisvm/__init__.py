@@ -19,8 +19,9 @@ if TYPE_CHECKING:
         TransductiveSVC,
     )
     from semisvm.homotopy import Trace
-    from semisvm.model import Model, train
+    from semisvm.model import Model
     from semisvm.model_files import load, save
+    from semisvm.training import train
 
 _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
@@ -33,7 +34,7 @@ _HOMES = {
     "TransductiveSVC": "semisvm.estimators",
     "load": "semisvm.model_files",
     "save": "semisvm.model_files",
-    "train": "semisvm.model",
+    "train": "semisvm.training",
 }
 
 __all__ = [
