@@ -2,7 +2,7 @@
 
 80 labelled rows, at least one of each class, half of the rows unlabelled, 30 % for the
 test, the rest unused; true class counts. Counts of words become log-tf-idf; all rows have
-length one. `benchmarks.many` says what the columns are.
+length one. `semisvm.reproduce.many` says what the columns are.
 """
 
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.many import COLUMNS, Draw, compare, draw, in_parallel, load_many
-from benchmarks.table import Report, verdict
+from semisvm.reproduce.many import COLUMNS, Draw, compare, draw, in_parallel, load_many
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 10
 SETS = ("webkb_tfidf", "r8_tfidf", "ohscal", "la1", "usps")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.many import NEWS, Draw, compare, draw, in_parallel, load_many
 from benchmarks.manysets import N_LABELED, SETS, draw_of
-from benchmarks.newsgroups import N_LABELED as N_LABELED_NEWS
-from benchmarks.newsgroups import SLOW
-from benchmarks.table import Report
 from semisvm.multi_losses import DEFAULT_REGS
+from semisvm.reproduce.many import NEWS, Draw, compare, draw, in_parallel, load_many
+from semisvm.reproduce.newsgroups import N_LABELED as N_LABELED_NEWS
+from semisvm.reproduce.newsgroups import SLOW
+from semisvm.reproduce.table import Report
 
 REPEAT = 2
 N_UNLABELED = 4_000

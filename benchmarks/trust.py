@@ -8,10 +8,10 @@ from scipy.special import softmax
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import normalize, scale
 
-from benchmarks.data import Ints, Matrix, MissingDataError, PartlyLabeled, hide, load
-from benchmarks.table import Report
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.model_selection import CalibratedPartialClassifier, compare
+from semisvm.reproduce.data import Ints, Matrix, MissingDataError, PartlyLabeled, hide, load
+from semisvm.reproduce.table import Report
 
 REPEAT = 8
 REG = 1e-3

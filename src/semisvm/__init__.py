@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         TransductiveSVC,
     )
     from semisvm.homotopy import Trace
-    from semisvm.model import Model, train
+    from semisvm.model import Model
     from semisvm.model_files import load, save
     from semisvm.model_selection import (
         AnnealedSVCCV,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         TransductiveSVCCV,
         compare,
     )
+    from semisvm.training import train
 
 _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
@@ -45,9 +46,9 @@ _HOMES = {
     "TransductiveSVC": "semisvm.estimators",
     "load": "semisvm.model_files",
     "save": "semisvm.model_files",
-    "train": "semisvm.model",
     "TransductiveSVCCV": "semisvm.model_selection",
     "compare": "semisvm.model_selection",
+    "train": "semisvm.training",
 }
 
 __all__ = [

@@ -14,7 +14,10 @@ from semisvm import registry
 def test_entries_are_true(method):
     signature = inspect.signature(method.load()).parameters
     for parameter in method.parameters:
-        assert signature[parameter.name].default == parameter.default
+        default = signature[parameter.name].default
+        assert method.default(parameter.name) == default
+        assert default is None or isinstance(default, parameter.type)
+        assert default not in method.grid.get(parameter.name, ())
     assert set(method.fixed) <= set(signature)
     assert set(method.grid) <= {parameter.name for parameter in method.parameters}
     assert method.suits.uses_prior == ("class_prior" in signature)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
@@ -12,6 +13,10 @@ from rich.text import Text
 
 MOST_SHOWN = 30
 """Entries of a dict in a table; ``--json`` has them all."""
+FIGURES = "+-.0123456789"
+"""What numbers and intervals are made of that come as text, for the sake of their digits."""
+
+MOST_COLUMNS = 8
 
 
 def plain(value: Any) -> Any:
@@ -39,7 +44,7 @@ def print_facts(title: str, facts: dict[str, Any]) -> None:
     print(title)
     table = RichTable(show_header=False, box=None)
     for name, value in facts.items():
-        table.add_row(Text(name), Text(show(value)))
+        table.add_row(Text(name.replace("_", " ")), Text(show(value)))
     Console(highlight=False).print(table)
 
 
@@ -48,11 +53,24 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]
     print(title)
     table = RichTable(box=None)
     for k, name in enumerate(header):
-        words = any(isinstance(row[k], str) for row in rows)
+        words = any(isinstance(row[k], str) and row[k].strip(FIGURES + "to ") for row in rows)
         table.add_column(Text(name), justify="left" if words else "right")
     for row in rows:
         table.add_row(*(Text(show(cell)) for cell in row))
     Console(highlight=False).print(table)
+
+
+def print_notes(word: str, notes: Sequence[str]) -> None:
+    """Print sentences, each after a word that says what they are."""
+    for note in notes:
+        print(f"{word}: {note}")
+
+
+def columns_in_short(kinds: dict[str, str]) -> str:
+    """Name columns with their kinds, or count the kinds where there are many columns."""
+    if len(kinds) <= MOST_COLUMNS:
+        return show(kinds)
+    return ", ".join(f"{count} {kind}" for kind, count in Counter(kinds.values()).items())
 
 
 def show(value: Any) -> str:

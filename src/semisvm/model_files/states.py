@@ -29,6 +29,8 @@ def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
 
     Functions (``callback``) and what has one entry a training row are left out.
     """
+    if hasattr(estimator, "chosen") and hasattr(estimator, "coef_"):
+        estimator = estimator.chosen()
     name = type(estimator).__name__
     _check_known(name)
     if not hasattr(estimator, "coef_"):

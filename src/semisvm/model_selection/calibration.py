@@ -100,6 +100,11 @@ class Calibrator:
         slopes, offsets = np.array(pairs).T
         return cls(method, slopes, offsets)
 
+    @property
+    def moves_boundary(self) -> bool:
+        """Whether the likeliest class may be another one than that of the highest score."""
+        return self.method == "sigmoid"
+
     def probabilities(self, scores: Floats) -> Floats:
         """Give probabilities (n, m) of scores (n,) or (n, m)."""
         if self.method == "temperature":
@@ -273,8 +278,11 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         -------
         y : array of shape (n,)
         """
-        codes = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[codes]
+        check_is_fitted(self)
+        if not self.calibrator_.moves_boundary:
+            # a slope of zero makes all classes alike, but the scores still differ
+            return np.asarray(self.estimator_.predict(X))
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats
 from semisvm.estimators.annealed import AnnealedSVC
@@ -27,6 +28,9 @@ SHARED = (
     *("unlabeled", "max_iter", "n_jobs", "verbose", "callback"),
 )
 """Parameters that a search hands on to the estimators of its settings."""
+
+FOUND = ("regs_", "unlabeled_weights_", "unlabeled_weight_", "scores_")
+"""Attributes of the search, not of the estimator that it chose."""
 
 
 def best_setting(scores: Floats) -> tuple[int, int]:
@@ -112,6 +116,15 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         """
         return self._fit(X, y)
 
+    def chosen(self) -> LinearSemiSupervisedClassifier:
+        """Give the estimator of the chosen setting, fitted, as if there had been no search."""
+        check_is_fitted(self)
+        plain = self._estimator(self.reg_, self.unlabeled_weight_, self.tol)
+        for name, value in vars(self).items():
+            if name.endswith("_") and name not in FOUND:
+                setattr(plain, name, value)
+        return plain
+
     def _estimator(self, reg: float, weight: float, tol: float) -> LinearSemiSupervisedClassifier:
         shared = {name: getattr(self, name) for name in SHARED}
         return self._single(reg=reg, unlabeled_weight=weight, tol=tol, **shared)
@@ -153,6 +166,9 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         self.reg_, self.unlabeled_weight_ = regs[column], weights[row]
         self.scores_ = scores
         return solution
+
+    def _regularisation(self) -> float:
+        return float(self.reg_)
 
     def _on_path(self, reg: float, weight: float) -> LinearSemiSupervisedClassifier:
         """Make the estimator of one setting as the search uses it: loosely solved, silent."""

@@ -1,7 +1,7 @@
 """Twenty classes: Macro F with and without annealing, over the regularisation and the loss.
 
 100 labelled rows, at least one of each class, 10,000 unlabelled ones, the rest for the
-test; true class counts. `benchmarks.many` says what the columns are. What annealing costs
+test; true class counts. `semisvm.reproduce.many` says what the columns are. What annealing costs
 is `benchmarks.manycost`.
 """
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.many import COLUMNS, NEWS, compare, draw, in_parallel, load_many, take
-from benchmarks.table import Report, verdict
 from semisvm.multi_losses import DEFAULT_REGS
+from semisvm.reproduce.many import COLUMNS, NEWS, compare, draw, in_parallel, load_many, take
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 5
 N_LABELED, N_UNLABELED = 100, 10_000
