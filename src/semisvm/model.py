@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, DataWarning, MatrixData, Table, count_labels, remarks
+from semisvm.margins import describe_unlabeled
 from semisvm.registry import get
 
 
@@ -26,7 +27,8 @@ class Model:
     settings : dict
         How files are read: label column, base of svmlight indices, and the like.
     summary : dict
-        About the training: rows, labels, method, seconds, notes.
+        About the training: rows, labels, method, seconds, notes; of the unlabelled rows,
+        the classes found and a histogram of the scores.
     """
 
     estimator: Any
@@ -138,14 +140,16 @@ def train(
     estimator = entry.make(unlabeled=None, **parameters).fit(X, data.labels)
     # it belongs to the caller of the fit, not to the model
     estimator.callback = None
+    fitted = perf_counter()
     summary = {
         "method": entry.name,
         "rows": len(data),
         "labelled": sum(count_labels(_labels(data)).values()),
         "labels": count_labels(_labels(data)),
+        **describe_unlabeled(estimator, X, _labels(data)),
         "features": int(estimator.coef_.shape[1]),
         "feature_seconds": read - start,
-        "fit_seconds": perf_counter() - read,
+        "fit_seconds": fitted - read,
         "notes": notes + list(estimator.trace_.notes),
     }
     kept: dict[str, Any] = dict(settings or {})

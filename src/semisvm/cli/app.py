@@ -13,8 +13,9 @@ from semisvm.cli.fit import fit
 from semisvm.cli.inspect import inspect
 from semisvm.cli.methods import methods
 from semisvm.cli.predict import predict
+from semisvm.cli.reporting import report
 
-COMMANDS: tuple[Callable[..., Any], ...] = (fit, predict, evaluate, inspect, methods, demo)
+COMMANDS: tuple[Callable[..., Any], ...] = (fit, predict, evaluate, inspect, report, methods, demo)
 
 app = typer.Typer(
     help="Classifiers from a few labels and many unlabelled rows.",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, parameters_are_the_users
 from semisvm.naming import near_match
 from semisvm.registry import Method, get
@@ -69,6 +70,7 @@ def fit(
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
+    report: reporting.ReportFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
     as_json: shared.Json = False,
 ) -> None:
@@ -84,6 +86,7 @@ def fit(
 
     if not output.parent.is_dir():
         raise DataError(f"there is no folder {str(output.parent)!r} to write to.", output)
+    reporting.check_place(report)
     table = read(
         data,
         label=label,
@@ -109,6 +112,8 @@ def fit(
         print_json({"model": output, **model.summary, **_outcome(model)})
     elif not quiet:
         _show(model, output)
+    hushed = quiet or as_json
+    reporting.write(model, report, title=f"Model of {data.name}", created=_today(), quiet=hushed)
 
 
 def _parameters(method: Method, given: dict[str, Any], prior: str | None) -> dict[str, Any]:
@@ -205,6 +210,7 @@ def _show(model: "Model", output: Path) -> None:
 
     summary = dict(model.summary)
     notes = summary.pop("notes")
+    summary.pop("scores", None)
     if model.features is not None:
         summary["columns"] = model.features.kinds_
     print_facts(f"Model {output}", {**summary, **_outcome(model)})

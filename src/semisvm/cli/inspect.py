@@ -55,6 +55,7 @@ def _show(facts: dict[str, Any]) -> None:
 
     summary = dict(facts["summary"])
     notes = summary.pop("notes", [])
+    summary.pop("scores", None)
     head = {"parameters": facts["changed_parameters"] or "all defaults", "prior": facts["prior"]}
     if facts["columns"]:
         head["columns"] = facts["columns"]
