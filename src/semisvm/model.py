@@ -25,7 +25,8 @@ class Model:
     settings : dict
         How files are read: label column, base of svmlight indices, and the like.
     summary : dict
-        About the training: rows, labels, method, seconds, notes.
+        About the training: rows, labels, method, seconds, notes; of the unlabelled rows,
+        the classes found and a histogram of the scores.
     calibrator : Calibrator, optional
         Makes probabilities of the scores.
     """

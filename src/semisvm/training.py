@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, DataWarning, MatrixData, Table, count_labels, remarks
+from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.registry import AUTO, get
 
@@ -99,15 +100,16 @@ def fit_prepared(
         calibrator = calibrate(estimator, prepared, random_state)
         notes += _about_calibration(labels)
     notes += _about_prior(estimator, labels)
-    counts = count_labels(labels)
+    counts, seconds = count_labels(labels), perf_counter() - start
     summary = {
         "method": entry.name,
         "rows": len(labels),
         "labelled": sum(counts.values()),
         "labels": counts,
+        **describe_unlabeled(estimator, X, labels),
         "features": int(estimator.coef_.shape[1]),
         "feature_seconds": prepared.seconds,
-        "fit_seconds": perf_counter() - start,
+        "fit_seconds": seconds,
         "notes": notes,
     }
     return Model(estimator, prepared.features, prepared.settings, summary, calibrator)

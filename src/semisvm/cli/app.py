@@ -14,6 +14,7 @@ from semisvm.cli.fit import fit
 from semisvm.cli.inspect import inspect
 from semisvm.cli.methods import methods
 from semisvm.cli.predict import predict
+from semisvm.cli.reporting import report
 from semisvm.cli.reproduce import reproduce
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
@@ -22,6 +23,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     evaluate,
     compare,
     inspect,
+    report,
     methods,
     demo,
     reproduce,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.priors import read_prior
 from semisvm.registry import AUTO, Method, get
@@ -62,6 +63,7 @@ def fit(
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
+    report: reporting.ReportFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
     as_json: shared.Json = False,
 ) -> None:
@@ -77,6 +79,7 @@ def fit(
 
     if not output.parent.is_dir():
         raise DataError(f"there is no folder {str(output.parent)!r} to write to.", output)
+    reporting.check_place(report)
     options = shared.reading(format, encoding, delimiter, no_quotes)
     table = shared.read_training(data, label, labels, unlabeled, zero_based, options)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
@@ -91,6 +94,8 @@ def fit(
         print_json({"model": output, **model.summary, **_outcome(model)})
     elif shown:
         _show(model, output)
+    hushed = quiet or as_json
+    reporting.write(model, report, title=f"Model of {data.name}", created=_today(), quiet=hushed)
 
 
 def _check_has(algorithm: str, names: list[str]) -> None:
@@ -166,6 +171,7 @@ def _show(model: "Model", output: Path) -> None:
 
     summary = dict(model.summary)
     notes, choice = summary.pop("notes"), summary.pop("choice", None)
+    summary.pop("scores", None)
     if model.features is not None:
         summary["columns"] = columns_in_short(model.features.kinds_)
     print_facts(f"Model {output}", {**summary, **_outcome(model)})

@@ -56,6 +56,7 @@ def _show(facts: dict[str, Any]) -> None:
 
     summary = dict(facts["summary"])
     notes, choice = summary.pop("notes", []), summary.pop("choice", None)
+    summary.pop("scores", None)
     head = {"parameters": facts["changed_parameters"] or "all defaults", "prior": facts["prior"]}
     if facts["columns"]:
         head["columns"] = columns_in_short(facts["columns"])

@@ -1,7 +1,6 @@
 """Tables for people, JSON for machines; both from the same data."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
@@ -11,27 +10,14 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from semisvm.jsonable import plain
+
 MOST_SHOWN = 30
 """Entries of a dict in a table; ``--json`` has them all."""
 FIGURES = "+-.0123456789"
 """What numbers and intervals are made of that come as text, for the sake of their digits."""
 
 MOST_COLUMNS = 8
-
-
-def plain(value: Any) -> Any:
-    """Turn a value into what JSON has: keys are text, what is not finite is null."""
-    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-        value = value.item()
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
 
 
 def print_json(facts: dict[str, Any]) -> None:
