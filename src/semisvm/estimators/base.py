@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
 from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.task import BinaryTask
+from semisvm.features import KernelMap, fit_map
+from semisvm.features.kernels import PRECOMPUTED
 from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.homotopy import Recorder
@@ -38,6 +40,8 @@ from semisvm.validation import (
     check_weights,
 )
 
+LINEAR = "linear"
+DENSE_KERNELS = ("laplacian", PRECOMPUTED)
 FLOATS = (np.float64, np.float32)
 ESTIMATE = "estimate"
 COLUMNS = ("n_features_in_", "feature_names_in_")
@@ -128,6 +132,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight[labels.labeled].any():
             raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
+        kernel_map, X = self._features(X)
         prior = self._class_prior(labels, weight, X)
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         recorder = Recorder(self.callback, self.verbose)
@@ -137,6 +142,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             solution = self._solve(design, labels, prior, weight, hierarchy, recorder)
             nodes = _decode(design, solution.w)
         check_finite_model(solution.w, X)
+        self.kernel_map_ = kernel_map
         self._publish(labels, prior, solution, recorder)
         self._publish_weights(*nodes, hierarchy)
 
@@ -158,6 +164,33 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         if isinstance(task, BinaryTask):
             return self._solve_binary(task, start)
         return self._solve_multi(task, start)
+
+    def _features(self, X: Any) -> tuple[KernelMap | None, Any]:
+        """Map the rows to the features of the kernel; those of the linear one are the rows."""
+        if self.kernel == LINEAR:
+            return None, X
+        rows = X if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
+        found, features = fit_map(
+            rows,
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            n_components=self.n_components,
+            tol=self.kernel_tol,
+        )
+        self._check_same_features(found)
+        return found, features
+
+    def _check_same_features(self, found: KernelMap) -> None:
+        last = getattr(self, "kernel_map_", None)
+        if not getattr(self, "warm_start", False) or last is None:
+            return
+        if not np.array_equal(last.pivots, found.pivots):
+            raise ValueError(
+                "warm_start=True goes on from a fit with the same rows and kernel only: the "
+                "features of the kernel are others now. Use warm_start=False."
+            )
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True
@@ -290,6 +323,8 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
         )
         check_finite(X)
+        if self.kernel_map_ is not None:
+            X = self.kernel_map_.transform(X)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         scores = np.asarray(scores, dtype=np.float64)
         return scores.ravel() if scores.shape[1] == 1 else scores
@@ -354,7 +389,8 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.kernel not in DENSE_KERNELS
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
         return tags
 
 
