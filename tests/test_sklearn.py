@@ -13,6 +13,7 @@ from semisvm import (
     AnnealedSVC,
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
+    GradientTSVC,
     NewtonSVC,
     PosteriorRegularizedClassifier,
     TransductiveSVC,
@@ -35,6 +36,10 @@ REASONS = {
     [
         NewtonSVC(),
         NewtonSVC(loss="squared"),
+        NewtonSVC(kernel="rbf", gamma=0.1, kernel_tol=1e-13),
+        GradientTSVC(),
+        GradientTSVC(kernel="rbf"),
+        AnnealedSVC(kernel="poly", degree=2),
         TransductiveSVC(),
         AnnealedSVC(),
         EntropyRegularizedClassifier(),

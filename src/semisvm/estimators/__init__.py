@@ -5,6 +5,7 @@ from semisvm.estimators.constrained import (
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
 )
+from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.posterior import PosteriorRegularizedClassifier
 from semisvm.estimators.transductive import TransductiveSVC
@@ -13,6 +14,7 @@ __all__ = [
     "AnnealedSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
+    "GradientTSVC",
     "NewtonSVC",
     "PosteriorRegularizedClassifier",
     "TransductiveSVC",

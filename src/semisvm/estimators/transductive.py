@@ -74,6 +74,20 @@ def supervised_solution(task: BinaryTask | MultiTask, tol: float) -> Solution:
     return Solution(state.w, state.objective, state.n_iter, state.converged, nothing)
 
 
+def balance(task: BinaryTask, state: State, tol: float) -> None:
+    """Move the intercept if too many or too few outputs are positive, just far enough."""
+    shift = task.balancing_shift(state.scores, tol)
+    if not shift:
+        return
+    before = task.imbalance(state.scores)
+    state.w[-1] += shift / task.design.bias
+    state.scores += shift
+    task.recorder.note(
+        f"intercept moved by {shift:.3g}: the share of positive outputs was off the class "
+        f"prior by {before:.1%} of the rarer class, now {task.imbalance(state.scores):.1%}"
+    )
+
+
 def finish_binary(
     method: Switching,
     levels: Iterable[Level],
@@ -86,21 +100,11 @@ def finish_binary(
     task = method.task
     rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
     state, labels = method.state, method.labels
-    w, scores = state.w, state.scores
-    shift = 0.0
     if balance_tol is not None and task.design.bias > 0.0:
-        shift = task.balancing_shift(scores, balance_tol)
-    if shift:
-        before = task.imbalance(scores)
-        w[-1] += shift / task.design.bias
-        scores += shift
-        task.recorder.note(
-            f"intercept moved by {shift:.3g}: the share of positive outputs was off the class "
-            f"prior by {before:.1%} of the rarer class, now {task.imbalance(scores):.1%}"
-        )
-    objective = task.objective(w, scores, lam, labels)
+        balance(task, state, balance_tol)
+    objective = task.objective(state.w, state.scores, lam, labels)
     converged = settled and state.converged
-    return Solution(w, objective, rounds, converged, labels.astype(np.intp))
+    return Solution(state.w, objective, rounds, converged, labels.astype(np.intp))
 
 
 def finish_multi(
