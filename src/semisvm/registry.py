@@ -187,6 +187,15 @@ METHODS: tuple[Method, ...] = (
         grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
     ),
     Method(
+        "gradient",
+        ("nabla",),
+        "semisvm.estimators:GradientTSVC",
+        "gradient TSVM: pushes outputs of unlabelled rows away from zero; fast and smooth",
+        Suits(),
+        (*SEMI, BALANCE),
+        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+    ),
+    Method(
         "tsvm-log",
         ("maxent",),
         "semisvm.estimators:TransductiveSVC",
