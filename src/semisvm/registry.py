@@ -145,7 +145,7 @@ LOSS = Parameter(
     "squared_hinge",
     "loss of a row",
     None,
-    ("squared_hinge", "squared", "log", "crammer_singer"),
+    ("squared_hinge", "hinge", "squared", "log", "crammer_singer"),
 )
 TEMPERATURE = Parameter("temperature", float, 10.0, "first temperature")
 BALANCE = Parameter(

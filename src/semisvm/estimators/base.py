@@ -22,7 +22,7 @@ from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.homotopy import Recorder
 from semisvm.losses import LOSSES
-from semisvm.multi_losses import DEFAULT_REGS, MAXENT, MULTI_LOSSES, probabilities
+from semisvm.multi_losses import DEFAULT_REGS, HINGE, MAXENT, MULTI_LOSSES, probabilities
 from semisvm.partial_labels import (
     PartialLabels,
     check_empty_classes,
@@ -224,7 +224,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         rows = labels.labeled
         shares = np.ones(len(rows)) if weight is None else weight[rows]
         counts = prior_counts(prior, len(labels.unlabeled))
-        shared = {
+        shared: dict[str, Any] = {
             "design": design,
             "labeled": rows,
             "unlabeled": labels.unlabeled,
@@ -239,12 +239,13 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
                 loss=LOSSES[self.loss],
                 **shared,
             )
+        loss = MULTI_LOSSES[self.loss]
+        if loss is HINGE:
+            check_two_classes(labels.classes, hierarchy)
+        # two opposite weight vectors, half as long, share the regularisation of one
+        shared["reg"] /= loss.scale
         return MultiTask(
-            codes=labels.codes[rows],
-            counts=counts,
-            loss=MULTI_LOSSES[self.loss],
-            hierarchy=hierarchy,
-            **shared,
+            codes=labels.codes[rows], counts=counts, loss=loss, hierarchy=hierarchy, **shared
         )
 
     def _regularisation(self) -> float:
@@ -392,6 +393,15 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = self.kernel not in DENSE_KERNELS
         tags.input_tags.pairwise = self.kernel == PRECOMPUTED
         return tags
+
+
+def check_two_classes(classes: NDArray[Any], hierarchy: Hierarchy) -> None:
+    """Refuse many classes or a hierarchy where the loss is the hinge."""
+    if len(classes) > 2 or not hierarchy.flat:
+        raise ValueError(
+            f"loss='hinge' is for two classes without a hierarchy, and y has {len(classes)} "
+            "classes; use loss='crammer_singer', which is its form for more."
+        )
 
 
 def _decode(design: Design, w: Floats) -> tuple[Floats, Floats]:

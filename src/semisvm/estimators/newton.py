@@ -33,7 +33,8 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     reg : float or None, default=None
         Strength of the regularisation, lambda. None is the default of the loss, for rows
         of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
         "squared" is regularised least squares; "log" is maxent; "crammer_singer" the
         margin loss max_z [(z != y) + s_z] - s_y, solved to a duality gap of 1e-4.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None

@@ -146,7 +146,8 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
         "squared" is (1 - z)^2; "log" is maxent, for two classes too; "crammer_singer" is
         the margin loss max_z [(z != y) + s_z] - s_y.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None

@@ -221,7 +221,8 @@ class TransductiveSVCCV(_PathSearch):
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         None takes the fractions of the labelled rows, in a fold of the rows that train;
@@ -303,7 +304,8 @@ class AnnealedSVCCV(_PathSearch):
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         None takes the fractions of the labelled rows, in a fold of the rows that train;
