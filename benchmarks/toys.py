@@ -1,4 +1,4 @@
-"""Two moons and two circles with a Gaussian kernel and two labels: who finds the shape?
+"""Two moons and two circles with a Gaussian kernel and two labels.
 
 200 points, noise 0.05, circles of radius ratio 0.3; one label a class, drawn at random;
 lambda = 0.01, lambda' = 1, half of the points of each class, temperatures 10 / 1.5^i. A
