@@ -22,6 +22,7 @@ MODULES = (
     "semisvm.estimators.annealed",
     "semisvm.estimators.constrained",
     "semisvm.estimators.gradient",
+    "semisvm.estimators.low_density",
     "semisvm.estimators.newton",
     "semisvm.estimators.posterior",
     "semisvm.estimators.transductive",

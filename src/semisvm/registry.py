@@ -196,6 +196,14 @@ METHODS: tuple[Method, ...] = (
         grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
     ),
     Method(
+        "lds",
+        ("low-density",),
+        "semisvm.estimators:LowDensitySeparation",
+        "low density separation: distances along the data; for thousands of rows, not more",
+        Suits(),
+        (*SEMI, BALANCE),
+    ),
+    Method(
         "tsvm-log",
         ("maxent",),
         "semisvm.estimators:TransductiveSVC",

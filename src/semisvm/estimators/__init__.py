@@ -6,6 +6,7 @@ from semisvm.estimators.constrained import (
     ExpectationConstrainedClassifier,
 )
 from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.low_density import LowDensitySeparation
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.posterior import PosteriorRegularizedClassifier
 from semisvm.estimators.transductive import TransductiveSVC
@@ -15,6 +16,7 @@ __all__ = [
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
+    "LowDensitySeparation",
     "NewtonSVC",
     "PosteriorRegularizedClassifier",
     "TransductiveSVC",

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
 from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.task import BinaryTask
-from semisvm.features import KernelMap, fit_map
+from semisvm.features import FeatureMap, fit_map
 from semisvm.features.kernels import PRECOMPUTED
 from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
@@ -165,7 +165,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             return self._solve_binary(task, start)
         return self._solve_multi(task, start)
 
-    def _features(self, X: Any) -> tuple[KernelMap | None, Any]:
+    def _features(self, X: Any) -> tuple[FeatureMap | None, Any]:
         """Map the rows to the features of the kernel; those of the linear one are the rows."""
         if self.kernel == LINEAR:
             return None, X
@@ -182,7 +182,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._check_same_features(found)
         return found, features
 
-    def _check_same_features(self, found: KernelMap) -> None:
+    def _check_same_features(self, found: FeatureMap) -> None:
         last = getattr(self, "kernel_map_", None)
         if not getattr(self, "warm_start", False) or last is None:
             return

@@ -2,6 +2,14 @@
 
 from semisvm.features.cholesky import Factor, pivoted_cholesky
 from semisvm.features.kernels import Kernel, make_kernel
-from semisvm.features.maps import KernelMap, fit_map
+from semisvm.features.maps import FeatureMap, KernelMap, fit_map
 
-__all__ = ["Factor", "Kernel", "KernelMap", "fit_map", "make_kernel", "pivoted_cholesky"]
+__all__ = [
+    "Factor",
+    "FeatureMap",
+    "Kernel",
+    "KernelMap",
+    "fit_map",
+    "make_kernel",
+    "pivoted_cholesky",
+]

@@ -12,7 +12,7 @@ of the factor.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,24 @@ from semisvm.validation import check_count, check_real
 
 ROWS = 4_096
 """Rows that are mapped at a time, which bounds the memory of a prediction."""
+
+
+class FeatureMap(Protocol):
+    """What an estimator needs of a map."""
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        ...
+
+    @property
+    def pivots(self) -> NDArray[np.intp]:
+        """Training rows that the features are made of."""
+        ...
+
+    def transform(self, X: Any) -> Floats:
+        """Give the features of rows, shape (n, rank)."""
+        ...
 
 
 @dataclass(frozen=True)
