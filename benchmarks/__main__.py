@@ -23,6 +23,8 @@ BENCHMARKS = {
     "priors": "how well the class prior is estimated, and what a wrong one costs",
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
+    "splits": "published splits with few labels, linear and with kernels",
+    "toys": "two moons and two circles with a Gaussian kernel and two labels",
     "manycost": "what annealing twenty classes costs, in supervised fits",
     "manysets": "semi-supervised against supervised on five sets of many classes",
     "hierarchy": "twenty classes with the hierarchy of their names",

@@ -12,6 +12,7 @@ PAGES = (
     "docs/architecture.md",
     "docs/files.md",
     "docs/choosing.md",
+    "docs/kernels.md",
     "docs/linear.md",
     "docs/many_classes.md",
 )
@@ -20,6 +21,8 @@ MODULES = (
     "semisvm.columns.features",
     "semisvm.estimators.annealed",
     "semisvm.estimators.constrained",
+    "semisvm.estimators.gradient",
+    "semisvm.estimators.low_density",
     "semisvm.estimators.newton",
     "semisvm.estimators.posterior",
     "semisvm.estimators.transductive",

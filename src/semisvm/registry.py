@@ -169,7 +169,7 @@ LOSS = Parameter(
     str,
     "loss of a row",
     None,
-    ("squared_hinge", "squared", "log", "crammer_singer"),
+    ("squared_hinge", "hinge", "squared", "log", "crammer_singer"),
 )
 TEMPERATURE = Parameter("temperature", float, "first temperature")
 BALANCE = Parameter(
@@ -214,6 +214,23 @@ METHODS: tuple[Method, ...] = (
         (*SEMI, LOSS, TEMPERATURE, BALANCE),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
         auto=True,
+    ),
+    Method(
+        "gradient",
+        ("nabla",),
+        "semisvm.estimators:GradientTSVC",
+        "gradient TSVM: pushes outputs of unlabelled rows away from zero; fast and smooth",
+        Suits(),
+        (*SEMI, BALANCE),
+        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "lds",
+        ("low-density",),
+        "semisvm.estimators:LowDensitySeparation",
+        "low density separation: distances along the data; for thousands of rows, not more",
+        Suits(),
+        (*SEMI, BALANCE),
     ),
     Method(
         "tsvm-log",

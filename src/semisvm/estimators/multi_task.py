@@ -92,6 +92,7 @@ class MultiTask:
         if isinstance(self.loss, SmoothMultiLoss):
             problem = self.problem(costs, rows)
             return minimize(problem, state, tol=tol, max_iter=max_iter, **options)
+        costs = self.loss.scale * costs
         margin = MarginProblem(self.design, self._listed(rows), costs, self.hierarchy, self.reg)
         if not isinstance(state, MarginState):
             state = MarginState.start(margin, state.w)
@@ -238,7 +239,8 @@ class Cooling:
 
     def beliefs(self, scores: Floats) -> Floats:
         """Give the beliefs (u, m) at the temperature of the level."""
-        costs = self.lam * self.task.label_costs(scores)
+        # the temperature is that of the whole loss
+        costs = self.lam / self.task.loss.scale * self.task.label_costs(scores)
         step = entropic(costs, self.task.counts, self.temperature, self._prices)
         self._prices = step.prices
         assert step.beliefs is not None
