@@ -9,9 +9,10 @@ WORKERS ?= 2
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint docs bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +29,10 @@ lint: $(READY) ## check style, format and types
 	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
 
+docs: $(DOCS_READY) ## build the guide and the API reference in build/docs
+	@$(RUN) -m sphinx -q -W --keep-going docs build/docs
+	@echo "Guide: build/docs/index.html"
+
 bench: $(READY) ## run the benchmarks on the data sets in DATA
 	@$(RUN) -m benchmarks all --data $(DATA)
 
@@ -43,4 +48,9 @@ $(READY): pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(RUN) -m pip install -qq --upgrade "pip>=25.1"
 	@$(RUN) -m pip install -qq --editable . --group dev
+	@touch $@
+
+$(DOCS_READY): $(READY)
+	@echo "Adding what the documentation needs to $(VENV) (once)"
+	@$(RUN) -m pip install -qq --group docs
 	@touch $@
