@@ -105,16 +105,20 @@ class Model:
         """Give the names of the features; positions from 0 for matrices without names."""
         if self.features is not None:
             return self.features.get_feature_names_out()
-        width = self.estimator.coef_.shape[1]
+        width = self.estimator.n_features_in_
         return np.asarray(getattr(self.estimator, "feature_names_in_", np.arange(width)))
 
     def top_features(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """Give the features with the largest weights for every class.
 
+        A model with a kernel has no weights of features, so nothing is listed.
+
         Parameters
         ----------
         count : int, default=10
         """
+        if self.estimator.kernel_map_ is not None:
+            return {label: [] for label in self.classes_.tolist()}
         coef = self.estimator.coef_
         rows = np.vstack([-coef, coef]) if len(coef) == 1 else coef
         names = self.feature_names()

@@ -222,7 +222,7 @@ METHODS: tuple[Method, ...] = (
         "gradient TSVM: pushes outputs of unlabelled rows away from zero; fast and smooth",
         Suits(),
         (*SEMI, BALANCE),
-        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+        grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
         "lds",
@@ -231,6 +231,7 @@ METHODS: tuple[Method, ...] = (
         "low density separation: distances along the data; for thousands of rows, not more",
         Suits(),
         (*SEMI, BALANCE),
+        grid={"reg": (1e-3, 1e-1), "unlabeled_weight": WEIGHTS},
     ),
     Method(
         "tsvm-log",

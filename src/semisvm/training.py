@@ -107,7 +107,7 @@ def fit_prepared(
         "labelled": sum(counts.values()),
         "labels": counts,
         **describe_unlabeled(estimator, X, labels),
-        "features": int(estimator.coef_.shape[1]),
+        "features": int(estimator.n_features_in_),
         "feature_seconds": prepared.seconds,
         "fit_seconds": seconds,
         "notes": notes,

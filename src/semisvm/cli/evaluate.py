@@ -58,7 +58,7 @@ def _read(
         return read(
             data, label=name, labels_file=labels, columns=columns, unlabeled=marker, **options
         )
-    width = bundle.estimator.coef_.shape[1]
+    width = bundle.estimator.n_features_in_
     first = bool(bundle.settings.get("zero_based", False))
     return read(
         data,

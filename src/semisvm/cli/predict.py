@@ -65,7 +65,7 @@ def _pieces(
         raise UserError("--keep copies columns of tables; this model is for matrices.")
     return read_chunks(
         data,
-        n_features=bundle.estimator.coef_.shape[1],
+        n_features=bundle.estimator.n_features_in_,
         zero_based=bool(bundle.settings.get("zero_based", False)),
         **options,
     )

@@ -36,6 +36,8 @@ class PathMap:
     ----------
     neighbors : NearestNeighbors
         Of the training rows.
+    rows : matrix of shape (n, d)
+        The training rows.
     unit : float
         Mean edge length.
     rho : float
@@ -48,6 +50,7 @@ class PathMap:
     """
 
     neighbors: Any
+    rows: Any
     unit: float
     rho: float
     lengths: Floats
@@ -108,7 +111,7 @@ def fit_paths(X: Any, *, n_neighbors: int, rho: float, share: float) -> tuple[Pa
     size = float(np.sqrt(values[kept].sum() / n))
     features = np.ascontiguousarray(vectors[:, kept] * (np.sqrt(values[kept]) / size))
     back = vectors[:, kept] / (np.sqrt(values[kept]) * size)
-    return PathMap(neighbors, unit, rho, lengths, centre, back), features
+    return PathMap(neighbors, X, unit, rho, lengths, centre, back), features
 
 
 def _leading(values: Floats, share: float) -> NDArray[np.intp]:

@@ -104,7 +104,7 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
     if document["features"] is not None:
         state = from_plain(document["features"])
         features = ColumnFeatures.from_state(state, _under("features.", arrays))
-        if features.n_features_out_ != estimator.coef_.shape[1]:
+        if features.n_features_out_ != estimator.n_features_in_:
             raise ModelFileError("the features of the model do not fit its weights.")
     summary = from_plain(document["summary"])
     summary.update(versions=document["versions"], created=document["created"])

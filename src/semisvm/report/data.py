@@ -117,7 +117,7 @@ def _data(bundle: Model, summary: Mapping[str, Any]) -> dict[str, Any]:
         "rows": rows,
         "labelled": labelled,
         "unlabelled": None if rows is None or labelled is None else rows - labelled,
-        "features": int(bundle.estimator.coef_.shape[1]),
+        "features": int(bundle.estimator.n_features_in_),
         "columns": {} if bundle.features is None else dict(bundle.features.kinds_),
         "feature_seconds": summary.get("feature_seconds"),
         "fit_seconds": summary.get("fit_seconds"),
