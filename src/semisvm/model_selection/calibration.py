@@ -147,7 +147,7 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         temperature  p = softmax(a s),  a >= 0, one slope for all classes
 
     The map is put on the scores of a model that is fitted to all labels. The targets of
-    the fit are smoothed as Platt does: N right answers of N give (N + 1) / (N + 2).
+    the fit are smoothed as Platt does: N rows of a class give (N + 1) / (N + 2), not 1.
 
     Parameters
     ----------
@@ -176,9 +176,10 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
     Notes
     -----
     A map that is fitted to l labels is known about as well as l coin tosses are: with ten
-    labels, all of them on the right side, the smoothed targets allow no mean probability
-    beyond 0.92. Fewer than about 50 labels give probabilities that order the rows and
-    are right on average, but not more; below about 20, use them to rank only. The folds
+    labels, five of each class and all on the right side, the smoothed targets of the
+    sigmoid allow no mean probability beyond 0.86. Fewer than about 50 labels give
+    probabilities that order the rows and are right on average, but not more; below about
+    20, use them to rank only. The folds
     train with fewer labels than the last model, whose scores are therefore a little
     better than the map believes.
 
