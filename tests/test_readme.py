@@ -15,10 +15,16 @@ PAGES = (
     "docs/kernels.md",
     "docs/linear.md",
     "docs/many_classes.md",
+    "docs/pictures.md",
 )
 
 MODULES = (
     "semisvm.columns.features",
+    "semisvm.displays.boundary",
+    "semisvm.displays.comparison",
+    "semisvm.displays.learning_curve",
+    "semisvm.displays.score_histogram",
+    "semisvm.displays.trace",
     "semisvm.estimators.annealed",
     "semisvm.estimators.constrained",
     "semisvm.estimators.gradient",
