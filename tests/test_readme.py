@@ -26,6 +26,7 @@ MODULES = (
     "semisvm.labels.greedy",
     "semisvm.labels.switching",
     "semisvm.labels.transportation",
+    "semisvm.model_selection.choosing",
 )
 
 
