@@ -42,6 +42,7 @@ MODULES = (
     "semisvm.model_selection.scoring",
     "semisvm.model_selection.search",
     "semisvm.model_selection.splits",
+    "semisvm.model_selection.choosing",
 )
 
 

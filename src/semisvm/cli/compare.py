@@ -62,7 +62,10 @@ def compare(
     no_quotes: shared.NoQuotes = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Cross-validate methods on the labelled rows, and say whether the unlabelled ones help."""
+    """Tell whether unlabelled rows help: methods side by side.
+
+    Methods are cross-validated on the labelled rows, and compared with the supervised SVM.
+    """
     if scoring not in SCORINGS:
         raise UserError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}.")
     chosen = _named(methods)

@@ -30,7 +30,10 @@ def evaluate(
     no_quotes: shared.NoQuotes = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Compare predictions with the labels of a file; rows without label are skipped."""
+    """Compare predictions with known labels.
+
+    Rows without label are skipped.
+    """
     from semisvm.cli.output import print_json
     from semisvm.model_files import load
 

@@ -67,7 +67,11 @@ def fit(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Fit a model to a file in which few rows have labels."""
+    """Fit a model to a file in which few rows have labels.
+
+    Without --algorithm a method and its settings are chosen by cross-validation on the
+    labelled rows, and the summary says why.
+    """
     given = {"reg": reg, "unlabeled_weight": unlabeled_weight, "n_jobs": jobs}
     parameters: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
     if algorithm != AUTO:

@@ -16,7 +16,10 @@ def inspect(
     top: Annotated[int, typer.Option("--top", min=0, help="Words of each class.")] = 10,
     as_json: shared.Json = False,
 ) -> None:
-    """Show parameters, class prior, and the words that speak most for each class."""
+    """Show what is in a model.
+
+    Parameters, class prior, how it was trained, and the words that speak most for each class.
+    """
     from semisvm.cli.output import print_json
     from semisvm.model_files import load
 

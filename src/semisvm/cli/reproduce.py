@@ -27,7 +27,10 @@ def reproduce(
     listed: Annotated[bool, typer.Option("--list", help="Print what there is.")] = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Run a table of the papers again, beside the published figures; takes minutes."""
+    """Run a table of the papers again; takes minutes.
+
+    The figures are printed beside the published ones.
+    """
     from semisvm.cli.output import print_json
 
     if listed:

@@ -6,6 +6,7 @@ of the difference: first the supervised method for one that uses the unlabelled 
 default settings of that method for others.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,16 +91,19 @@ class _Trial:
             if self.tell is not None:
                 self.tell(f"{what} {score.name}", done, total)
 
-        return compare(
-            candidates,
-            self.X,
-            self.y,
-            cv=self.cv,
-            scoring=self.scoring,
-            unlabeled=self.cv.unlabeled,
-            n_jobs=self.n_jobs,
-            callback=count,
-        )
+        with warnings.catch_warnings():
+            # the last fit says it again if it still holds
+            warnings.simplefilter("ignore", UserWarning)
+            return compare(
+                candidates,
+                self.X,
+                self.y,
+                cv=self.cv,
+                scoring=self.scoring,
+                unlabeled=self.cv.unlabeled,
+                n_jobs=self.n_jobs,
+                callback=count,
+            )
 
     def pick(self, found: Comparison) -> str:
         """Give the best one that beats the baseline by the margin, else the baseline."""
