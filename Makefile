@@ -30,6 +30,7 @@ lint: $(READY) ## check style, format and types
 	@$(RUN) -m mypy
 
 docs: $(DOCS_READY) ## build the guide and the API reference in build/docs
+	@for script in examples/*.py; do $(RUN) $$script build/examples > /dev/null || exit 1; done
 	@$(RUN) -m sphinx -q -W --keep-going docs build/docs
 	@echo "Guide: build/docs/index.html"
 
@@ -38,7 +39,7 @@ bench: $(READY) ## run the benchmarks on the data sets in DATA
 
 clean: ## remove the environment, caches and everything built
 	@rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
+	@find src tests benchmarks examples docs -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " \

@@ -12,10 +12,14 @@ PAGES = (
     "docs/architecture.md",
     "docs/files.md",
     "docs/choosing.md",
+    "docs/faq.md",
     "docs/kernels.md",
     "docs/linear.md",
     "docs/many_classes.md",
+    "docs/parameters.md",
     "docs/pictures.md",
+    "docs/speed.md",
+    "docs/which_method.md",
 )
 
 MODULES = (

@@ -1,0 +1,83 @@
+"""The guide is complete: all public names, all methods, commands that do what is printed."""
+
+import doctest
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from semisvm import registry
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+if not DOCS.is_dir():
+    pytest.skip("the docs are not beside the tests", allow_module_level=True)
+
+PUBLIC = (
+    "semisvm",
+    "semisvm.columns",
+    "semisvm.displays",
+    "semisvm.estimators",
+    "semisvm.io",
+    "semisvm.labels",
+    "semisvm.model_files",
+    "semisvm.model_selection",
+)
+CHECK = doctest.OutputChecker()
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_reference_has_every_public_name(module):
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    documented = set(re.findall(r"^\.\. auto(?:class|function|data):: (?:.*\.)?(\w+)", pages, re.M))
+    names = {name for name in import_module(module).__all__ if not name.startswith("__")}
+    assert names <= documented
+
+
+def test_table_has_every_method(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    lines = import_module("method_table").markdown().splitlines()[2:]
+    names = [re.findall(r"`([^`]+)`", line)[0] for line in lines]
+    assert names == [method.name for method in registry.methods()]
+    assert all(m.summary in line for m, line in zip(registry.methods(), lines, strict=True))
+
+
+def test_guide_names_only_methods_that_exist():
+    page = (DOCS / "which_method.md").read_text(encoding="utf-8")
+    advice = page.split("## Start here")[1].split("## The same")[0]
+    tables = [line for line in advice.splitlines() if line.startswith("| ")]
+    named = {name for line in tables for name in re.findall(r"`([a-z-]+)`", line)} - {"log"}
+    for name in named:
+        registry.get(name)
+
+
+def commands(page):
+    """Give the commands of the console blocks, each with what it should print."""
+    for block in re.findall(r"```console\n(.*?)```", page, re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            line, _, wanted = part.partition("\n")
+            yield line, wanted
+
+
+def test_commands_of_the_start_page(tmp_path, monkeypatch):
+    pytest.importorskip("typer")
+    pytest.importorskip("rich")
+    from typer.testing import CliRunner
+
+    from semisvm.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    failed, attempted = doctest.testfile(
+        str(DOCS / "start.md"), module_relative=False, optionflags=FLAGS, encoding="utf-8"
+    )
+    assert attempted > 0
+    assert failed == 0
+    page = (DOCS / "start.md").read_text(encoding="utf-8")
+    for line, wanted in commands(page):
+        result = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert result.exit_code == 0, result.output
+        assert CHECK.check_output(wanted, result.stdout, FLAGS), f"{line}\n{result.stdout}"
+    assert (tmp_path / "labels.csv").stat().st_size > 0
