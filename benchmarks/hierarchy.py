@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.many import NEWS, Draw, draw, in_parallel, load_many
-from benchmarks.newsgroups import N_LABELED, N_UNLABELED
-from benchmarks.table import Report, verdict
 from semisvm import NewtonSVC, TransductiveSVC
+from semisvm.reproduce.many import NEWS, Draw, draw, in_parallel, load_many
+from semisvm.reproduce.newsgroups import N_LABELED, N_UNLABELED
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 4
 LOSSES = ("squared_hinge", "log")

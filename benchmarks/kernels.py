@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import Floats, Ints, Matrix, load
-from benchmarks.table import Report, verdict
 from benchmarks.timing import Task, Timings, interleaved
 from semisvm.designs import Design, Workers, make_design
+from semisvm.reproduce.data import Floats, Ints, Matrix, load
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 15
 SETS = ("20news_tfidf", "imdb_tfidf")

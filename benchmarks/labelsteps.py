@@ -11,15 +11,15 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from benchmarks.data import Floats, Ints
-from benchmarks.many import NEWS, SUPERVISED_TOL, Draw, draw, in_parallel, load_many
-from benchmarks.newsgroups import N_LABELED, N_UNLABELED
-from benchmarks.table import Report, verdict
 from benchmarks.timing import interleaved, seconds_of
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.labels import exact, switching
 from semisvm.multi_losses import MULTI_LOSSES
 from semisvm.partial_labels import prior_counts
+from semisvm.reproduce.data import Floats, Ints
+from semisvm.reproduce.many import NEWS, SUPERVISED_TOL, Draw, draw, in_parallel, load_many
+from semisvm.reproduce.newsgroups import N_LABELED, N_UNLABELED
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 6
 N_ROWS, N_CLASSES = 1_000_000, 20

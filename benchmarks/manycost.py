@@ -7,11 +7,11 @@ alternately in one process with two threads.
 from pathlib import Path
 from typing import Any
 
-from benchmarks.many import NEWS, SUPERVISED_TOL, Draw, draw, load_many
-from benchmarks.newsgroups import BARS, N_LABELED, N_UNLABELED
-from benchmarks.table import Report, verdict
 from benchmarks.timing import Timings, interleaved
 from semisvm import NewtonSVC, TransductiveSVC
+from semisvm.reproduce.many import NEWS, SUPERVISED_TOL, Draw, draw, load_many
+from semisvm.reproduce.newsgroups import BARS, N_LABELED, N_UNLABELED
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 3
 SEEDS = (0, 1)

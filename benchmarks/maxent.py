@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import f1_score
 
-from benchmarks.data import Ints
-from benchmarks.many import NEWS, Draw, draw, in_parallel, load_many
-from benchmarks.table import Report, verdict
 from semisvm import (
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
@@ -23,6 +20,9 @@ from semisvm import (
     TransductiveSVC,
 )
 from semisvm.labels import top_labels
+from semisvm.reproduce.data import Ints
+from semisvm.reproduce.many import NEWS, Draw, draw, in_parallel, load_many
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 5
 TASKS = {"balanced": tuple(range(10, 20)), "26% positive": (1, 2, 3, 4, 5)}

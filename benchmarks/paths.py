@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import PartlyLabeled, hide, load, stratified_rows
-from benchmarks.table import Report, verdict
 from benchmarks.timing import interleaved
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.designs import Workers, make_design
@@ -16,6 +14,8 @@ from semisvm.homotopy import LOOSE_TOL
 from semisvm.model_selection import AnnealedSVCCV, TransductiveSVCCV
 from semisvm.model_selection.paths import Grid, Point
 from semisvm.partial_labels import encode
+from semisvm.reproduce.data import PartlyLabeled, hide, load, stratified_rows
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 3
 REG = 1e-3

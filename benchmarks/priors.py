@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import normalize
 
-from benchmarks.data import Floats, Ints, Matrix, PartlyLabeled, hide, load
-from benchmarks.table import Report, verdict
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.model_selection import estimate_prior
+from semisvm.reproduce.data import Floats, Ints, Matrix, PartlyLabeled, hide, load
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 8
 # An estimate takes a fraction of a fit: errors of priors are averaged over more draws.

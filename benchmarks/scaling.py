@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import UNLABELED, PartlyLabeled, hide, load, rows_of_each_class
-from benchmarks.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
-from benchmarks.table import Report, verdict
 from benchmarks.timing import Spread, Timings, interleaved, joined, peak_bytes
+from semisvm.reproduce.data import UNLABELED, PartlyLabeled, hide, load, rows_of_each_class
+from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 5
 FEW, MANY = 10_000, 100_000

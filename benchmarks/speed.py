@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from benchmarks.data import Ints, Matrix, PartlyLabeled, hide, load, stratified_rows
-from benchmarks.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
-from benchmarks.table import Report, verdict
 from benchmarks.timing import Timings, interleaved
 from semisvm import homotopy
+from semisvm.reproduce.data import Ints, Matrix, PartlyLabeled, hide, load, stratified_rows
+from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 5
 SEEDS = (0, 1, 2, 3, 4)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import ROOT, hide, load, random_rows
-from benchmarks.table import Report, verdict
+from benchmarks import ROOT
 from benchmarks.timing import Spread, interleaved, seconds_of
+from semisvm.reproduce.data import hide, load, random_rows
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 7
 IMPORT_BAR = 0.1
@@ -45,7 +46,7 @@ def fit_twice() -> None:
     y = (labels == 1).astype(np.intp)
     problem = hide(X, y, random_rows(y, N_LABELED, 0))
     start = perf_counter()
-    from benchmarks.methods import fitted
+    from semisvm.reproduce.methods import fitted
 
     seconds = {"load": perf_counter() - start}
     for which in ("first", "second"):

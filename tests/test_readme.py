@@ -13,17 +13,26 @@ PAGES = (
     "docs/files.md",
     "docs/choosing.md",
     "docs/faq.md",
+    "docs/kernels.md",
     "docs/linear.md",
     "docs/many_classes.md",
     "docs/parameters.md",
+    "docs/pictures.md",
     "docs/speed.md",
     "docs/which_method.md",
 )
 
 MODULES = (
     "semisvm.columns.features",
+    "semisvm.displays.boundary",
+    "semisvm.displays.comparison",
+    "semisvm.displays.learning_curve",
+    "semisvm.displays.score_histogram",
+    "semisvm.displays.trace",
     "semisvm.estimators.annealed",
     "semisvm.estimators.constrained",
+    "semisvm.estimators.gradient",
+    "semisvm.estimators.low_density",
     "semisvm.estimators.newton",
     "semisvm.estimators.posterior",
     "semisvm.estimators.transductive",
@@ -37,6 +46,7 @@ MODULES = (
     "semisvm.model_selection.scoring",
     "semisvm.model_selection.search",
     "semisvm.model_selection.splits",
+    "semisvm.model_selection.choosing",
 )
 
 

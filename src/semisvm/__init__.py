@@ -14,12 +14,14 @@ if TYPE_CHECKING:
         AnnealedSVC,
         EntropyRegularizedClassifier,
         ExpectationConstrainedClassifier,
+        GradientTSVC,
+        LowDensitySeparation,
         NewtonSVC,
         PosteriorRegularizedClassifier,
         TransductiveSVC,
     )
     from semisvm.homotopy import Trace
-    from semisvm.model import Model, train
+    from semisvm.model import Model
     from semisvm.model_files import load, save
     from semisvm.model_selection import (
         AnnealedSVCCV,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         TransductiveSVCCV,
         compare,
     )
+    from semisvm.training import train
 
 _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
@@ -36,6 +39,8 @@ _HOMES = {
     "CalibratedPartialClassifier": "semisvm.model_selection",
     "EntropyRegularizedClassifier": "semisvm.estimators",
     "ExpectationConstrainedClassifier": "semisvm.estimators",
+    "GradientTSVC": "semisvm.estimators",
+    "LowDensitySeparation": "semisvm.estimators",
     "Model": "semisvm.model",
     "NewtonSVC": "semisvm.estimators",
     "PartialLabelKFold": "semisvm.model_selection",
@@ -45,9 +50,9 @@ _HOMES = {
     "TransductiveSVC": "semisvm.estimators",
     "load": "semisvm.model_files",
     "save": "semisvm.model_files",
-    "train": "semisvm.model",
     "TransductiveSVCCV": "semisvm.model_selection",
     "compare": "semisvm.model_selection",
+    "train": "semisvm.training",
 }
 
 __all__ = [
@@ -56,6 +61,8 @@ __all__ = [
     "CalibratedPartialClassifier",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
+    "GradientTSVC",
+    "LowDensitySeparation",
     "Model",
     "NewtonSVC",
     "PartialLabelKFold",

@@ -1,17 +1,16 @@
 """A fitted model with all it needs to predict from a file: features, settings, summary."""
 
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError, DataWarning, MatrixData, Table, count_labels, remarks
-from semisvm.registry import get
+from semisvm.io import DataError, MatrixData, Table
+
+if TYPE_CHECKING:
+    from semisvm.model_selection.calibration import Calibrator
 
 
 @dataclass
@@ -26,13 +25,23 @@ class Model:
     settings : dict
         How files are read: label column, base of svmlight indices, and the like.
     summary : dict
-        About the training: rows, labels, method, seconds, notes.
+        About the training: rows, labels, method, seconds, notes; of the unlabelled rows,
+        the classes found and a histogram of the scores.
+    calibrator : Calibrator, optional
+        Makes probabilities of the scores.
     """
 
     estimator: Any
     features: ColumnFeatures | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
+    calibrator: "Calibrator | None" = None
+
+    @classmethod
+    def of(cls, estimator: Any) -> "Model":
+        """Give a model of a fitted estimator on its own, calibrated or not."""
+        calibrator = getattr(estimator, "calibrator_", None)
+        return cls(estimator if calibrator is None else estimator.estimator_, calibrator=calibrator)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -41,8 +50,8 @@ class Model:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether there is a `predict_proba`."""
-        return hasattr(self.estimator, "predict_proba")
+        """Whether there are probabilities: of the method, or calibrated ones."""
+        return self.calibrator is not None or hasattr(self.estimator, "predict_proba")
 
     def matrix(self, data: Any) -> Any:
         """Give the features of data.
@@ -62,32 +71,54 @@ class Model:
             return data
         return self.features.transform(data)
 
+    def score_columns(self, X: Any) -> NDArray[np.float64]:
+        """Give one score a class, shape (n, m); of two classes one is the other's negative."""
+        scores = np.asarray(self.estimator.decision_function(X))
+        return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+    def probabilities(self, X: Any) -> NDArray[np.float64]:
+        """Give probabilities of rows of a matrix, shape (n, m)."""
+        if self.calibrator is None:
+            return np.asarray(self.estimator.predict_proba(X))
+        return self.calibrator.probabilities(np.asarray(self.estimator.decision_function(X)))
+
+    def codes(self, X: Any) -> NDArray[np.intp]:
+        """Give the classes of rows of a matrix as positions in `classes_`, shape (n,)."""
+        if self.calibrator is not None and self.calibrator.moves_boundary:
+            return self.probabilities(X).argmax(axis=1)
+        # ties are the first one's, as in the estimators
+        return self.score_columns(X).argmax(axis=1)
+
     def predict(self, data: Any) -> NDArray[Any]:
         """Predict classes, shape (n,)."""
-        return np.asarray(self.estimator.predict(self.matrix(data)))
+        return self.classes_[self.codes(self.matrix(data))]
 
     def decision_function(self, data: Any) -> NDArray[Any]:
         """Give scores, shape (n,) for two classes, (n, m) for more."""
         return np.asarray(self.estimator.decision_function(self.matrix(data)))
 
     def predict_proba(self, data: Any) -> NDArray[Any]:
-        """Give probabilities, shape (n, m), where the estimator has them."""
-        return np.asarray(self.estimator.predict_proba(self.matrix(data)))
+        """Give probabilities, shape (n, m), where there are any."""
+        return self.probabilities(self.matrix(data))
 
     def feature_names(self) -> NDArray[Any]:
         """Give the names of the features; positions from 0 for matrices without names."""
         if self.features is not None:
             return self.features.get_feature_names_out()
-        width = self.estimator.coef_.shape[1]
+        width = self.estimator.n_features_in_
         return np.asarray(getattr(self.estimator, "feature_names_in_", np.arange(width)))
 
     def top_features(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """Give the features with the largest weights for every class.
 
+        A model with a kernel has no weights of features, so nothing is listed.
+
         Parameters
         ----------
         count : int, default=10
         """
+        if self.estimator.kernel_map_ is not None:
+            return {label: [] for label in self.classes_.tolist()}
         coef = self.estimator.coef_
         rows = np.vstack([-coef, coef]) if len(coef) == 1 else coef
         names = self.feature_names()
@@ -96,85 +127,3 @@ class Model:
             best = np.argsort(-weights, kind="stable")[:count]
             top[label] = [(str(names[k]), float(weights[k])) for k in best if weights[k] > 0]
         return top
-
-
-def train(
-    data: Table | MatrixData,
-    method: str = "tsvm",
-    *,
-    features: ColumnFeatures | None = None,
-    settings: Mapping[str, Any] | None = None,
-    **parameters: Any,
-) -> Model:
-    """Fit a method to data that were read from a file.
-
-    Parameters
-    ----------
-    data : Table or MatrixData
-        With labels; None for rows without one.
-    method : str, default="tsvm"
-        A name of `semisvm.registry`.
-    features : ColumnFeatures, optional
-        Not fitted; by default one that looks at all columns.
-    settings : mapping, optional
-        How the file was read, to be kept with the model.
-    **parameters
-        Of the estimator.
-
-    Returns
-    -------
-    model : Model
-    """
-    entry = get(method)
-    notes = _check_labels(data)
-    start = perf_counter()
-    transformer = None
-    X = data.X if isinstance(data, MatrixData) else None
-    if isinstance(data, Table):
-        transformer = ColumnFeatures() if features is None else features
-        X = transformer.fit_transform(data)
-        notes += transformer.notes_
-    read = perf_counter()
-    estimator = entry.make(unlabeled=None, **parameters).fit(X, data.labels)
-    # it belongs to the caller of the fit, not to the model
-    estimator.callback = None
-    summary = {
-        "method": entry.name,
-        "rows": len(data),
-        "labelled": sum(count_labels(_labels(data)).values()),
-        "labels": count_labels(_labels(data)),
-        "features": int(estimator.coef_.shape[1]),
-        "feature_seconds": read - start,
-        "fit_seconds": perf_counter() - read,
-        "notes": notes + list(estimator.trace_.notes),
-    }
-    kept: dict[str, Any] = dict(settings or {})
-    if isinstance(data, MatrixData):
-        kept.update(data.facts)
-    return Model(estimator, transformer, kept, summary)
-
-
-def _labels(data: Table | MatrixData) -> NDArray[np.object_]:
-    if data.labels is None:
-        raise DataError(
-            "the data have no labels: name the label column (--label) or a file of labels "
-            "(--labels).",
-            data.path,
-        )
-    return data.labels
-
-
-def _check_labels(data: Table | MatrixData) -> list[str]:
-    labels = _labels(data)
-    classes = list(count_labels(labels))
-    if len(classes) < 2:
-        have = f"of one class only, {classes[0]!r}" if classes else "nowhere"
-        zero = " In svmlight files 0 means unlabelled; if it is a class, say unlabeled='none' "
-        hint = zero + "(--unlabeled none)." if isinstance(data, MatrixData) else ""
-        raise DataError(
-            f"there are labels {have}; two classes or more are needed.{hint}", data.path
-        )
-    found = remarks(labels)
-    for remark in found:
-        warnings.warn(remark, DataWarning, stacklevel=3)
-    return found

@@ -32,13 +32,16 @@ class MultiLoss:
         What users write as ``loss=``.
     costs : scores -> array of shape (n, m)
         xi(s_i, y) for every row and class: the costs of the label steps.
+    scale : float
+        Share of the margin loss that xi is, where it is one.
     """
 
     name: str
     costs: Callable[[Floats], Floats]
+    scale: float = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SmoothMultiLoss(MultiLoss):
     """A loss with the derivatives that the Newton solver asks for.
 
@@ -239,11 +242,25 @@ def margin_costs(S: Floats) -> Floats:
 
 ONE_VS_REST = _one_vs_rest("squared_hinge", 1.0)
 LEAST_SQUARES = _one_vs_rest("squared", np.inf)
-MAXENT = SmoothMultiLoss("log", _maxent_costs, _maxent_evaluate, _maxent_apply, _maxent_along)
+MAXENT = SmoothMultiLoss(
+    "log",
+    costs=_maxent_costs,
+    evaluate=_maxent_evaluate,
+    apply=_maxent_apply,
+    along=_maxent_along,
+)
 MARGIN = MultiLoss("crammer_singer", margin_costs)
 
+
+def _hinge_costs(S: Floats) -> Floats:
+    return HINGE.scale * margin_costs(S)
+
+
+HINGE = MultiLoss("hinge", _hinge_costs, scale=0.5)
+"""Two classes: half the margin loss of scores -f/2 and f/2 is half the hinge of f."""
+
 MULTI_LOSSES: dict[str, MultiLoss] = {
-    loss.name: loss for loss in (ONE_VS_REST, LEAST_SQUARES, MAXENT, MARGIN)
+    loss.name: loss for loss in (ONE_VS_REST, LEAST_SQUARES, MAXENT, MARGIN, HINGE)
 }
 
 DEFAULT_REGS = {
@@ -251,5 +268,6 @@ DEFAULT_REGS = {
     LEAST_SQUARES.name: 1e-3,
     MAXENT.name: 1e-4,
     MARGIN.name: 1e-4,
+    HINGE.name: 1e-3,
 }
 """What ``reg=None`` means, by loss; docs/many_classes.md has the measurements."""

@@ -4,6 +4,7 @@ A method is an estimator with some parameters fixed, under a short name. To add 
 entry to `METHODS`; nothing else names methods. Estimators are imported when one is made.
 """
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,6 +12,9 @@ from importlib import import_module
 from typing import Any
 
 from semisvm.naming import near_match
+
+AUTO = "auto"
+"""Stands for a method that is chosen by cross-validation."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,6 @@ class Parameter:
     name : str
         Of the estimator.
     type : type
-    default : object
-        As in the signature of the estimator.
     help : str
     option : str, optional
         Its option on the command line.
@@ -33,7 +35,6 @@ class Parameter:
 
     name: str
     type: type
-    default: Any
     help: str
     option: str | None = None
     choices: tuple[str, ...] = ()
@@ -83,7 +84,10 @@ class Method:
     fixed : mapping
         Parameters of the estimator that make it this method.
     grid : mapping of tuples
-        Values that are tried where parameters are chosen by cross-validation.
+        Values that are tried besides the default where parameters are chosen by
+        cross-validation.
+    auto : bool
+        Whether it is among the few that are tried where the method itself is chosen.
     """
 
     name: str
@@ -94,6 +98,7 @@ class Method:
     parameters: tuple[Parameter, ...]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    auto: bool = False
 
     @property
     def estimator_name(self) -> str:
@@ -122,39 +127,60 @@ class Method:
         """Give a parameter by its name, or None if the method does not have it."""
         return next((p for p in self.parameters if p.name == name), None)
 
+    def default(self, name: str) -> Any:
+        """Give the default of a parameter: the signature of the estimator has it."""
+        return inspect.signature(self.load()).parameters[name].default
+
     def suits_classes(self, n_classes: int) -> bool:
         """Tell whether the method is for so many classes."""
         return self.suits.two if n_classes <= 2 else self.suits.many
 
+    def misfit(self, n_classes: int, n_unlabeled: int, is_sparse: bool) -> str | None:
+        """Say why the method does not suit data, or None if it does.
 
-REG = Parameter("reg", float, 1e-3, "strength of the regularisation", "--reg")
+        Parameters
+        ----------
+        n_classes, n_unlabeled : int
+        is_sparse : bool
+            Kind of the matrix.
+        """
+        if not self.suits_classes(n_classes):
+            return "it is for two classes" if self.suits.two else "it is for many classes"
+        if self.suits.needs_unlabeled and n_unlabeled == 0:
+            return "it needs unlabelled rows"
+        if not (self.suits.sparse if is_sparse else self.suits.dense):
+            return f"it does not take {'sparse' if is_sparse else 'dense'} data"
+        return None
+
+
+REG = Parameter(
+    "reg", float, "strength of the regularisation; by default that of the loss", "--reg"
+)
 UNLABELED_WEIGHT = Parameter(
     "unlabeled_weight",
     float,
-    1.0,
     "weight of all unlabelled rows together, against 1 for the labelled ones",
     "--unlabeled-weight",
 )
-PRIOR = Parameter(
-    "class_prior", dict, None, "shares of the classes among the unlabelled rows", "--prior"
-)
-JOBS = Parameter("n_jobs", int, None, "threads", "--jobs")
+PRIOR = Parameter("class_prior", dict, "shares of the classes among the unlabelled rows", "--prior")
+JOBS = Parameter("n_jobs", int, "threads", "--jobs")
 LOSS = Parameter(
     "loss",
     str,
-    "squared_hinge",
     "loss of a row",
     None,
-    ("squared_hinge", "squared", "log", "crammer_singer"),
+    ("squared_hinge", "hinge", "squared", "log", "crammer_singer"),
 )
-TEMPERATURE = Parameter("temperature", float, 10.0, "first temperature")
+TEMPERATURE = Parameter("temperature", float, "first temperature")
 BALANCE = Parameter(
-    "balance_tol", float, 0.1, "how far the outputs of two classes may miss the class prior"
+    "balance_tol", float, "how far the outputs of two classes may miss the class prior"
 )
-CONSTRAINT = Parameter("constraint_tol", float, 1e-4, "how far mean probabilities may miss it")
-KL_WEIGHT = Parameter("kl_weight", float, 1.0, "weight of the class shares")
+CONSTRAINT = Parameter("constraint_tol", float, "how far mean probabilities may miss it")
+KL_WEIGHT = Parameter("kl_weight", float, "weight of the class shares")
 
-REGS = (1e-4, 1e-3, 1e-2)
+REGS = (1e-4, 1e-2)
+LOG_REGS = (1e-5, 1e-3)
+WEIGHTS = (0.1,)
 SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
 MAXENT = Suits(probabilities=True)
 
@@ -167,6 +193,7 @@ METHODS: tuple[Method, ...] = (
         Suits(needs_unlabeled=False, uses_prior=False),
         (REG, LOSS, JOBS),
         grid={"reg": REGS},
+        auto=True,
     ),
     Method(
         "tsvm",
@@ -175,7 +202,8 @@ METHODS: tuple[Method, ...] = (
         "transductive SVM: finds labels of the unlabelled rows and switches them; fast",
         Suits(),
         (*SEMI, LOSS, BALANCE),
-        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+        grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
+        auto=True,
     ),
     Method(
         "da",
@@ -184,7 +212,26 @@ METHODS: tuple[Method, ...] = (
         "deterministic annealing: soft labels that harden; depends less on its start",
         Suits(),
         (*SEMI, LOSS, TEMPERATURE, BALANCE),
-        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+        grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
+        auto=True,
+    ),
+    Method(
+        "gradient",
+        ("nabla",),
+        "semisvm.estimators:GradientTSVC",
+        "gradient TSVM: pushes outputs of unlabelled rows away from zero; fast and smooth",
+        Suits(),
+        (*SEMI, BALANCE),
+        grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
+    ),
+    Method(
+        "lds",
+        ("low-density",),
+        "semisvm.estimators:LowDensitySeparation",
+        "low density separation: distances along the data; for thousands of rows, not more",
+        Suits(),
+        (*SEMI, BALANCE),
+        grid={"reg": (1e-3, 1e-1), "unlabeled_weight": WEIGHTS},
     ),
     Method(
         "tsvm-log",
@@ -194,7 +241,7 @@ METHODS: tuple[Method, ...] = (
         MAXENT,
         (*SEMI, BALANCE),
         fixed={"loss": "log"},
-        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+        grid={"reg": LOG_REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
         "entropy",
@@ -203,7 +250,7 @@ METHODS: tuple[Method, ...] = (
         "maxent with low entropy on the unlabelled rows and class shares as constraints",
         MAXENT,
         (*SEMI, CONSTRAINT),
-        grid={"reg": REGS, "unlabeled_weight": (0.1, 1.0)},
+        grid={"reg": LOG_REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
         "expectation",
@@ -212,7 +259,7 @@ METHODS: tuple[Method, ...] = (
         "maxent whose mean probabilities on the unlabelled rows are the class shares",
         MAXENT,
         (REG, PRIOR, JOBS, CONSTRAINT),
-        grid={"reg": REGS},
+        grid={"reg": LOG_REGS},
     ),
     Method(
         "posterior",
@@ -221,7 +268,7 @@ METHODS: tuple[Method, ...] = (
         "maxent drawn to soft labels that keep the class shares",
         MAXENT,
         (REG, PRIOR, JOBS, KL_WEIGHT),
-        grid={"reg": REGS},
+        grid={"reg": LOG_REGS},
     ),
 )
 

@@ -23,6 +23,8 @@ pytest.importorskip("rich")
 from typer.testing import CliRunner
 
 from semisvm.cli.app import app
+from semisvm.cli.evaluate import _show
+from semisvm.cli.output import show
 from semisvm.cli.progress import describe, share_done, watching
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
@@ -49,7 +51,8 @@ def mail(tmp_path_factory):
                 text = " ".join(rng.choice(WORDS[i % 2], 6))
                 label = ["spam", "ham"][i % 2] if i < n_labels else ""
                 table.writerow([f"m{i}", text, i % 7 + i % 2, label])
-    run("fit", folder / "train.csv", "--label", "kind", "-o", folder / "m.semisvm", "-q")
+    options = ["--label", "kind", "-a", "tsvm", "-q"]
+    run("fit", folder / "train.csv", *options, "-o", folder / "m.semisvm")
     return folder
 
 
@@ -63,7 +66,17 @@ def test_fit_shows_a_summary(mail):
 
 def test_fit_prints_json(mail):
     options = ["--label", "kind", "--text", "text", "--features", "size", "--reg", "0.01"]
-    options += ["--unlabeled-weight", "0.5", "--prior", "spam=0.25", "--jobs", "2", "--json"]
+    options += [
+        "--unlabeled-weight",
+        "0.5",
+        "--prior",
+        "spam=0.25",
+        "--jobs",
+        "2",
+        "--json",
+        "-a",
+        "tsvm",
+    ]
     result = run("fit", mail / "train.csv", "-o", mail / "b", *options)
     facts = json.loads(result.stdout)
     assert facts["labels"] == {"ham": 6, "spam": 6}
@@ -106,8 +119,22 @@ def test_evaluate(mail):
     assert facts["confusion"] == [[20, 0], [0, 20]]
     assert facts["classes"]["spam"]["rows"] == 20
     table = run("evaluate", mail / "m.semisvm", mail / "train.csv").stdout
-    assert "unlabelled_rows  68" in table
+    assert "unlabelled rows  68" in table
     assert "Rows: true class; columns: predicted" in table
+
+
+def test_many_classes_have_a_list_of_confusions(capsys):
+    names = [f"class {k}" for k in range(12)]
+    confusion = np.diag(np.arange(12))
+    confusion[3, 4], confusion[5, 1] = 2, 7
+    classes = {name: {"precision": 1, "recall": 1, "f": 1, "rows": 1} for name in names}
+    facts = {"rows": 1, "unlabelled_rows": 0, "accuracy": 1.0, "macro_f": 1.0}
+    _show({**facts, "classes": classes, "confusion": confusion.tolist(), "unknown_classes": []})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[-2:] == [
+        ["class", "5", "class", "1", "7"],
+        ["class", "3", "class", "4", "2"],
+    ]
 
 
 def test_evaluate_with_a_class_that_is_not_known(mail):
@@ -144,8 +171,8 @@ def test_svmlight_with_a_file_of_labels(tmp_path):
     lines = (tmp_path / "x.svm").read_text().splitlines()
     (tmp_path / "examples").write_text("\n".join(line.partition(" ")[2] for line in lines))
     (tmp_path / "labels").write_text("\n".join(line.partition(" ")[0] for line in lines))
-    run("fit", tmp_path / "x.svm", "-o", tmp_path / "a", "-q")
-    more = ["--labels", tmp_path / "labels", "--format", "svmlight"]
+    run("fit", tmp_path / "x.svm", "-o", tmp_path / "a", "-q", "-a", "tsvm")
+    more = ["--labels", tmp_path / "labels", "--format", "svmlight", "-a", "tsvm"]
     run("fit", tmp_path / "examples", *more, "-o", tmp_path / "b", "-q")
     first, second = semisvm.load(tmp_path / "a"), semisvm.load(tmp_path / "b")
     np.testing.assert_array_equal(first.estimator.coef_, second.estimator.coef_)
@@ -165,7 +192,7 @@ def test_npz(tmp_path):
     X, y = two_blobs(80)
     sparse.save_npz(tmp_path / "X.npz", sparse.csr_matrix(X))
     np.save(tmp_path / "y.npy", hide(y + 1, 10))
-    run("fit", tmp_path / "X.npz", "-o", tmp_path / "m", "-q")
+    run("fit", tmp_path / "X.npz", "-o", tmp_path / "m", "-q", "-a", "tsvm")
     run("predict", tmp_path / "m", tmp_path / "X.npz", "-o", tmp_path / "p.tsv")
     assert (tmp_path / "p.tsv").read_text().startswith("label\tscore\n")
 
@@ -192,6 +219,7 @@ def test_npz(tmp_path):
             "'svm' has no --prior",
         ),
         (["fit", "train.csv", "--label", "id", "-o", "x", "--format", "exe"], "no format 'exe'"),
+        (["fit", "train.csv", "--label", "id", "-o", "x"], "all 80 labels are different"),
         (["predict", "train.csv", "test.csv"], "not a model file"),
         (["predict", "m.semisvm", "test.csv", "-o", "x.xlsx"], "not .xlsx"),
         (["predict", "m.semisvm", "none.csv", "-o", "x.csv"], "no such file"),
@@ -235,7 +263,7 @@ def test_errors_of_ours_are_exit_code_1(mail, monkeypatch):
     def fail(*arguments, **options):
         raise RuntimeError("oops")
 
-    monkeypatch.setattr("semisvm.model.train", fail)
+    monkeypatch.setattr("semisvm.training.prepare", fail)
     arguments = ["fit", str(mail / "train.csv"), "--label", "kind", "-o", str(mail / "x")]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1
@@ -246,7 +274,7 @@ def test_ctrl_c_during_a_fit(mail, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("semisvm.model.train", stop)
+    monkeypatch.setattr("semisvm.training.prepare", stop)
     result = run("fit", mail / "train.csv", "--label", "kind", "-o", mail / "x", code=130)
     assert "no file was written" in result.stderr
     assert not (mail / "x").exists()
@@ -293,6 +321,10 @@ def test_help_loads_nothing_heavy():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_long_lists_are_shortened():
+    assert show(dict.fromkeys(range(33), 1)).endswith("29=1 and 3 more")
 
 
 def test_progress_goes_up():

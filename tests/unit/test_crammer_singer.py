@@ -9,6 +9,7 @@ from problems import sparse_text
 from semisvm.designs import Workers, make_design, workers
 from semisvm.hierarchy import build, flat
 from semisvm.multi_losses import margin_costs
+from semisvm.weights import _margin_kernels
 from semisvm.weights.crammer_singer import MarginProblem, MarginState, minimize_margin
 
 CLASSES = np.arange(4)
@@ -403,3 +404,16 @@ def test_on_step_can_stop():
     state = solve(problem_of(X, hard(y)), on_step=lambda state: state.n_iter > 0)
     assert not state.converged
     assert state.n_iter > 0
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("m", [3, 7])
+def test_projection_ends_where_entries_are_equal_up_to_rounding(m):
+    rng = np.random.default_rng(0)
+    q = np.empty(m)
+    for _ in range(20_000):
+        r = rng.standard_normal() + np.spacing(1.0) * rng.integers(-3, 4, m)
+        total = abs(rng.standard_normal())
+        _margin_kernels._project(r, total, -1, q)
+        assert q.min() >= 0.0
+        assert abs(q.sum() - total) <= 1e-12 * (1.0 + total)

@@ -7,14 +7,17 @@ import pytest
 
 import semisvm
 from problems import hide, two_blobs
-from semisvm import registry
+from semisvm import estimators, registry
 
 
 @pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 def test_entries_are_true(method):
     signature = inspect.signature(method.load()).parameters
     for parameter in method.parameters:
-        assert signature[parameter.name].default == parameter.default
+        default = signature[parameter.name].default
+        assert method.default(parameter.name) == default
+        assert default is None or isinstance(default, parameter.type)
+        assert default not in method.grid.get(parameter.name, ())
     assert set(method.fixed) <= set(signature)
     assert set(method.grid) <= {parameter.name for parameter in method.parameters}
     assert method.suits.uses_prior == ("class_prior" in signature)
@@ -42,5 +45,5 @@ def test_names():
 
 
 def test_every_public_estimator_is_there():
-    public = {name for name in semisvm.__all__ if name.endswith(("SVC", "Classifier"))}
-    assert set(registry.estimator_classes()) == public
+    assert set(registry.estimator_classes()) == set(estimators.__all__)
+    assert set(estimators.__all__) <= set(semisvm.__all__)

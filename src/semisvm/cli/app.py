@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from semisvm._version import __version__
+from semisvm.cli.compare import compare
 from semisvm.cli.demo import demo
 from semisvm.cli.errors import guarded
 from semisvm.cli.evaluate import evaluate
@@ -13,8 +14,20 @@ from semisvm.cli.fit import fit
 from semisvm.cli.inspect import inspect
 from semisvm.cli.methods import methods
 from semisvm.cli.predict import predict
+from semisvm.cli.reporting import report
+from semisvm.cli.reproduce import reproduce
 
-COMMANDS: tuple[Callable[..., Any], ...] = (fit, predict, evaluate, inspect, methods, demo)
+COMMANDS: tuple[Callable[..., Any], ...] = (
+    fit,
+    predict,
+    evaluate,
+    compare,
+    inspect,
+    report,
+    methods,
+    demo,
+    reproduce,
+)
 
 app = typer.Typer(
     help="Classifiers from a few labels and many unlabelled rows.",

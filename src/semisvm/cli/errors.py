@@ -59,6 +59,17 @@ def parameters_are_the_users() -> Iterator[None]:
         raise UserError(str(error)) from error
 
 
+@contextmanager
+def remarks_in_summary(shown: bool) -> Iterator[None]:
+    """Do not warn of what looks like a mistake in the data if a summary will say it."""
+    from semisvm.io.errors import DataWarning
+
+    with warnings.catch_warnings():
+        if shown:
+            warnings.simplefilter("ignore", DataWarning)
+        yield
+
+
 def say(text: str) -> None:
     """Write a line to the error stream."""
     typer.echo(text, err=True)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
     from semisvm.model import Model
 
+WIDEST, WIDTH, MOST_ERRORS = 10, 70, 10
+"""Most classes and letters of a confusion table; otherwise the list of errors is this long."""
+
 
 def evaluate(
     model: shared.ModelFile,
@@ -27,7 +30,10 @@ def evaluate(
     no_quotes: shared.NoQuotes = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Compare predictions with the labels of a file; rows without label are skipped."""
+    """Compare predictions with known labels.
+
+    Rows without label are skipped.
+    """
     from semisvm.cli.output import print_json
     from semisvm.model_files import load
 
@@ -55,7 +61,7 @@ def _read(
         return read(
             data, label=name, labels_file=labels, columns=columns, unlabeled=marker, **options
         )
-    width = bundle.estimator.coef_.shape[1]
+    width = bundle.estimator.n_features_in_
     first = bool(bundle.settings.get("zero_based", False))
     return read(
         data,
@@ -110,12 +116,31 @@ def _show(facts: dict[str, Any]) -> None:
     print_facts("Evaluation", {name: facts[name] for name in names})
     classes = facts["classes"]
     rows = [
-        [name, *(float(c[k]) for k in ("precision", "recall", "f")), c["rows"]]
+        [name, *(f"{c[k]:.3f}" for k in ("precision", "recall", "f")), c["rows"]]
         for name, c in classes.items()
     ]
     print_table("\nClasses", ["", "precision", "recall", "F", "rows"], rows)
-    confusion = [[name, *counts] for name, counts in zip(classes, facts["confusion"], strict=True)]
-    print_table("\nRows: true class; columns: predicted", ["", *classes], confusion)
+    _show_confusion(list(classes), facts["confusion"])
     if facts["unknown_classes"]:
         listed = ", ".join(facts["unknown_classes"])
         typer.echo(f"note: the model does not know {listed}; these rows count as errors")
+
+
+def _show_confusion(names: list[str], counts: list[list[int]]) -> None:
+    """Print the confusion table, or of many classes the most frequent errors."""
+    from semisvm.cli.output import print_table
+
+    if len(names) <= WIDEST and sum(len(name) + 2 for name in names) <= WIDTH:
+        rows = [[name, *row] for name, row in zip(names, counts, strict=True)]
+        print_table("\nRows: true class; columns: predicted", ["", *names], rows)
+        return
+    errors = [
+        (counts[i][j], true, predicted)
+        for i, true in enumerate(names)
+        for j, predicted in enumerate(names)
+        if i != j and counts[i][j]
+    ]
+    most = sorted(errors, key=lambda error: -error[0])[:MOST_ERRORS]
+    rows = [[true, predicted, count] for count, true, predicted in most]
+    title = "\nMost frequent errors (--json has the whole confusion table)"
+    print_table(title, ["true class", "predicted", "rows"], rows)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError, parameters_are_the_users
-from semisvm.naming import near_match
-from semisvm.registry import Method, get
+from semisvm.cli import reporting
+from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.priors import read_prior
+from semisvm.registry import AUTO, Method, get
 from semisvm.registry import methods as all_methods
 
 if TYPE_CHECKING:
-    from semisvm.io import MatrixData, Table
     from semisvm.model import Model
+    from semisvm.training import Prepared
 
-DEFAULT = "tsvm"
 NAMES = ", ".join(method.name for method in all_methods())
 
 
@@ -24,26 +24,20 @@ def fit(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)
     ],
-    label: Annotated[
-        str | None, typer.Option("--label", help="Label column; blank is unlabelled.")
-    ] = None,
-    text: Annotated[
-        list[str] | None, typer.Option("--text", help="A text column; repeatable.")
-    ] = None,
-    features: Annotated[
-        list[str] | None,
+    label: shared.Label = None,
+    text: shared.Text = None,
+    features: shared.Features = None,
+    numeric: shared.Numeric = None,
+    categorical: shared.Categorical = None,
+    algorithm: Annotated[
+        str,
         typer.Option(
-            "--features",
-            help="A column to use, besides those of given kinds; repeatable. Default: all.",
+            "-a",
+            "--algorithm",
+            help=f"One of {NAMES} (see 'semisvm methods'), or auto, which chooses a method and "
+            "its settings by cross-validation.",
         ),
-    ] = None,
-    numeric: Annotated[
-        list[str] | None, typer.Option("--numeric", help="A column of numbers; repeatable.")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, typer.Option("--categorical", help="A column of categories; repeatable.")
-    ] = None,
-    algorithm: Annotated[str, typer.Option("-a", "--algorithm", help=f"One of {NAMES}.")] = DEFAULT,
+    ] = AUTO,
     reg: Annotated[
         float | None, typer.Option("--reg", help="Strength of the regularisation.")
     ] = None,
@@ -51,17 +45,17 @@ def fit(
         float | None,
         typer.Option("--unlabeled-weight", help="Weight of all unlabelled rows together."),
     ] = None,
-    prior: Annotated[
-        str | None,
+    prior: shared.Prior = None,
+    probabilities: Annotated[
+        bool,
         typer.Option(
-            "--prior",
-            help="Shares of the classes among the unlabelled rows, as spam=0.4,ham=0.6; "
-            "'labelled' takes those of the labels, which is the default.",
+            "--probabilities", help="Calibrate probabilities for predict; five more fits."
         ),
-    ] = None,
-    ngrams: Annotated[int, typer.Option("--ngrams", help="Longest run of words used.")] = 1,
-    min_df: Annotated[int, typer.Option("--min-df", help="Words in fewer rows are left out.")] = 2,
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Threads; -1 is all.")] = None,
+    ] = False,
+    ngrams: shared.Ngrams = 1,
+    min_df: shared.MinDf = 2,
+    jobs: shared.Jobs = None,
+    seed: shared.Seed = 0,
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
     zero_based: shared.ZeroBased = None,
@@ -69,118 +63,93 @@ def fit(
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
+    report: reporting.ReportFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Fit a model to a file in which few rows have labels."""
+    """Fit a model to a file in which few rows have labels.
+
+    Without --algorithm a method and its settings are chosen by cross-validation on the
+    labelled rows, and the summary says why.
+    """
     given = {"reg": reg, "unlabeled_weight": unlabeled_weight, "n_jobs": jobs}
-    with parameters_are_the_users():
-        method = get(algorithm)
-    parameters = _parameters(method, given, prior)
+    parameters: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
+    if algorithm != AUTO:
+        _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
     from semisvm.cli.output import print_json
-    from semisvm.columns import ColumnFeatures
-    from semisvm.io import DataError, read
+    from semisvm.io import DataError
     from semisvm.model_files import save
+    from semisvm.training import prepare
 
     if not output.parent.is_dir():
         raise DataError(f"there is no folder {str(output.parent)!r} to write to.", output)
-    table = read(
-        data,
-        label=label,
-        labels_file=labels,
-        unlabeled=unlabeled,
-        zero_based="auto" if zero_based is None else zero_based,
-        **shared.reading(format, encoding, delimiter, no_quotes),
-    )
-    columns = ColumnFeatures(
-        text=text,
-        numeric=numeric,
-        categorical=categorical,
-        features=features,
-        ngram_range=(1, ngrams),
-        min_df=min_df,
-    )
+    reporting.check_place(report)
+    options = shared.reading(format, encoding, delimiter, no_quotes)
+    table = shared.read_training(data, label, labels, unlabeled, zero_based, options)
+    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     if prior is not None and table.labels is not None:
         parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
-    settings = {"label": label, "unlabeled": unlabeled}
-    model = _train(table, method, columns, settings, parameters, not quiet and not as_json)
+    shown = not quiet and not as_json
+    with parameters_are_the_users(), remarks_in_summary(shown):
+        prepared = prepare(table, columns, {"label": label, "unlabeled": unlabeled})
+    model = _train(prepared, algorithm, parameters, probabilities, seed, shown)
     save(model, output, created=_today())
     if as_json:
         print_json({"model": output, **model.summary, **_outcome(model)})
-    elif not quiet:
+    elif shown:
         _show(model, output)
+    hushed = quiet or as_json
+    reporting.write(model, report, title=f"Model of {data.name}", created=_today(), quiet=hushed)
 
 
-def _parameters(method: Method, given: dict[str, Any], prior: str | None) -> dict[str, Any]:
-    """Keep what was given, and refuse what the method does not have."""
-    used = {name: value for name, value in given.items() if value is not None}
-    wanted = [*used, *(["class_prior"] if prior is not None else [])]
-    for name in wanted:
+def _check_has(algorithm: str, names: list[str]) -> None:
+    """Refuse what the method does not have."""
+    with parameters_are_the_users():
+        method = get(algorithm)
+    for name in names:
         if method.parameter(name) is None:
             option = "--prior" if name == "class_prior" else f"--{name.replace('_', '-')}"
             raise UserError(f"the method {method.name!r} has no {option}.")
-    return used
-
-
-def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | None:
-    """Read class shares such as ``spam=0.4,ham=0.6``.
-
-    Parameters
-    ----------
-    text : str
-        "labelled" leaves the shares to the labels. A class may be left out; then the
-        classes left out share the rest.
-    classes : set
-        The labels that there are.
-    """
-    if text in ("labelled", "labeled"):
-        return None
-    known = {str(label): label for label in classes}
-    shares: dict[Any, float] = {}
-    for part in text.split(","):
-        name, equals, number = part.rpartition("=")
-        if not equals:
-            raise UserError(f"--prior must look like spam=0.4,ham=0.6, but {part!r} has no '='.")
-        if name.strip() not in known:
-            near = near_match(name, known)
-            hint = f" Did you mean {near!r}?" if near else ""
-            names = ", ".join(sorted(known))
-            raise UserError(f"--prior names the class {name!r}.{hint} The classes are {names}.")
-        try:
-            shares[known[name.strip()]] = float(number)
-        except ValueError:
-            raise UserError(f"--prior gives {name!r} the share {number!r}, no number.") from None
-    rest = [label for label in classes if label not in shares]
-    for label in rest:
-        shares[label] = max(0.0, 1.0 - sum(shares.values())) if len(rest) == 1 else 0.0
-    if len(rest) > 1:
-        raise UserError(f"--prior has no share for {', '.join(sorted(map(str, rest)))}.")
-    return shares
 
 
 def _train(
-    table: "Table | MatrixData",
-    method: Method,
-    columns: Any,
-    settings: dict[str, Any],
+    prepared: "Prepared",
+    algorithm: str,
     parameters: dict[str, Any],
+    probabilities: bool,
+    seed: int,
     watched: bool,
 ) -> "Model":
+    from semisvm.cli.auto import choose_watched
     from semisvm.cli.progress import watching
-    from semisvm.model import train
+    from semisvm.training import fit_prepared
 
-    probe = method.make(**parameters)
-    weight = float(getattr(probe, "unlabeled_weight", 1.0))
-    hottest = float(getattr(probe, "temperature", 1.0)) * weight
-    with watching(watched, hottest, weight) as callback, parameters_are_the_users():
-        return train(
-            table,
-            method.name,
-            features=columns,
-            settings=settings,
+    choice = None
+    if algorithm == AUTO:
+        choice = choose_watched(prepared, parameters, seed, watched)
+        algorithm, parameters = choice.method, choice.parameters
+    with (
+        watching(watched, *_expected(get(algorithm), parameters)) as callback,
+        parameters_are_the_users(),
+    ):
+        model = fit_prepared(
+            prepared,
+            algorithm,
+            probabilities=probabilities,
+            random_state=seed,
             callback=callback,
             **parameters,
         )
+    if choice is not None:
+        model.summary["choice"] = choice.to_dict()
+    return model
+
+
+def _expected(method: Method, parameters: dict[str, Any]) -> tuple[float, float]:
+    """Give the first temperature and the last weight, for the progress."""
+    probe = method.make(**parameters)
+    weight = float(getattr(probe, "unlabeled_weight", 1.0))
+    return float(getattr(probe, "temperature", 1.0)) * weight, weight
 
 
 def _today() -> str:
@@ -193,20 +162,23 @@ def _outcome(model: "Model") -> dict[str, Any]:
     estimator = model.estimator
     classes = [str(label) for label in estimator.classes_.tolist()]
     return {
-        "reg": estimator.reg,
+        "reg": estimator.reg_,
         "objective": estimator.objective_,
         "rounds": estimator.n_iter_,
         "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
+        "probabilities": model.has_probabilities,
     }
 
 
 def _show(model: "Model", output: Path) -> None:
-    from semisvm.cli.output import print_facts
+    from semisvm.cli.output import columns_in_short, print_facts, print_notes
 
     summary = dict(model.summary)
-    notes = summary.pop("notes")
+    notes, choice = summary.pop("notes"), summary.pop("choice", None)
+    summary.pop("scores", None)
     if model.features is not None:
-        summary["columns"] = model.features.kinds_
+        summary["columns"] = columns_in_short(model.features.kinds_)
     print_facts(f"Model {output}", {**summary, **_outcome(model)})
-    for note in notes:
-        typer.echo(f"note: {note}")
+    if choice is not None:
+        print_notes("why", choice["reasons"])
+    print_notes("note", notes)

@@ -16,7 +16,10 @@ def inspect(
     top: Annotated[int, typer.Option("--top", min=0, help="Words of each class.")] = 10,
     as_json: shared.Json = False,
 ) -> None:
-    """Show parameters, class prior, and the words that speak most for each class."""
+    """Show what is in a model.
+
+    Parameters, class prior, how it was trained, and the words that speak most for each class.
+    """
     from semisvm.cli.output import print_json
     from semisvm.model_files import load
 
@@ -42,6 +45,7 @@ def describe(bundle: "Model", top: int) -> dict[str, Any]:
             for name, value in parameters.items()
             if type(value) is not type(defaults[name]) or value != defaults[name]
         },
+        "calibrated": bundle.calibrator is not None,
         "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
         "columns": {} if bundle.features is None else bundle.features.kinds_,
         "settings": bundle.settings,
@@ -51,15 +55,17 @@ def describe(bundle: "Model", top: int) -> dict[str, Any]:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from semisvm.cli.output import print_facts, print_table
+    from semisvm.cli.output import columns_in_short, print_facts, print_notes, print_table
 
     summary = dict(facts["summary"])
-    notes = summary.pop("notes", [])
+    notes, choice = summary.pop("notes", []), summary.pop("choice", None)
+    summary.pop("scores", None)
     head = {"parameters": facts["changed_parameters"] or "all defaults", "prior": facts["prior"]}
     if facts["columns"]:
-        head["columns"] = facts["columns"]
+        head["columns"] = columns_in_short(facts["columns"])
     print_facts(facts["estimator"], {**head, **summary})
-    for note in notes:
-        typer.echo(f"note: {note}")
+    if choice is not None:
+        print_notes("why", choice["reasons"])
+    print_notes("note", notes)
     for label, words in facts["top"].items():
         print_table(f"\n{label}", ["feature", "weight"], words)

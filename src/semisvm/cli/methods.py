@@ -24,7 +24,7 @@ def _facts(method: Method) -> dict[str, Any]:
         "aliases": method.aliases,
         "estimator": method.estimator_name,
         "summary": method.summary,
-        "parameters": {p.name: p.default for p in method.parameters},
+        "parameters": {p.name: method.default(p.name) for p in method.parameters},
         "options": [p.option for p in method.parameters if p.option],
         "probabilities": method.suits.probabilities,
     }

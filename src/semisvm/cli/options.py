@@ -1,9 +1,13 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from semisvm.columns import ColumnFeatures
+    from semisvm.io import MatrixData, Table
 
 Data = Annotated[
     Path,
@@ -54,6 +58,35 @@ ZeroBased = Annotated[
         rich_help_panel="Reading",
     ),
 ]
+Label = Annotated[
+    str | None, typer.Option("--label", help="Label column; blank cells are unlabelled.")
+]
+Text = Annotated[list[str] | None, typer.Option("--text", help="A text column; repeatable.")]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features",
+        help="A column to use, besides those of given kinds; repeatable. Default: all.",
+    ),
+]
+Numeric = Annotated[
+    list[str] | None, typer.Option("--numeric", help="A column of numbers; repeatable.")
+]
+Categorical = Annotated[
+    list[str] | None, typer.Option("--categorical", help="A column of categories; repeatable.")
+]
+Prior = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        help="Shares of the classes among the unlabelled rows, as spam=0.4,ham=0.6, or 'equal'; "
+        "'estimate' estimates them; 'labelled' takes those of the labels, which is the default.",
+    ),
+]
+Ngrams = Annotated[int, typer.Option("--ngrams", min=1, help="Longest run of words used.")]
+MinDf = Annotated[int, typer.Option("--min-df", min=1, help="Words in fewer rows are left out.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads or processes; -1 is all.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the random folds.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -67,3 +100,45 @@ def reading(
         "delimiter": "\t" if delimiter == "\\t" else delimiter,
         "quotes": not no_quotes,
     }
+
+
+def read_training(
+    data: Path,
+    label: str | None,
+    labels: Path | None,
+    unlabeled: str | None,
+    zero_based: bool | None,
+    options: dict[str, Any],
+) -> "Table | MatrixData":
+    """Read a file with labels; ``options`` are those of `reading`."""
+    from semisvm.io import read
+
+    return read(
+        data,
+        label=label,
+        labels_file=labels,
+        unlabeled=unlabeled,
+        zero_based="auto" if zero_based is None else zero_based,
+        **options,
+    )
+
+
+def columns(
+    text: list[str] | None,
+    numeric: list[str] | None,
+    categorical: list[str] | None,
+    features: list[str] | None,
+    ngrams: int,
+    min_df: int,
+) -> "ColumnFeatures":
+    """Make the features that the options ask for."""
+    from semisvm.columns import ColumnFeatures
+
+    return ColumnFeatures(
+        text=text,
+        numeric=numeric,
+        categorical=categorical,
+        features=features,
+        ngram_range=(1, ngrams),
+        min_df=min_df,
+    )

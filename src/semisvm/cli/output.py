@@ -1,28 +1,23 @@
 """Tables for people, JSON for machines; both from the same data."""
 
 import json
-import math
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from semisvm.jsonable import plain
 
-def plain(value: Any) -> Any:
-    """Turn a value into what JSON has: keys are text, what is not finite is null."""
-    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-        value = value.item()
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+MOST_SHOWN = 30
+"""Entries of a dict in a table; ``--json`` has them all."""
+FIGURES = "+-.0123456789"
+"""What numbers and intervals are made of that come as text, for the sake of their digits."""
+
+MOST_COLUMNS = 8
 
 
 def print_json(facts: dict[str, Any]) -> None:
@@ -35,7 +30,7 @@ def print_facts(title: str, facts: dict[str, Any]) -> None:
     print(title)
     table = RichTable(show_header=False, box=None)
     for name, value in facts.items():
-        table.add_row(Text(name), Text(show(value)))
+        table.add_row(Text(name.replace("_", " ")), Text(show(value)))
     Console(highlight=False).print(table)
 
 
@@ -44,11 +39,24 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]
     print(title)
     table = RichTable(box=None)
     for k, name in enumerate(header):
-        words = any(isinstance(row[k], str) for row in rows)
+        words = any(isinstance(row[k], str) and row[k].strip(FIGURES + "to ") for row in rows)
         table.add_column(Text(name), justify="left" if words else "right")
     for row in rows:
         table.add_row(*(Text(show(cell)) for cell in row))
     Console(highlight=False).print(table)
+
+
+def print_notes(word: str, notes: Sequence[str]) -> None:
+    """Print sentences, each after a word that says what they are."""
+    for note in notes:
+        print(f"{word}: {note}")
+
+
+def columns_in_short(kinds: dict[str, str]) -> str:
+    """Name columns with their kinds, or count the kinds where there are many columns."""
+    if len(kinds) <= MOST_COLUMNS:
+        return show(kinds)
+    return ", ".join(f"{count} {kind}" for kind, count in Counter(kinds.values()).items())
 
 
 def show(value: Any) -> str:
@@ -56,7 +64,9 @@ def show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):
-        return ", ".join(f"{key}={show(item)}" for key, item in value.items())
+        shown = [f"{key}={show(item)}" for key, item in islice(value.items(), MOST_SHOWN)]
+        rest = len(value) - len(shown)
+        return ", ".join(shown) + (f" and {rest} more" if rest else "")
     if isinstance(value, (list, tuple)):
         return ", ".join(show(item) for item in value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -51,7 +51,7 @@ def as_model(loaded: Any) -> "Model":
     """Give a bundle, also of an estimator that was saved on its own."""
     from semisvm.model import Model
 
-    return loaded if isinstance(loaded, Model) else Model(loaded)
+    return loaded if isinstance(loaded, Model) else Model.of(loaded)
 
 
 def _pieces(
@@ -65,7 +65,7 @@ def _pieces(
         raise UserError("--keep copies columns of tables; this model is for matrices.")
     return read_chunks(
         data,
-        n_features=bundle.estimator.coef_.shape[1],
+        n_features=bundle.estimator.n_features_in_,
         zero_based=bool(bundle.settings.get("zero_based", False)),
         **options,
     )
@@ -84,12 +84,7 @@ def _rows(
     from semisvm.io import Table
 
     X = bundle.matrix(piece)
-    scores = bundle.estimator.decision_function(X)
-    if scores.ndim == 1:
-        scores = np.column_stack([-scores, scores])
-        codes = (scores[:, 1] > 0.0).astype(np.intp)
-    else:
-        codes = scores.argmax(axis=1)
+    scores, codes = bundle.score_columns(X), bundle.codes(X)
     rows = np.arange(len(codes))
     columns: dict[str, list[Any]] = {}
     if isinstance(piece, Table):
@@ -97,7 +92,7 @@ def _rows(
     columns["label"] = bundle.classes_[codes].tolist()
     columns["score"] = scores[rows, codes].tolist()
     if bundle.has_probabilities:
-        columns["probability"] = bundle.estimator.predict_proba(X)[rows, codes].tolist()
+        columns["probability"] = bundle.probabilities(X)[rows, codes].tolist()
     if all_scores:
         for k, label in enumerate(bundle.classes_.tolist()):
             columns[f"score_{label}"] = scores[:, k].tolist()

@@ -1,8 +1,9 @@
 """Live progress of a fit, through the callback of the estimators."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 from rich.console import Console
@@ -42,6 +43,41 @@ def share_done(row: Mapping[str, Any], hottest: float, final_weight: float) -> f
 @contextmanager
 def watching(wanted: bool, hottest: float, final_weight: float) -> Iterator[Callback | None]:
     """Give a callback that draws a line on the terminal, or None where there is none."""
+    with _line(wanted) as draw:
+        if draw is None:
+            yield None
+            return
+
+        def update(row: Mapping[str, Any]) -> None:
+            done = share_done(row, hottest, final_weight)
+            draw(done, describe(row, done))
+
+        yield update
+
+
+@contextmanager
+def counting(wanted: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Give a function of what was fitted, how many fits are done, and of how many."""
+    with _line(wanted) as draw:
+        if draw is None:
+            yield None
+            return
+        start = perf_counter()
+
+        def tell(what: str, done: int, total: int) -> None:
+            nonlocal start
+            if done == 1:
+                start = perf_counter()
+            left = (perf_counter() - start) / max(done - 1, 1) * (total - done)
+            soon = f", about {left:.0f} s left" if done > 1 else ""
+            draw(done / total, f"{what}: fit {done} of {total}{soon}")
+
+        yield tell
+
+
+@contextmanager
+def _line(wanted: bool) -> Iterator[Callable[[float, str], None] | None]:
+    """Give a function that draws a share and a text, or None where there is no terminal."""
     console = Console(stderr=True)
     if not wanted or not console.is_terminal:
         yield None
@@ -53,12 +89,7 @@ def watching(wanted: bool, hottest: float, final_weight: float) -> Iterator[Call
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=1.0)
-
-        def update(row: Mapping[str, Any]) -> None:
-            done = share_done(row, hottest, final_weight)
-            progress.update(task, completed=done, description=describe(row, done))
-
-        yield update
+        yield lambda done, text: progress.update(task, completed=done, description=text)
 
 
 def describe(row: Mapping[str, Any], done: float) -> str:

@@ -140,7 +140,8 @@ class DecisionBoundaryDisplay2D:
         self._draw_points(ax, colours)
         ax.set_xlabel(self.axis_names[0])
         ax.set_ylabel(self.axis_names[1])
-        ax.legend(frameon=True, framealpha=0.9, fontsize="small")
+        # to find the best place among many points takes seconds
+        ax.legend(loc="upper right", framealpha=0.9, fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -1,5 +1,6 @@
 """A picture of the way a fit went."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ LEVELS = {
 """What the value of a level is, by phase; other phases have none."""
 
 
-def runs(phases: NDArray[Any]) -> list[tuple[str, slice]]:
+def runs(phases: Sequence[str] | NDArray[Any]) -> list[tuple[str, slice]]:
     """Give the phases in order, each with its rounds."""
     starts = [k for k in range(len(phases)) if k == 0 or phases[k] != phases[k - 1]]
     return [

@@ -5,6 +5,8 @@ from semisvm.estimators.constrained import (
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
 )
+from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.low_density import LowDensitySeparation
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.posterior import PosteriorRegularizedClassifier
 from semisvm.estimators.transductive import TransductiveSVC
@@ -13,6 +15,8 @@ __all__ = [
     "AnnealedSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
+    "GradientTSVC",
+    "LowDensitySeparation",
     "NewtonSVC",
     "PosteriorRegularizedClassifier",
     "TransductiveSVC",

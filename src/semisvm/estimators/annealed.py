@@ -1,6 +1,6 @@
 """Deterministic annealing: soft labels that harden as a temperature falls."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -129,7 +129,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
     unlabeled_weight : float, default=1.0
         Weight of the unlabelled rows, lambda'.
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
         "squared" is (1 - z)^2; "log" is maxent, for two classes too; "crammer_singer" is
         the margin loss max_z [(z != y) + s_z] - s_y.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
@@ -150,6 +151,20 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         For two classes: the share of positive outputs on the unlabelled rows may miss the
         prior by this share of the rarer class; beyond it the intercept is moved just far
         enough. None leaves the intercept alone.
+    kernel : str or callable, default="linear"
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
+        numbers, and prediction needs the pivot rows only.
+    gamma : float, "scale" or "mean_distance", default="scale"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
@@ -176,6 +191,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     intercept_ : array of shape (1,) or (m,)
     node_coef_, node_intercept_ : arrays of shape (k, d) and (k,)
         Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
+    kernel_map_ : KernelMap or None
+        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
     reg_ : float
@@ -228,6 +245,12 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         annealing_rate: float = 1.5,
         entropy_tol: float = 1e-6,
         balance_tol: float | None = 0.1,
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        kernel_tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
@@ -247,6 +270,12 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         self.annealing_rate = annealing_rate
         self.entropy_tol = entropy_tol
         self.balance_tol = balance_tol
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.kernel_tol = kernel_tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.unlabeled = unlabeled

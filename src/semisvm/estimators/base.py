@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
 from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.task import BinaryTask
+from semisvm.features import FeatureMap, fit_map
+from semisvm.features.kernels import PRECOMPUTED
 from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.homotopy import Recorder
 from semisvm.losses import LOSSES
-from semisvm.multi_losses import DEFAULT_REGS, MAXENT, MULTI_LOSSES, probabilities
+from semisvm.multi_losses import DEFAULT_REGS, HINGE, MAXENT, MULTI_LOSSES, probabilities
 from semisvm.partial_labels import (
     PartialLabels,
     check_empty_classes,
@@ -38,6 +40,8 @@ from semisvm.validation import (
     check_weights,
 )
 
+LINEAR = "linear"
+DENSE_KERNELS = ("laplacian", PRECOMPUTED)
 FLOATS = (np.float64, np.float32)
 ESTIMATE = "estimate"
 COLUMNS = ("n_features_in_", "feature_names_in_")
@@ -128,6 +132,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight[labels.labeled].any():
             raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
+        kernel_map, X = self._features(X)
         prior = self._class_prior(labels, weight, X)
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         recorder = Recorder(self.callback, self.verbose)
@@ -137,6 +142,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             solution = self._solve(design, labels, prior, weight, hierarchy, recorder)
             nodes = _decode(design, solution.w)
         check_finite_model(solution.w, X)
+        self.kernel_map_ = kernel_map
         self._publish(labels, prior, solution, recorder)
         self._publish_weights(*nodes, hierarchy)
 
@@ -158,6 +164,33 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         if isinstance(task, BinaryTask):
             return self._solve_binary(task, start)
         return self._solve_multi(task, start)
+
+    def _features(self, X: Any) -> tuple[FeatureMap | None, Any]:
+        """Map the rows to the features of the kernel; those of the linear one are the rows."""
+        if self.kernel == LINEAR:
+            return None, X
+        rows = X if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
+        found, features = fit_map(
+            rows,
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            n_components=self.n_components,
+            tol=self.kernel_tol,
+        )
+        self._check_same_features(found)
+        return found, features
+
+    def _check_same_features(self, found: FeatureMap) -> None:
+        last = getattr(self, "kernel_map_", None)
+        if not getattr(self, "warm_start", False) or last is None:
+            return
+        if not np.array_equal(last.pivots, found.pivots):
+            raise ValueError(
+                "warm_start=True goes on from a fit with the same rows and kernel only: the "
+                "features of the kernel are others now. Use warm_start=False."
+            )
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True
@@ -191,7 +224,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         rows = labels.labeled
         shares = np.ones(len(rows)) if weight is None else weight[rows]
         counts = prior_counts(prior, len(labels.unlabeled))
-        shared = {
+        shared: dict[str, Any] = {
             "design": design,
             "labeled": rows,
             "unlabeled": labels.unlabeled,
@@ -206,12 +239,13 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
                 loss=LOSSES[self.loss],
                 **shared,
             )
+        loss = MULTI_LOSSES[self.loss]
+        if loss is HINGE:
+            check_two_classes(labels.classes, hierarchy)
+        # two opposite weight vectors, half as long, share the regularisation of one
+        shared["reg"] /= loss.scale
         return MultiTask(
-            codes=labels.codes[rows],
-            counts=counts,
-            loss=MULTI_LOSSES[self.loss],
-            hierarchy=hierarchy,
-            **shared,
+            codes=labels.codes[rows], counts=counts, loss=loss, hierarchy=hierarchy, **shared
         )
 
     def _regularisation(self) -> float:
@@ -290,6 +324,8 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
         )
         check_finite(X)
+        if self.kernel_map_ is not None:
+            X = self.kernel_map_.transform(X)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         scores = np.asarray(scores, dtype=np.float64)
         return scores.ravel() if scores.shape[1] == 1 else scores
@@ -354,8 +390,18 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.kernel not in DENSE_KERNELS
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
         return tags
+
+
+def check_two_classes(classes: NDArray[Any], hierarchy: Hierarchy) -> None:
+    """Refuse many classes or a hierarchy where the loss is the hinge."""
+    if len(classes) > 2 or not hierarchy.flat:
+        raise ValueError(
+            f"loss='hinge' is for two classes without a hierarchy, and y has {len(classes)} "
+            "classes; use loss='crammer_singer', which is its form for more."
+        )
 
 
 def _decode(design: Design, w: Floats) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -83,6 +83,20 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         unlabelled rows (`semisvm.model_selection.estimate_prior`).
     constraint_tol : float, default=1e-4
         Largest difference of the mean of p_j(y) and its share n(y)/u.
+    kernel : str or callable, default="linear"
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
+        numbers, and prediction needs the pivot rows only.
+    gamma : float, "scale" or "mean_distance", default="scale"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
         Without an intercept the weights of the features must make up for the shares.
     intercept_scaling : float, default=1.0
@@ -109,6 +123,8 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     intercept_ : array of shape (1,) or (m,)
     node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
         One weight vector a class, for two classes too.
+    kernel_map_ : KernelMap or None
+        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
     reg_ : float
@@ -167,6 +183,12 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         *,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         constraint_tol: float = 1e-4,
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        kernel_tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
@@ -180,6 +202,12 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         self.reg = reg
         self.class_prior = class_prior
         self.constraint_tol = constraint_tol
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.kernel_tol = kernel_tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.unlabeled = unlabeled
@@ -240,6 +268,20 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         10/3 in turns.
     constraint_tol : float, default=1e-4
         Largest difference of the mean of p_j(y) and its share n(y)/u.
+    kernel : str or callable, default="linear"
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
+        numbers, and prediction needs the pivot rows only.
+    gamma : float, "scale" or "mean_distance", default="scale"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
         Without an intercept the weights of the features must make up for the shares.
     intercept_scaling : float, default=1.0
@@ -266,6 +308,8 @@ class EntropyRegularizedClassifier(_ShareConstrained):
     intercept_ : array of shape (1,) or (m,)
     node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
         One weight vector a class, for two classes too.
+    kernel_map_ : KernelMap or None
+        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
     reg_ : float
@@ -315,6 +359,12 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         annealing_rate: float | None = None,
         constraint_tol: float = 1e-4,
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        kernel_tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
@@ -330,6 +380,12 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         self.class_prior = class_prior
         self.annealing_rate = annealing_rate
         self.constraint_tol = constraint_tol
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.kernel_tol = kernel_tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.unlabeled = unlabeled

@@ -92,6 +92,7 @@ class MultiTask:
         if isinstance(self.loss, SmoothMultiLoss):
             problem = self.problem(costs, rows)
             return minimize(problem, state, tol=tol, max_iter=max_iter, **options)
+        costs = self.loss.scale * costs
         margin = MarginProblem(self.design, self._listed(rows), costs, self.hierarchy, self.reg)
         if not isinstance(state, MarginState):
             state = MarginState.start(margin, state.w)
@@ -190,9 +191,11 @@ class Assigning:
         self._choose = LABEL_STEPS[label_step]
         first = greedy(state.scores[task.unlabeled], task.counts)
         self.step = self._choose(task.label_costs(state.scores), task.counts, first)
+        self._lowest = np.inf
 
     def enter(self, level: Level) -> None:
         """Compute the scores afresh before the level that gives the answer."""
+        self._lowest = np.inf
         if level.last:
             self.task.score_all(self.state)
 
@@ -213,12 +216,16 @@ class Assigning:
         changed = int(np.count_nonzero(new.labels != self.step.labels)) if gained else 0
         if gained:
             self.step = new
+        objective = task.objective(self.state, level.value, min(before, new.cost))
+        # weights that are only nearly optimal may send labels round in circles
+        stalled = objective >= self._lowest
+        self._lowest = min(objective, self._lowest)
         facts = {
-            "objective": task.objective(self.state, level.value, min(before, new.cost)),
+            "objective": objective,
             "switched": changed,
             "imbalance": task.imbalance(scores),
         }
-        return changed == 0, facts
+        return changed == 0 or stalled, facts
 
 
 class Cooling:
@@ -238,7 +245,8 @@ class Cooling:
 
     def beliefs(self, scores: Floats) -> Floats:
         """Give the beliefs (u, m) at the temperature of the level."""
-        costs = self.lam * self.task.label_costs(scores)
+        # the temperature is that of the whole loss
+        costs = self.lam / self.task.loss.scale * self.task.label_costs(scores)
         step = entropic(costs, self.task.counts, self.temperature, self._prices)
         self._prices = step.prices
         assert step.beliefs is not None

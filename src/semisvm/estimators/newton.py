@@ -1,5 +1,6 @@
 """The supervised machine that the others are built on."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -32,12 +33,27 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     reg : float or None, default=None
         Strength of the regularisation, lambda. None is the default of the loss, for rows
         of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
         "squared" is regularised least squares; "log" is maxent; "crammer_singer" the
         margin loss max_z [(z != y) + s_z] - s_y, solved to a duality gap of 1e-4.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves: the score of a class sums the scores
         of the nodes on its path, and the weights of the nodes are regularised.
+    kernel : str or callable, default="linear"
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
+        numbers, and prediction needs the pivot rows only.
+    gamma : float, "scale" or "mean_distance", default="scale"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
@@ -60,6 +76,8 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     ----------
     coef_ : array of shape (1, d) or (m, d)
     intercept_ : array of shape (1,) or (m,)
+    kernel_map_ : KernelMap or None
+        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Fractions of the labelled rows.
@@ -95,6 +113,12 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         *,
         loss: str = "squared_hinge",
         hierarchy: Any = None,
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        kernel_tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
@@ -108,6 +132,12 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         self.reg = reg
         self.loss = loss
         self.hierarchy = hierarchy
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.kernel_tol = kernel_tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.unlabeled = unlabeled

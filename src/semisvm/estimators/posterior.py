@@ -1,6 +1,6 @@
 """Posterior regularisation: soft labels that keep the class counts, near the model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -105,6 +105,20 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None takes the fractions of the labelled rows; "estimate" also asks the
         unlabelled rows (`semisvm.model_selection.estimate_prior`).
+    kernel : str or callable, default="linear"
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
+        numbers, and prediction needs the pivot rows only.
+    gamma : float, "scale" or "mean_distance", default="scale"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
         Without an intercept the weights of the features must make up for the shares.
     intercept_scaling : float, default=1.0
@@ -131,6 +145,8 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
     intercept_ : array of shape (1,) or (m,)
     node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
         One weight vector a class, for two classes too.
+    kernel_map_ : KernelMap or None
+        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
     reg_ : float
@@ -183,6 +199,12 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         kl_weight: float = 1.0,
         *,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        kernel_tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
@@ -196,6 +218,12 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         self.reg = reg
         self.kl_weight = kl_weight
         self.class_prior = class_prior
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.kernel_tol = kernel_tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.unlabeled = unlabeled

@@ -1,6 +1,6 @@
 """Transductive SVM: hard labels that follow the weights while unlabelled rows gain weight."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -74,6 +74,20 @@ def supervised_solution(task: BinaryTask | MultiTask, tol: float) -> Solution:
     return Solution(state.w, state.objective, state.n_iter, state.converged, nothing)
 
 
+def balance(task: BinaryTask, state: State, tol: float) -> None:
+    """Move the intercept if too many or too few outputs are positive, just far enough."""
+    shift = task.balancing_shift(state.scores, tol)
+    if not shift:
+        return
+    before = task.imbalance(state.scores)
+    state.w[-1] += shift / task.design.bias
+    state.scores += shift
+    task.recorder.note(
+        f"intercept moved by {shift:.3g}: the share of positive outputs was off the class "
+        f"prior by {before:.1%} of the rarer class, now {task.imbalance(state.scores):.1%}"
+    )
+
+
 def finish_binary(
     method: Switching,
     levels: Iterable[Level],
@@ -86,21 +100,11 @@ def finish_binary(
     task = method.task
     rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
     state, labels = method.state, method.labels
-    w, scores = state.w, state.scores
-    shift = 0.0
     if balance_tol is not None and task.design.bias > 0.0:
-        shift = task.balancing_shift(scores, balance_tol)
-    if shift:
-        before = task.imbalance(scores)
-        w[-1] += shift / task.design.bias
-        scores += shift
-        task.recorder.note(
-            f"intercept moved by {shift:.3g}: the share of positive outputs was off the class "
-            f"prior by {before:.1%} of the rarer class, now {task.imbalance(scores):.1%}"
-        )
-    objective = task.objective(w, scores, lam, labels)
+        balance(task, state, balance_tol)
+    objective = task.objective(state.w, state.scores, lam, labels)
     converged = settled and state.converged
-    return Solution(w, objective, rounds, converged, labels.astype(np.intp))
+    return Solution(state.w, objective, rounds, converged, labels.astype(np.intp))
 
 
 def finish_multi(
@@ -142,7 +146,8 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
         "squared" is (1 - z)^2; "log" is maxent, for two classes too; "crammer_singer" is
         the margin loss max_z [(z != y) + s_z] - s_y.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
@@ -164,6 +169,20 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         For two classes: the share of positive outputs on the unlabelled rows may miss the
         prior by this share of the rarer class; beyond it the intercept is moved just far
         enough. None leaves the intercept alone.
+    kernel : str or callable, default="linear"
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
+        numbers, and prediction needs the pivot rows only.
+    gamma : float, "scale" or "mean_distance", default="scale"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
@@ -190,6 +209,8 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     intercept_ : array of shape (1,) or (m,)
     node_coef_, node_intercept_ : arrays of shape (k, d) and (k,)
         Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
+    kernel_map_ : KernelMap or None
+        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
     reg_ : float
@@ -239,6 +260,12 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         label_step: str = "exact",
         max_switches: int | None = None,
         balance_tol: float | None = 0.1,
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        kernel_tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
@@ -258,6 +285,12 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         self.label_step = label_step
         self.max_switches = max_switches
         self.balance_tol = balance_tol
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.kernel_tol = kernel_tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.unlabeled = unlabeled

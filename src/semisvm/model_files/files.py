@@ -9,6 +9,12 @@ from semisvm._version import __version__
 from semisvm.columns import ColumnFeatures
 from semisvm.model import Model
 from semisvm.model_files.archive import read_archive, write_archive
+from semisvm.model_files.calibrations import (
+    calibrator_state,
+    restore_calibrator,
+    restore_wrapper,
+    wrapper_state,
+)
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.states import estimator_state, restore_estimator
 from semisvm.model_files.values import from_plain, to_plain
@@ -22,6 +28,7 @@ def save(model: Any, path: str | Path, *, created: str | None = None) -> None:
     Parameters
     ----------
     model : Model or fitted estimator of this package
+        Calibrated ones too. A search along a path is saved as the estimator that it chose.
     path : str or Path
         Replaced when the file is complete; usually ``.semisvm``.
     created : str, optional
@@ -32,7 +39,7 @@ def save(model: Any, path: str | Path, *, created: str | None = None) -> None:
     ModelFileError
         If the model is not fitted, or holds what is not data.
     """
-    bundle = model if isinstance(model, Model) else Model(model)
+    bundle = model if isinstance(model, Model) else Model.of(model)
     state, arrays = estimator_state(bundle.estimator)
     all_arrays = {f"estimator.{name}": array for name, array in arrays.items()}
     features = None
@@ -42,6 +49,8 @@ def save(model: Any, path: str | Path, *, created: str | None = None) -> None:
     document = {
         "kind": "model" if isinstance(model, Model) else "estimator",
         "estimator": state,
+        "calibrator": calibrator_state(bundle.calibrator),
+        "wrapper": wrapper_state(model) if hasattr(model, "calibrator_") else None,
         "features": to_plain(features),
         "settings": to_plain(bundle.settings),
         "summary": to_plain(bundle.summary),
@@ -85,17 +94,21 @@ def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
 
 def _restore(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
     estimator = restore_estimator(document["estimator"], _under("estimator.", arrays))
+    # the first files have no calibrations
+    calibrator = restore_calibrator(document.get("calibrator"), len(estimator.classes_))
     if document["kind"] == "estimator":
-        return estimator
+        if calibrator is None:
+            return estimator
+        return restore_wrapper(document["wrapper"], estimator, calibrator)
     features = None
     if document["features"] is not None:
         state = from_plain(document["features"])
         features = ColumnFeatures.from_state(state, _under("features.", arrays))
-        if features.n_features_out_ != estimator.coef_.shape[1]:
+        if features.n_features_out_ != estimator.n_features_in_:
             raise ModelFileError("the features of the model do not fit its weights.")
     summary = from_plain(document["summary"])
     summary.update(versions=document["versions"], created=document["created"])
-    return Model(estimator, features, from_plain(document["settings"]), summary)
+    return Model(estimator, features, from_plain(document["settings"]), summary, calibrator)
 
 
 def _under(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:

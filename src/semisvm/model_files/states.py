@@ -12,6 +12,7 @@ from semisvm.hierarchy import Hierarchy, flat
 from semisvm.homotopy import Trace
 from semisvm.model_files.archive import Arrays
 from semisvm.model_files.errors import ModelFileError
+from semisvm.model_files.maps import map_state, restore_map
 from semisvm.model_files.values import from_plain, to_plain
 from semisvm.naming import near_match
 from semisvm.registry import estimator_classes
@@ -22,6 +23,7 @@ ROWS = ("transduction_", "label_distribution_")
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 NOT_KEPT = ("callback",)
 REQUIRED = ("coef_", "intercept_", "classes_")
+MAP, OF_MAP = "kernel_map_", "map."
 
 
 def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
@@ -29,6 +31,8 @@ def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
 
     Functions (``callback``) and what has one entry a training row are left out.
     """
+    if hasattr(estimator, "chosen") and hasattr(estimator, "coef_"):
+        estimator = estimator.chosen()
     name = type(estimator).__name__
     _check_known(name)
     if not hasattr(estimator, "coef_"):
@@ -41,7 +45,7 @@ def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
     values: dict[str, Any] = {}
     state: dict[str, Any] = {"name": name, "parameters": parameters, "values": values}
     for key, value in vars(estimator).items():
-        if not ATTRIBUTE.fullmatch(key) or key in ROWS:
+        if not ATTRIBUTE.fullmatch(key) or key in (*ROWS, MAP):
             continue
         if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
             arrays[key] = value
@@ -51,6 +55,8 @@ def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
             state["hierarchy"] = _hierarchy_state(value)
         else:
             values[key] = _plain(value, f"{name}.{key}")
+    state["map"], more = map_state(getattr(estimator, MAP, None))
+    arrays.update({f"{OF_MAP}{key}": array for key, array in more.items()})
     return state, arrays
 
 
@@ -123,7 +129,11 @@ def restore_estimator(state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
         raise ModelFileError(f"{name} has no parameters {', '.join(unknown)}.")
     estimator.set_params(**parameters)
     values = {key: from_plain(value) for key, value in state["values"].items()}
-    for key, value in {**values, **arrays}.items():
+    own = {key: array for key, array in arrays.items() if not key.startswith(OF_MAP)}
+    of_map = {k.removeprefix(OF_MAP): a for k, a in arrays.items() if k.startswith(OF_MAP)}
+    # the first files have no kernels
+    estimator.kernel_map_ = restore_map(state.get("map"), of_map)
+    for key, value in {**values, **own}.items():
         if not ATTRIBUTE.fullmatch(key) or hasattr(type(estimator), key):
             raise ModelFileError(f"{key!r} is not an attribute of a fitted {name}.")
         setattr(estimator, key, value)
@@ -150,5 +160,7 @@ def check_consistent(estimator: Any) -> None:
         raise ModelFileError(f"the intercepts of the model do not fit its {len(classes)} classes.")
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ModelFileError("weights of the model are not finite.")
-    if getattr(estimator, "n_features_in_", coef.shape[1]) != coef.shape[1]:
+    found = estimator.kernel_map_
+    width = getattr(estimator, "n_features_in_", coef.shape[1]) if found is None else found.rank
+    if width != coef.shape[1]:
         raise ModelFileError("the weights of the model do not fit its number of features.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import CalibratedPartialClassifier
+    from semisvm.model_selection.choosing import Choice, choose
     from semisvm.model_selection.comparing import compare
     from semisvm.model_selection.comparison import Comparison, Verdict
     from semisvm.model_selection.priors import estimate_prior
@@ -21,8 +22,10 @@ _HOMES = {
     "AnnealedSVCCV": "semisvm.model_selection.search",
     "TransductiveSVCCV": "semisvm.model_selection.search",
     "CalibratedPartialClassifier": "semisvm.model_selection.calibration",
+    "Choice": "semisvm.model_selection.choosing",
     "Comparison": "semisvm.model_selection.comparison",
     "Verdict": "semisvm.model_selection.comparison",
+    "choose": "semisvm.model_selection.choosing",
     "compare": "semisvm.model_selection.comparing",
     "PartialLabelKFold": "semisvm.model_selection.splits",
     "PartialScorer": "semisvm.model_selection.scoring",
@@ -35,12 +38,14 @@ _HOMES = {
 __all__ = [
     "AnnealedSVCCV",
     "CalibratedPartialClassifier",
+    "Choice",
     "Comparison",
     "PartialLabelKFold",
     "PartialScorer",
     "TransductiveKFold",
     "TransductiveSVCCV",
     "Verdict",
+    "choose",
     "compare",
     "estimate_prior",
     "hide_labels",

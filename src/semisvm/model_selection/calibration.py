@@ -96,9 +96,14 @@ class Calibrator:
             slope = fit_temperature(_paired(scores), pooled_targets(codes, n_classes))
             return cls(method, np.array([slope]), np.zeros(1))
         columns = [(1, scores)] if scores.ndim == 1 else list(enumerate(scores.T))
-        pairs = [fit_sigmoid(column, platt_targets(codes == k)) for k, column in columns]
+        pairs = [_sigmoid_of(k, column, scores, codes) for k, column in columns]
         slopes, offsets = np.array(pairs).T
         return cls(method, slopes, offsets)
+
+    @property
+    def moves_boundary(self) -> bool:
+        """Whether the likeliest class may be another one than that of the highest score."""
+        return self.method == "sigmoid"
 
     def probabilities(self, scores: Floats) -> Floats:
         """Give probabilities (n, m) of scores (n,) or (n, m)."""
@@ -109,6 +114,16 @@ class Calibrator:
             return np.column_stack([1.0 - p, p])
         p = expit(self.slope * scores + self.offset)
         return p / np.maximum(p.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+def _sigmoid_of(
+    k: int, column: Floats, scores: Floats, codes: NDArray[np.intp]
+) -> tuple[float, float]:
+    """Fit the sigmoid of a class; one that was never held out takes that of all classes."""
+    if scores.ndim == 1 or np.any(codes == k):
+        return fit_sigmoid(column, platt_targets(codes == k))
+    is_class = codes[:, None] == np.arange(scores.shape[1])
+    return fit_sigmoid(scores.ravel(), platt_targets(is_class.ravel()))
 
 
 def _paired(scores: Floats) -> Floats:
@@ -132,16 +147,16 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         temperature  p = softmax(a s),  a >= 0, one slope for all classes
 
     The map is put on the scores of a model that is fitted to all labels. The targets of
-    the fit are smoothed as Platt does: N right answers of N give (N + 1) / (N + 2).
+    the fit are smoothed as Platt does: N rows of a class give (N + 1) / (N + 2), not 1.
 
     Parameters
     ----------
     estimator : estimator with ``decision_function``, default=None
         None is `TransductiveSVC` with this marker.
-    method : {"temperature", "sigmoid"}, default="temperature"
-        The first has one parameter and leaves the predictions of the estimator as they
-        are. The second also moves the boundary to where the labelled rows want it: for
-        many labels, drawn like the rows to be predicted.
+    method : {"sigmoid", "temperature"}, default="sigmoid"
+        The first also moves the boundary to where the labelled rows want it, which
+        takes labels that were drawn like the rows to be predicted. The second has one
+        parameter and leaves the predictions of the estimator as they are.
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows; their fits come on top of the last one.
     unlabeled : scalar, default=-1
@@ -161,9 +176,10 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
     Notes
     -----
     A map that is fitted to l labels is known about as well as l coin tosses are: with ten
-    labels, all of them on the right side, the smoothed targets allow no mean probability
-    beyond 0.92. Fewer than about 50 labels give probabilities that order the rows and
-    are right on average, but not more; below about 20, use them to rank only. The folds
+    labels, five of each class and all on the right side, the smoothed targets of the
+    sigmoid allow no mean probability beyond 0.86. Fewer than about 50 labels give
+    probabilities that order the rows and are right on average, but not more; below about
+    20, use them to rank only. The folds
     train with fewer labels than the last model, whose scores are therefore a little
     better than the map believes.
 
@@ -190,7 +206,7 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self,
         estimator: Any = None,
         *,
-        method: str = "temperature",
+        method: str = "sigmoid",
         cv: Any = 5,
         unlabeled: Any = -1,
     ) -> None:
@@ -233,20 +249,6 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
 
         return TransductiveSVC(unlabeled=self.unlabeled)
 
-    def decision_function(self, X: Any) -> Floats:
-        """Give the scores of the estimator.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-
-        Returns
-        -------
-        scores : array of shape (n,) or (n, m)
-        """
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X))
-
     def predict_proba(self, X: Any) -> Floats:
         """Give calibrated probabilities.
 
@@ -259,7 +261,8 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         p : array of shape (n, m)
             In the order of ``classes_``; rows sum to one.
         """
-        scores = self.decision_function(X)
+        check_is_fitted(self)
+        scores = np.asarray(self.estimator_.decision_function(X), dtype=np.float64)
         return self.calibrator_.probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -273,8 +276,11 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         -------
         y : array of shape (n,)
         """
-        codes = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[codes]
+        check_is_fitted(self)
+        if not self.calibrator_.moves_boundary:
+            # a slope of zero makes all classes alike, but the scores still differ
+            return np.asarray(self.estimator_.predict(X))
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import t as student
 
+from semisvm.designs.base import Floats
+
 
 def resampled_interval(
     values: Sequence[float], test_share: float, confidence: float = 0.95
@@ -31,7 +33,11 @@ def resampled_interval(
     Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003,
     doi:10.1023/A:1024068626366.
     """
-    a = np.asarray(values, dtype=np.float64)
-    error = np.sqrt((1.0 / len(a) + test_share) * a.var(ddof=1))
-    half = float(student.ppf(0.5 + 0.5 * confidence, len(a) - 1) * error)
-    return float(a.mean()) - half, float(a.mean()) + half
+    mean, n = float(np.mean(values)), len(values)
+    half = float(student.ppf(0.5 + 0.5 * confidence, n - 1)) * resampled_error(values, test_share)
+    return mean - half, mean + half
+
+
+def resampled_error(values: Sequence[float] | Floats, test_share: float) -> float:
+    """Give the corrected standard error of a mean, the root in `resampled_interval`."""
+    return float(np.sqrt((1.0 / len(values) + test_share) * np.var(values, ddof=1)))

@@ -1,11 +1,12 @@
 """Choosing the regularisation and the weight of the unlabelled rows along a path."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats
 from semisvm.estimators.annealed import AnnealedSVC
@@ -24,9 +25,13 @@ from semisvm.validation import WHOLE, check_choice, check_count, check_real
 STRONGEST, WEAKEST = 1e-1, 1e-4
 SHARED = (
     *("loss", "hierarchy", "class_prior", "balance_tol", "fit_intercept", "intercept_scaling"),
+    *("kernel", "gamma", "degree", "coef0", "n_components", "kernel_tol"),
     *("unlabeled", "max_iter", "n_jobs", "verbose", "callback"),
 )
 """Parameters that a search hands on to the estimators of its settings."""
+
+FOUND = ("regs_", "unlabeled_weights_", "unlabeled_weight_", "scores_")
+"""Attributes of the search, not of the estimator that it chose."""
 
 
 def best_setting(scores: Floats) -> tuple[int, int]:
@@ -67,6 +72,12 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         hierarchy: Any = None,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         balance_tol: float | None = 0.1,
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        kernel_tol: float = 1e-4,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         unlabeled: Any = -1,
@@ -84,6 +95,12 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         self.hierarchy = hierarchy
         self.class_prior = class_prior
         self.balance_tol = balance_tol
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.kernel_tol = kernel_tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.unlabeled = unlabeled
@@ -111,6 +128,15 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         self : object
         """
         return self._fit(X, y)
+
+    def chosen(self) -> LinearSemiSupervisedClassifier:
+        """Give the estimator of the chosen setting, fitted, as if there had been no search."""
+        check_is_fitted(self)
+        plain = self._estimator(self.reg_, self.unlabeled_weight_, self.tol)
+        for name, value in vars(self).items():
+            if name.endswith("_") and name not in FOUND:
+                setattr(plain, name, value)
+        return plain
 
     def _estimator(self, reg: float, weight: float, tol: float) -> LinearSemiSupervisedClassifier:
         shared = {name: getattr(self, name) for name in SHARED}
@@ -153,6 +179,9 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         self.reg_, self.unlabeled_weight_ = regs[column], weights[row]
         self.scores_ = scores
         return solution
+
+    def _regularisation(self) -> float:
+        return float(self.reg_)
 
     def _on_path(self, reg: float, weight: float) -> LinearSemiSupervisedClassifier:
         """Make the estimator of one setting as the search uses it: loosely solved, silent."""
@@ -208,12 +237,27 @@ class TransductiveSVCCV(_PathSearch):
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         None takes the fractions of the labelled rows, in a fold of the rows that train;
         "estimate" estimates once, from all labels.
     balance_tol : float or None, default=0.1
+    kernel : str or callable, default="linear"
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
+        numbers, and prediction needs the pivot rows only.
+    gamma : float, "scale" or "mean_distance", default="scale"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
     unlabeled : scalar, default=-1
@@ -276,12 +320,27 @@ class AnnealedSVCCV(_PathSearch):
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
-    loss : {"squared_hinge", "squared", "log", "crammer_singer"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         None takes the fractions of the labelled rows, in a fold of the rows that train;
         "estimate" estimates once, from all labels.
     balance_tol : float or None, default=0.1
+    kernel : str or callable, default="linear"
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
+        numbers, and prediction needs the pivot rows only.
+    gamma : float, "scale" or "mean_distance", default="scale"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
     unlabeled : scalar, default=-1

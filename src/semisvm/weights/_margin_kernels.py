@@ -41,7 +41,8 @@ def _project(r, total, skip, q):
             if y != skip and r[y] - top > theta:
                 count += 1
                 mass += r[y] - top
-        if count == previous:
+        # not "==": entries within rounding of theta may enter again, and for ever
+        if count >= previous:
             break
         previous = count
         theta = (mass - total) / count

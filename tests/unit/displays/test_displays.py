@@ -30,8 +30,10 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(autouse=True)
-def _no_figures_left():
+def _figures_can_be_drawn():
     yield
+    for number in plt.get_fignums():
+        plt.figure(number).canvas.draw()
     plt.close("all")
 
 

@@ -167,7 +167,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["model_1", "estimator_1"])
+@pytest.mark.parametrize("name", ["model_1", "estimator_1", "calibrated_1"])
 def test_a_model_of_every_release_loads_for_ever(name):
     """These files are never written again: later versions must read them as they are."""
     model = semisvm.load(DATA / f"{name}.semisvm")
@@ -175,6 +175,8 @@ def test_a_model_of_every_release_loads_for_ever(name):
     data = expected["columns"] if isinstance(model, Model) else np.array(expected["X"])
     assert model.predict(data).tolist() == expected["labels"]
     np.testing.assert_allclose(model.decision_function(data), expected["scores"], rtol=1e-9)
+    if "probabilities" in expected:
+        np.testing.assert_allclose(model.predict_proba(data), expected["probabilities"], rtol=1e-9)
 
 
 plain = st.recursive(

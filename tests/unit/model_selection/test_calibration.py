@@ -94,7 +94,7 @@ def test_temperature_leaves_predictions_alone(problem):
     X, y = problem(n=300)
     partly = hide(y, 30)
     inner = TransductiveSVC(reg=0.1)
-    model = CalibratedPartialClassifier(inner).fit(X, partly)
+    model = CalibratedPartialClassifier(inner, method="temperature").fit(X, partly)
     np.testing.assert_array_equal(model.predict(X), clone(inner).fit(X, partly).predict(X))
 
 
@@ -132,3 +132,16 @@ def test_default_estimator_and_mistakes():
     assert model.classes_.tolist() == [-1, 1]
     with pytest.raises(ValueError, match="method must be one of"):
         CalibratedPartialClassifier(method="isotonic").fit(X, y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_class_that_was_never_held_out_can_be_predicted(method):
+    X, y = three_blobs()
+    partly = hide(y, 31)
+    single = np.flatnonzero(partly == 2)
+    partly[single[1:]] = -1
+    inner = TransductiveSVC(reg=0.1, class_prior=[1 / 3, 1 / 3, 1 / 3])
+    model = CalibratedPartialClassifier(inner, method=method, cv=3)
+    with pytest.warns(UserWarning, match="single label"):
+        model.fit(X, partly)
+    assert 2 in model.predict(X)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from benchmarks.data import PartlyLabeled
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
+from semisvm.reproduce.data import PartlyLabeled
 
 REG = 1e-3
 UNLABELED_WEIGHT = 1.0

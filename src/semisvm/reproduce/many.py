@@ -21,9 +21,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import normalize
 
-from benchmarks.data import UNLABELED, Floats, Ints, Matrix, MissingDataError
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.labels import exact
+from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, MissingDataError
 
 NEWS = "20news_tfidf"
 COUNTED = ("la1", "ohscal")
@@ -81,7 +81,7 @@ def load_many(folder: Path, name: str) -> tuple[Matrix, Ints]:
         X = sparse.load_npz(place / "X.npz") if is_sparse else np.load(place / "X.npy")
         y = np.load(place / "y.npy")
     except FileNotFoundError as error:
-        raise MissingDataError(f"the data folder has no set {name!r}") from error
+        raise MissingDataError(f"the folder {str(folder)!r} has no set {name!r}") from error
     if name in COUNTED:
         X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
     return normalize(X.astype(np.float64)), np.unique(y, return_inverse=True)[1].astype(np.intp)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import PartlyLabeled, hide, load, random_rows
-from benchmarks.methods import METHODS, REG, UNLABELED_WEIGHT, fitted
-from benchmarks.table import Report, verdict
+from semisvm.reproduce.data import PartlyLabeled, hide, load, random_rows
+from semisvm.reproduce.methods import METHODS, REG, UNLABELED_WEIGHT, fitted
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 24
 SHOWN_SPLITS = 3

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
-ROOT = Path(__file__).resolve().parents[1]
 UNLABELED = -1
 
 Matrix = Any
@@ -22,14 +21,13 @@ class MissingDataError(Exception):
     """The data folder, or a set in it, is not there."""
 
 
-def data_folder(given: str | None) -> Path:
-    """Find the data: the given folder, else SEMISVM_DATA, else the one beside the repository."""
-    folder = Path(given or os.environ.get("SEMISVM_DATA") or ROOT.parent / "shared" / "data")
-    if not folder.is_dir():
-        raise MissingDataError(
-            f"no data folder {str(folder)!r}: name one with --data DIR or in SEMISVM_DATA"
-        )
-    return folder
+def data_folder(given: str | Path | None, default: Path | None = None) -> Path:
+    """Find the data: the given folder, else SEMISVM_DATA, else the default one."""
+    folder = given or os.environ.get("SEMISVM_DATA") or default
+    if folder is None or not Path(folder).is_dir():
+        there = "no data folder" if folder is None else f"no data folder {str(folder)!r}"
+        raise MissingDataError(f"{there}: name one with --data DIR or in SEMISVM_DATA")
+    return Path(folder)
 
 
 def load(folder: Path, name: str) -> tuple[Matrix, Ints]:
@@ -38,7 +36,7 @@ def load(folder: Path, name: str) -> tuple[Matrix, Ints]:
         X = sparse.load_npz(folder / name / "X.npz")
         y = np.load(folder / name / "y.npy")
     except FileNotFoundError as error:
-        raise MissingDataError(f"the data folder has no set {name!r}") from error
+        raise MissingDataError(f"the folder {str(folder)!r} has no set {name!r}") from error
     return X, y.astype(np.intp)
 
 

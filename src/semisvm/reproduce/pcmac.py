@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import Ints, Matrix, hide, load, stratified_rows
-from benchmarks.methods import METHODS, REG, UNLABELED_WEIGHT, fitted
-from benchmarks.table import Report, verdict
+from semisvm.reproduce.data import Ints, Matrix, hide, load, stratified_rows
+from semisvm.reproduce.methods import METHODS, REG, UNLABELED_WEIGHT, fitted
+from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 10
 TRAINING_ROWS = 1460

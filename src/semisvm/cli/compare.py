@@ -1,0 +1,210 @@
+"""``semisvm compare``: methods side by side, and whether the unlabelled rows helped."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.priors import read_prior
+from semisvm.registry import Method, get
+from semisvm.registry import methods as all_methods
+
+if TYPE_CHECKING:
+    from semisvm.model_selection import Comparison
+    from semisvm.training import Prepared
+
+SCORINGS = ("accuracy", "balanced_accuracy", "f1_macro")
+FOLDS = 5
+NO_LEAK = (
+    "features are made from the columns of all rows, held-out ones too; labels have no part in it"
+)
+
+
+def compare(
+    data: shared.Data,
+    label: shared.Label = None,
+    text: shared.Text = None,
+    features: shared.Features = None,
+    numeric: shared.Numeric = None,
+    categorical: shared.Categorical = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            "--methods",
+            help="Names of methods with commas between; by default all that suit the data. The "
+            "supervised svm is always there.",
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option("--folds", min=2, help="Folds of the labelled rows; 5 if labels allow."),
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Times they are dealt.")] = 3,
+    scoring: Annotated[
+        str, typer.Option("--scoring", help=f"One of {', '.join(SCORINGS)}.")
+    ] = SCORINGS[0],
+    prior: shared.Prior = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Picture to write, as .png, .svg or .pdf.")
+    ] = None,
+    ngrams: shared.Ngrams = 1,
+    min_df: shared.MinDf = 2,
+    jobs: shared.Jobs = None,
+    seed: shared.Seed = 0,
+    labels: shared.LabelsFile = None,
+    unlabeled: shared.Unlabeled = None,
+    zero_based: shared.ZeroBased = None,
+    format: shared.Format = None,
+    encoding: shared.Encoding = None,
+    delimiter: shared.Delimiter = None,
+    no_quotes: shared.NoQuotes = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Tell whether unlabelled rows help: methods side by side.
+
+    Methods are cross-validated on the labelled rows, and compared with the supervised SVM.
+    """
+    if scoring not in SCORINGS:
+        raise UserError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}.")
+    chosen = _named(methods)
+    display = None if figure is None else _display(figure)
+    from semisvm.cli.output import print_json
+    from semisvm.training import prepare
+
+    options = shared.reading(format, encoding, delimiter, no_quotes)
+    table = shared.read_training(data, label, labels, unlabeled, zero_based, options)
+    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
+    shares = None
+    if prior is not None and table.labels is not None:
+        shares = read_prior(prior, set(table.labels.tolist()) - {None})
+    with parameters_are_the_users(), remarks_in_summary(not as_json):
+        prepared = prepare(table, columns)
+        fitting, skipped = _suitable(prepared, chosen)
+        found = _run(prepared, fitting, shares, (folds, repeats, seed), scoring, jobs, not as_json)
+    if figure is not None:
+        _draw(display, found, figure)
+    if as_json:
+        facts = {"skipped": skipped, "notes": prepared.notes, **found.to_dict()}
+        print_json({"data": data, "figure": figure, **facts})
+    else:
+        _show(found, skipped, prepared, data)
+
+
+def _named(text: str | None) -> list[Method]:
+    """Read the names of methods; the supervised baseline comes first."""
+    baseline = all_methods()[0]
+    if text is None:
+        return list(all_methods())
+    with parameters_are_the_users():
+        named = {get(name.strip()).name for name in text.split(",") if name.strip()}
+    return [m for m in all_methods() if m is baseline or m.name in named]
+
+
+def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method], dict[str, str]]:
+    """Leave out methods that do not suit the data, and say why."""
+    from scipy import sparse
+
+    from semisvm.partial_labels import encode
+
+    labels = encode(prepared.labels, None)
+    shape = (len(labels.classes), len(labels.unlabeled), bool(sparse.issparse(prepared.X)))
+    reasons = {method.name: method.misfit(*shape) for method in chosen}
+    skipped = {name: reason for name, reason in reasons.items() if reason is not None}
+    return [method for method in chosen if method.name not in skipped], skipped
+
+
+def _run(
+    prepared: "Prepared",
+    fitting: list[Method],
+    shares: Any,
+    dealing: tuple[int | None, int, int],
+    scoring: str,
+    jobs: int | None,
+    watched: bool,
+) -> "Comparison":
+    from semisvm.cli.progress import counting
+    from semisvm.io import count_labels
+    from semisvm.model_selection import PartialLabelKFold
+    from semisvm.model_selection import compare as cross_validate
+
+    folds, repeats, seed = dealing
+    if folds is None:
+        repeated = sum(n for n in count_labels(prepared.labels).values() if n > 1)
+        folds = max(2, min(FOLDS, repeated))
+    cv = PartialLabelKFold(
+        folds, n_repeats=repeats, shuffle=True, random_state=seed, unlabeled=None
+    )
+    made = {
+        method.name: method.make(
+            unlabeled=None, **({"class_prior": shares} if method.suits.uses_prior else {})
+        )
+        for method in fitting
+    }
+    total = len(made) * folds * repeats
+    done = iter(range(1, total + 1))
+    with counting(watched) as tell:
+        return cross_validate(
+            made,
+            prepared.X,
+            prepared.labels,
+            cv=cv,
+            scoring=scoring,
+            unlabeled=None,
+            n_jobs=jobs,
+            callback=None if tell is None else lambda fold: tell(fold.name, next(done), total),
+        )
+
+
+def _display(figure: Path) -> Any:
+    """Find what draws before anything is computed, or say what is missing."""
+    from importlib import import_module
+
+    if not figure.parent.is_dir():
+        raise UserError(f"there is no folder {str(figure.parent)!r} to write {figure.name} to.")
+    if figure.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise UserError(f"pictures are written to .png, .svg or .pdf, not {figure.name!r}.")
+    try:
+        import_module("matplotlib").use("Agg")
+        return import_module("semisvm.displays").ComparisonDisplay
+    except ImportError as error:
+        raise UserError(
+            f"--figure needs {error.name}, which is missing. Install it with: "
+            "pip install 'semisvm[plots]'"
+        ) from None
+
+
+def _draw(display: Any, found: "Comparison", figure: Path) -> None:
+    from semisvm.io import write_bytes
+
+    drawn = display.from_comparison(found).plot()
+    with write_bytes(figure) as stream:
+        kind = figure.suffix.lower().removeprefix(".")
+        drawn.figure_.savefig(stream, format=kind, bbox_inches="tight")
+
+
+def _show(found: "Comparison", skipped: dict[str, str], prepared: "Prepared", data: Path) -> None:
+    from semisvm.cli.output import print_notes, print_table
+
+    against = {d.name: d for d in found.differences}
+    rows = []
+    for method in found.methods:
+        ahead, compared = against.get(method.name), ["", "", ""]
+        if ahead is not None:
+            low, high = ahead.interval
+            compared = [f"{ahead.mean:+.3f}", f"{low:+.3f} to {high:+.3f}", ahead.verdict]
+        rows.append([method.name, f"{method.mean:.3f}", *compared, f"{method.fit_seconds:.2f}"])
+    header = [
+        "method",
+        found.scoring,
+        f"against {found.baseline}",
+        f"{found.confidence:.0%} interval",
+    ]
+    title = f"{found.n_labeled} labelled and {found.n_unlabeled:,} unlabelled rows of {data}"
+    print_table(title, [*header, "verdict", "seconds"], rows)
+    verdict = found.did_it_help()
+    typer.echo(f"\n{verdict.sentence}")
+    typer.echo(f"To fit it: semisvm fit {data} --algorithm {verdict.recommended} ...")
+    print_notes("note", [f"{name} is left out: {why}" for name, why in skipped.items()])
+    print_notes("note", [*prepared.notes, *([NO_LEAK] if prepared.features else [])])

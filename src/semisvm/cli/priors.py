@@ -1,0 +1,47 @@
+"""Class shares as they are written on the command line."""
+
+from typing import Any
+
+from semisvm.cli.errors import UserError
+from semisvm.naming import near_match
+
+ESTIMATE, EQUAL = "estimate", "equal"
+LABELLED = ("labelled", "labeled")
+
+
+def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str | None:
+    """Read class shares such as ``spam=0.4,ham=0.6``.
+
+    Parameters
+    ----------
+    text : str
+        "labelled" leaves the shares to the labels, "estimate" to an estimate; "equal" are
+        equal ones. One class may be left out; then it has the rest.
+    classes : set
+        The labels that there are.
+    """
+    if text in LABELLED or text == ESTIMATE:
+        return ESTIMATE if text == ESTIMATE else None
+    if text == EQUAL:
+        return {label: 1.0 / len(classes) for label in classes}
+    known = {str(label): label for label in classes}
+    shares: dict[Any, float] = {}
+    for part in text.split(","):
+        name, equals, number = part.rpartition("=")
+        if not equals:
+            raise UserError(f"--prior must look like spam=0.4,ham=0.6, but {part!r} has no '='.")
+        if name.strip() not in known:
+            near = near_match(name, known)
+            hint = f" Did you mean {near!r}?" if near else ""
+            names = ", ".join(sorted(known))
+            raise UserError(f"--prior names the class {name!r}.{hint} The classes are {names}.")
+        try:
+            shares[known[name.strip()]] = float(number)
+        except ValueError:
+            raise UserError(f"--prior gives {name!r} the share {number!r}, no number.") from None
+    rest = [label for label in classes if label not in shares]
+    for label in rest:
+        shares[label] = max(0.0, 1.0 - sum(shares.values())) if len(rest) == 1 else 0.0
+    if len(rest) > 1:
+        raise UserError(f"--prior has no share for {', '.join(sorted(map(str, rest)))}.")
+    return shares

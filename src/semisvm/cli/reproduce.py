@@ -1,0 +1,72 @@
+"""``semisvm reproduce``: the tables of the papers."""
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.errors import UserError
+from semisvm.naming import near_match
+from semisvm.reproduce import TABLES
+
+
+def reproduce(
+    table: Annotated[
+        str | None, typer.Argument(metavar="TABLE", help="Its name; --list has them.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Folder of the data sets; or set SEMISVM_DATA."),
+    ] = None,
+    repeat: Annotated[
+        int | None, typer.Option("--repeat", min=1, help="Random draws of labels.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Print what there is.")] = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Run a table of the papers again; takes minutes.
+
+    The figures are printed beside the published ones.
+    """
+    from semisvm.cli.output import print_json
+
+    if listed:
+        _list(as_json)
+        return
+    if table is None:
+        raise UserError("name a table; 'semisvm reproduce --list' has them.")
+    if table not in TABLES:
+        near = near_match(table, TABLES)
+        hint = f" Did you mean {near!r}?" if near else ""
+        raise UserError(f"there is no table {table!r}.{hint} The tables are {', '.join(TABLES)}.")
+    from semisvm.reproduce.data import MissingDataError, data_folder
+
+    try:
+        folder = data_folder(data)
+        # what is printed on the way is for people
+        with redirect_stdout(sys.stderr if as_json else sys.stdout):
+            result = TABLES[table].run(folder, repeat)
+    except MissingDataError as error:
+        raise UserError(f"{error}.") from None
+    if as_json:
+        print_json(result)
+    else:
+        _judge(result["misses"])
+
+
+def _list(as_json: bool) -> None:
+    from semisvm.cli.output import print_json, print_table
+
+    if as_json:
+        print_json({"tables": [vars(table) for table in TABLES.values()]})
+        return
+    rows: list[list[Any]] = [[t.name, t.needs, t.summary, t.paper] for t in TABLES.values()]
+    print_table("Tables", ["name", "data set", "what it has", "paper"], rows)
+
+
+def _judge(misses: int) -> None:
+    bars = "1 bar" if misses == 1 else f"{misses} bars"
+    typer.echo("All bars are reached." if misses == 0 else f"{bars} missed; see MISSED above.")

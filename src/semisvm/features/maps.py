@@ -1,0 +1,134 @@
+r"""Kernel feature maps: a kernel machine on n rows is a linear one on n x rank numbers.
+
+With the pivoted factor K = L L^T, L_P its rows of the pivots P (lower triangular), the
+features of a row x are ::
+
+    phi(x) = L_P^-1 k(P, x),      phi(x) . phi(z) = k(x, z) for all training rows
+
+so prediction needs the pivot rows only. By the representer theorem the best weights of a
+regularised machine lie in the span of the features, so nothing is lost but the residual
+of the factor.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from semisvm.designs import Floats
+from semisvm.features.cholesky import Factor, pivoted_cholesky
+from semisvm.features.kernels import Kernel, make_kernel
+from semisvm.validation import check_count, check_real
+
+ROWS = 4_096
+"""Rows that are mapped at a time, which bounds the memory of a prediction."""
+
+
+class FeatureMap(Protocol):
+    """What an estimator needs of a map."""
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        ...
+
+    @property
+    def pivots(self) -> NDArray[np.intp]:
+        """Training rows that the features are made of."""
+        ...
+
+    def transform(self, X: Any) -> Floats:
+        """Give the features of rows, shape (n, rank)."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelMap:
+    """Features of rows.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    pivots : array of shape (rank,)
+        Training rows that the features are made of.
+    rows : matrix of shape (rank, d), or None
+        Those rows; None where the kernel is precomputed.
+    corner : array of shape (rank, rank)
+        L_P, lower triangular.
+    residual : float
+        Share of the trace of the kernel matrix that the features leave out.
+    """
+
+    kernel: Kernel
+    pivots: NDArray[np.intp]
+    rows: Any
+    corner: Floats
+    residual: float
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return len(self.pivots)
+
+    def transform(self, X: Any) -> Floats:
+        """Give the features of rows, shape (n, rank)."""
+        parts = [self._part(X[low : low + ROWS]) for low in range(0, X.shape[0], ROWS)]
+        return np.concatenate(parts) if parts else np.empty((0, self.rank))
+
+    def _part(self, X: Any) -> Floats:
+        values = self.kernel.columns(X, self.rows, self.pivots)
+        return np.ascontiguousarray(solve_triangular(self.corner, values.T, lower=True).T)
+
+
+def fit_map(
+    X: Any,
+    kernel: str | Callable[..., float],
+    *,
+    gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 1.0,
+    n_components: int | None = None,
+    tol: float = 1e-6,
+) -> tuple[KernelMap, Floats]:
+    """Make the map of training rows; give it and their features.
+
+    Parameters
+    ----------
+    X : matrix of shape (n, d), or the kernel matrix (n, n)
+    kernel : str or callable
+    gamma, degree, coef0 : parameters of the kernel
+    n_components : int, optional
+        Most features to make; None leaves it to ``tol``.
+    tol : float
+        Share of the trace of the kernel matrix that the features may leave out.
+    """
+    check_real("kernel_tol", tol, at_least=0)
+    most = check_count("n_components", n_components, optional=True) or X.shape[0]
+    known = make_kernel(kernel, X, gamma=gamma, degree=degree, coef0=coef0)
+
+    def columns(index: NDArray[np.intp]) -> Floats:
+        return known.columns(X, None if known.precomputed else X[index], index)
+
+    factor = pivoted_cholesky(known.diagonal(X), columns, tol=tol, max_rank=min(most, X.shape[0]))
+    if known.precomputed:
+        _check_remainder(X, factor)
+    rows = None if known.precomputed else X[factor.pivots]
+    corner = np.tril(factor.L[factor.pivots])
+    return KernelMap(known, factor.pivots, rows, corner, factor.residual), factor.L
+
+
+def _check_remainder(K: Floats, factor: Factor) -> None:
+    """Refuse an indefinite matrix whose diagonal did not give it away."""
+    rest = K - factor.L @ factor.L.T
+    left = np.sqrt(np.maximum(rest.diagonal(), 0.0))
+    slack = 1e-8 * max(float(np.trace(K)), 1e-300)
+    excess = np.abs(rest) - np.outer(left, left)
+    if excess.max(initial=0.0) > slack:
+        i, j = np.unravel_index(excess.argmax(), excess.shape)
+        raise ValueError(
+            f"the kernel matrix is not positive semi-definite: K[{i}, {j}] is too large for the "
+            "diagonal. Clip its negative eigenvalues, or use another kernel."
+        )

@@ -1,0 +1,69 @@
+"""Fitted calibrations as plain data, and back."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from semisvm.model_files.errors import ModelFileError
+from semisvm.model_files.values import from_plain, to_plain
+
+if TYPE_CHECKING:
+    from semisvm.model_selection.calibration import CalibratedPartialClassifier, Calibrator
+
+WRAPPER = ("method", "cv", "unlabeled")
+
+
+def calibrator_state(calibrator: "Calibrator | None") -> dict[str, Any] | None:
+    """Give a calibrator as data for JSON, which keeps every bit of a float64."""
+    if calibrator is None:
+        return None
+    return {
+        "method": calibrator.method,
+        "slope": calibrator.slope.tolist(),
+        "offset": calibrator.offset.tolist(),
+    }
+
+
+def restore_calibrator(state: Mapping[str, Any] | None, n_classes: int) -> "Calibrator | None":
+    """Make a calibrator from its state, or raise if it does not fit the classes."""
+    if state is None:
+        return None
+    from semisvm.model_selection.calibration import METHODS, Calibrator
+
+    if state["method"] not in METHODS:
+        raise ModelFileError(f"there is no calibration {state['method']!r}.")
+    calibrator = Calibrator(
+        state["method"],
+        np.array(state["slope"], dtype=np.float64),
+        np.array(state["offset"], dtype=np.float64),
+    )
+    length = n_classes if calibrator.moves_boundary and n_classes > 2 else 1
+    for array in (calibrator.slope, calibrator.offset):
+        if array.shape != (length,) or not np.isfinite(array).all():
+            raise ModelFileError("the calibration of the model does not fit its classes.")
+    return calibrator
+
+
+def wrapper_state(estimator: "CalibratedPartialClassifier") -> dict[str, Any]:
+    """Give the parameters of a calibrated classifier; of a splitter the number of folds."""
+    parameters = {name: getattr(estimator, name) for name in WRAPPER}
+    parameters["cv"] = getattr(estimator.cv, "n_splits", estimator.cv)
+    return {name: to_plain(value) for name, value in parameters.items()}
+
+
+def restore_wrapper(
+    state: Mapping[str, Any], estimator: Any, calibrator: "Calibrator"
+) -> "CalibratedPartialClassifier":
+    """Make a fitted calibrated classifier of its fitted estimator and its calibrator."""
+    from semisvm.model_selection.calibration import PASSED_ON, CalibratedPartialClassifier
+
+    parameters = {name: from_plain(state[name]) for name in WRAPPER}
+    wrapper = CalibratedPartialClassifier(clone(estimator), **parameters)
+    wrapper.estimator_, wrapper.calibrator_ = estimator, calibrator
+    wrapper.classes_ = estimator.classes_
+    for name in PASSED_ON:
+        if hasattr(estimator, name):
+            setattr(wrapper, name, getattr(estimator, name))
+    return wrapper

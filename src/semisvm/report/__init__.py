@@ -1,0 +1,30 @@
+"""A report of a model: data first, then one HTML file that needs nothing else.
+
+The public names are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from semisvm.report.data import report_data
+    from semisvm.report.page import render, write_report
+
+_HOMES = {
+    "render": "semisvm.report.page",
+    "report_data": "semisvm.report.data",
+    "write_report": "semisvm.report.page",
+}
+
+__all__ = ["render", "report_data", "write_report"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

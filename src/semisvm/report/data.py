@@ -1,0 +1,206 @@
+"""All that a report says, as plain data."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.io import count_labels
+from semisvm.jsonable import plain
+from semisvm.margins import describe_unlabeled
+from semisvm.model import Model
+from semisvm.model_files.files import versions
+from semisvm.partial_labels import is_unlabeled
+from semisvm.registry import find
+
+if TYPE_CHECKING:
+    from semisvm.model_selection import Comparison
+
+ROUNDS = 400
+"""Most rounds of the trace that a report holds; a page needs no more."""
+
+TOP = 12
+PRIORS = {
+    "none": "not used by this method",
+    "labelled": "taken from the labelled rows",
+    "estimate": "estimated from the labels and the unlabelled rows",
+    "given": "given",
+}
+
+
+def report_data(
+    model: Any,
+    comparison: "Comparison | Mapping[str, Any] | None" = None,
+    *,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    title: str | None = None,
+    created: str | None = None,
+    top: int = TOP,
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Gather what a report says.
+
+    Parameters
+    ----------
+    model : Model or fitted linear estimator of this package
+    comparison : Comparison or its ``to_dict()``, optional
+        By default the one in the summary of the model, if there is one.
+    X, y : rows and labels that an estimator was fitted to, optional
+        A `Model` has a summary of them.
+    title : str, optional
+    created : str, optional
+        A date; by default that of the model file.
+    top : int, default=12
+        Features of each class.
+    notes : sequence of str
+        Remarks besides those of the fit.
+
+    Returns
+    -------
+    data : dict
+        Dicts, lists, text and numbers only, as JSON has them.
+    """
+    bundle = model if isinstance(model, Model) else Model(model)
+    if not hasattr(bundle.estimator, "coef_"):
+        name = type(bundle.estimator).__name__
+        raise ValueError(f"a report needs a fitted linear estimator; this {name} has no coef_.")
+    summary = dict(bundle.summary)
+    if y is not None:
+        summary = {**_summary(bundle.estimator, X, y), **summary}
+    compared = summary.get("comparison") if comparison is None else comparison
+    data = {
+        "title": title or "Report of a semi-supervised model",
+        "created": created or summary.get("created"),
+        "method": _method(bundle.estimator),
+        "data": _data(bundle, summary),
+        "prior": PRIORS[_prior_source(bundle.estimator)],
+        "classes": _classes(bundle, summary),
+        "comparison": _comparison(compared),
+        "trace": _trace(getattr(bundle.estimator, "trace_", None)),
+        "scores": summary.get("scores"),
+        "top": _top(bundle, top),
+        "parameters": _parameters(bundle.estimator),
+        "settings": {k: v for k, v in bundle.settings.items() if v is not None},
+        "versions": summary.get("versions") or versions(),
+        "notes": _notes(bundle, summary, notes),
+    }
+    made = plain(data)
+    assert isinstance(made, dict)
+    return made
+
+
+def _summary(estimator: Any, X: Any, y: ArrayLike) -> dict[str, Any]:
+    """Give of rows and labels what `train` puts in the summary of a model."""
+    values = np.array(np.asarray(y), dtype=object)
+    values[is_unlabeled(y, getattr(estimator, "unlabeled", -1))] = None
+    labels = count_labels(values)
+    found = {} if X is None else describe_unlabeled(estimator, X, y)
+    return {"rows": len(values), "labelled": sum(labels.values()), "labels": labels, **found}
+
+
+def _method(estimator: Any) -> dict[str, Any]:
+    entry = find(estimator)
+    return {
+        "name": type(estimator).__name__ if entry is None else entry.name,
+        "estimator": type(estimator).__name__,
+        "summary": None if entry is None else entry.summary,
+        "objective": getattr(estimator, "objective_", None),
+        "rounds": getattr(estimator, "n_iter_", None),
+    }
+
+
+def _data(bundle: Model, summary: Mapping[str, Any]) -> dict[str, Any]:
+    rows, labelled = summary.get("rows"), summary.get("labelled")
+    return {
+        "rows": rows,
+        "labelled": labelled,
+        "unlabelled": None if rows is None or labelled is None else rows - labelled,
+        "features": int(bundle.estimator.n_features_in_),
+        "columns": {} if bundle.features is None else dict(bundle.features.kinds_),
+        "feature_seconds": summary.get("feature_seconds"),
+        "fit_seconds": summary.get("fit_seconds"),
+    }
+
+
+def _prior_source(estimator: Any) -> str:
+    parameters = estimator.get_params(deep=False)
+    if "class_prior" not in parameters:
+        return "none"
+    given = parameters["class_prior"]
+    if given is None:
+        return "labelled"
+    return "estimate" if isinstance(given, str) else "given"
+
+
+def _classes(bundle: Model, summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    labels = {str(key): count for key, count in summary.get("labels", {}).items()}
+    found = {str(key): count for key, count in summary.get("found", {}).items()}
+    names = [str(name) for name in bundle.classes_.tolist()]
+    prior = getattr(bundle.estimator, "class_prior_", np.full(len(names), np.nan))
+    return [
+        {
+            "name": name,
+            "labels": labels.get(name),
+            "label_share": _share(labels, name),
+            "prior": float(share),
+            "found": found.get(name),
+            "found_share": _share(found, name),
+        }
+        for name, share in zip(names, prior, strict=True)
+    ]
+
+
+def _share(counts: Mapping[str, int], name: str) -> float | None:
+    total = sum(counts.values())
+    return counts[name] / total if total and name in counts else None
+
+
+def _comparison(found: Any) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return dict(found) if isinstance(found, Mapping) else dict(found.to_dict())
+
+
+def _trace(trace: Any) -> dict[str, Any] | None:
+    if trace is None or len(trace) == 0:
+        return None
+    kept = _thinned(trace["phase"], ROUNDS)
+    columns = {name: trace[name][kept] for name in ("phase", "objective", "value")}
+    return {"rounds": len(trace), "round": kept, **columns}
+
+
+def _thinned(phases: Any, most: int) -> Any:
+    """Choose rounds evenly, with the first and last one of every phase."""
+    ends = np.flatnonzero(phases[1:] != phases[:-1])
+    evenly = np.linspace(0, len(phases) - 1, min(len(phases), most)).round().astype(int)
+    return np.unique(np.concatenate([evenly, ends, ends + 1]))
+
+
+def _top(bundle: Model, count: int) -> list[dict[str, Any]]:
+    # of a single text column the reader knows where words come from
+    texts = [] if bundle.features is None else bundle.features.kinds_.items()
+    columns = [name for name, kind in texts if kind == "text"]
+    prefix = f"{columns[0]}__" if len(columns) == 1 else ""
+    return [
+        {
+            "class": str(label),
+            "features": [{"name": n.removeprefix(prefix), "weight": w} for n, w in features],
+        }
+        for label, features in bundle.top_features(count).items()
+    ]
+
+
+def _parameters(estimator: Any) -> list[dict[str, Any]]:
+    defaults = type(estimator)().get_params(deep=False)
+    return [
+        {"name": name, "value": value, "default": defaults.get(name)}
+        for name, value in estimator.get_params(deep=False).items()
+        if name != "callback"
+    ]
+
+
+def _notes(bundle: Model, summary: Mapping[str, Any], more: Sequence[str]) -> list[str]:
+    of_the_fit = getattr(getattr(bundle.estimator, "trace_", None), "notes", [])
+    return list(dict.fromkeys([*summary.get("notes", []), *of_the_fit, *more]))

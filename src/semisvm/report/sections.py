@@ -1,0 +1,267 @@
+"""The sections of a report, each from its part of the data."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from semisvm.report.figures import comparison_figure, score_figure, trace_figure
+from semisvm.report.html import Markup, table, tag
+
+Data = Mapping[str, Any]
+
+SIGNS = {"helped": "✓", "no evidence": "?", "hurt": "✗"}
+HEADLINES = {
+    "helped": "Yes, they helped",
+    "no evidence": "No evidence that they did",
+    "hurt": "No, they hurt",
+}
+BAR = 100.0
+
+
+def show(value: Any) -> str:
+    """Write a value for people."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {show(item)}" for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(show(item) for item in value)
+    return str(value)
+
+
+def percent(share: float | None) -> str:
+    """Write a share."""
+    return "–" if share is None else f"{100 * share:.1f}%"
+
+
+def section(heading: str, *content: Any, name: str) -> Markup:
+    """Make a section with a heading."""
+    return tag("section", tag("h2", heading), *content, id=name)
+
+
+def paragraph(*content: Any, kind: str | None = None) -> Markup:
+    """Make a paragraph."""
+    return tag("p", *content, class_=kind)
+
+
+def done(data: Data) -> Markup:
+    """Say what was done: data, labels, method."""
+    facts, method = data["data"], data["method"]
+    what = f": {method['summary']}" if method["summary"] else ""
+    cards = [
+        _card(show(facts["rows"]), "rows"),
+        _card(show(facts["labelled"]), "with a label"),
+        _card(show(facts["unlabelled"]), "without"),
+        _card(show(len(data["classes"])), "classes"),
+        _card(show(facts["features"]), "features"),
+        _card(_seconds(facts["fit_seconds"]), "to fit"),
+    ]
+    line = paragraph("Method ", tag("strong", method["name"]), f" ({method['estimator']}){what}.")
+    used = [tag("li", tag("b", name), f" as {kind}") for name, kind in facts["columns"].items()]
+    columns = [paragraph("Columns used:"), tag("ul", used, class_="flat")] if used else None
+    return section("What was done", tag("div", cards, class_="cards"), line, columns, name="done")
+
+
+def _card(value: str, name: str) -> Markup:
+    return tag("div", tag("b", value), tag("span", name), class_="card")
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
+
+
+def notes(data: Data) -> Markup | None:
+    """List warnings and remarks."""
+    if not data["notes"]:
+        return None
+    entries = [tag("li", note) for note in data["notes"]]
+    return section("Warnings and notes", tag("ul", entries), name="notes")
+
+
+def helped(data: Data) -> Markup:
+    """Say whether the unlabelled rows helped, and which method to take."""
+    heading = "Did the unlabelled rows help?"
+    comparison = data["comparison"]
+    if comparison is None:
+        text = (
+            "This was not tested: the model was fitted without a comparison. To find out, compare "
+            "it with the supervised model by cross-validation on the labelled rows: ",
+            tag("code", "semisvm compare"),
+            " does so.",
+        )
+        return section(heading, paragraph(*text, kind="verdict untested"), name="help")
+    verdict = comparison["did_it_help"]
+    word = verdict["word"]
+    kind = f"verdict {word.replace(' ', '-')}"
+    head = tag("strong", f"{SIGNS[word]} {HEADLINES[word]}.")
+    advice = paragraph("Recommended method: ", tag("strong", verdict["recommended"]), ".")
+    box = tag("div", paragraph(head), paragraph(verdict["sentence"]), advice, class_=kind)
+    return section(heading, box, _other_method(data, verdict["recommended"]), name="help")
+
+
+def _other_method(data: Data, recommended: str) -> Markup | None:
+    fitted = {data["method"]["name"], data["method"]["estimator"]}
+    names = {method["name"] for method in data["comparison"]["methods"]}
+    if recommended in fitted or not fitted & names:
+        return None
+    return paragraph(f"This model was fitted with {data['method']['name']}, not with that one.")
+
+
+def comparison(data: Data) -> Markup | None:
+    """Show methods side by side."""
+    found = data["comparison"]
+    if found is None:
+        return None
+    differences = {d["name"]: d for d in found["differences"]}
+    rows = [_method_row(m, differences.get(m["name"])) for m in found["methods"]]
+    confidence = f"{100 * found['confidence']:g}%"
+    header = ["method", found["scoring"], f"{confidence} interval", "difference", "interval"]
+    header += ["unlabelled rows", "seconds a fit"]
+    text = (
+        f"Cross-validated on the {show(found['n_labeled'])} labelled rows, all methods on the "
+        f"same folds. Differences are to {found['baseline']}, the supervised method; their "
+        "intervals hold for all methods at once."
+    )
+    return section(
+        "Comparison of methods",
+        paragraph(text),
+        comparison_figure(found),
+        table(header, rows, {1, 2, 3, 4, 6}),
+        name="comparison",
+    )
+
+
+def _method_row(method: Data, difference: Data | None) -> list[Any]:
+    low, high = method["interval"]
+    row = [method["name"], f"{method['mean']:.3f}", f"{low:.3f} to {high:.3f}"]
+    seconds = f"{method['fit_seconds']:.3g}"
+    if difference is None:
+        return [*row, "–", "–", "supervised", seconds]
+    low, high = difference["interval"]
+    gap = [f"{difference['mean']:+.3f}", f"{low:+.3f} to {high:+.3f}"]
+    return [*row, *gap, difference["verdict"], seconds]
+
+
+def trace(data: Data) -> Markup:
+    """Show the way of the fit."""
+    heading, found = "How the fit went", data["trace"]
+    if found is None:
+        return section(heading, paragraph("The model has no trace."), name="trace")
+    method = data["method"]
+    text = f"{show(method['rounds'])} rounds to the objective {show(method['objective'])}."
+    if any(value is not None for value in found["value"]):
+        text += (
+            " At one level the objective falls; it may rise where the level changes, because the "
+            "unlabelled rows then count for more."
+        )
+    return section(heading, paragraph(text), trace_figure(found), name="trace")
+
+
+def scores(data: Data) -> Markup:
+    """Show where the unlabelled rows lie."""
+    heading, found = "Where the unlabelled rows lie", data["scores"]
+    if found is None:
+        text = "The model holds no scores of unlabelled rows."
+        return section(heading, paragraph(text), name="scores")
+    text = "The solid line is the boundary between the classes. Few rows near it are a good sign: "
+    text += "methods of this kind look for a gap between the rows."
+    if found["margin"] is not None:
+        text += f" {percent(found['inside'])} of the unlabelled rows are within the margin, which "
+        text += "the broken lines show."
+    names = [entry["name"] for entry in data["classes"]]
+    return section(heading, paragraph(text), score_figure(found, names), name="scores")
+
+
+def classes(data: Data) -> Markup:
+    """Show labels, prior and found shares of every class."""
+    rows = [
+        [
+            entry["name"],
+            show(entry["labels"]),
+            percent(entry["label_share"]),
+            percent(entry["prior"]),
+            show(entry["found"]),
+            percent(entry["found_share"]),
+        ]
+        for entry in data["classes"]
+    ]
+    header = ["class", "labels", "share", "prior used", "unlabelled rows found", "share found"]
+    text = (
+        "The class prior, the shares of the classes among the unlabelled rows, was "
+        f"{data['prior']}. “Found” counts the unlabelled rows by predicted class; if those shares "
+        "are not what you know of the data, give the prior."
+    )
+    return section(
+        "Classes", paragraph(text), table(header, rows, set(range(1, 6))), name="classes"
+    )
+
+
+def top(data: Data) -> Markup:
+    """Show the features that speak most for each class."""
+    largest = max((f["weight"] for e in data["top"] for f in e["features"]), default=1.0)
+    cards = [
+        tag("div", tag("h3", entry["class"]), _words(entry["features"], largest), class_="words")
+        for entry in data["top"]
+    ]
+    return section(
+        "What speaks for each class",
+        paragraph("The features with the largest weights; the bars show the weights."),
+        tag("div", cards, class_="columns"),
+        name="top",
+    )
+
+
+def _words(features: list[Data], largest: float) -> Markup:
+    if not features:
+        return paragraph("No feature speaks for this class.", kind="quiet")
+    rows = [
+        tag(
+            "li",
+            tag("span", feature["name"], class_="word"),
+            tag("i", class_="weight", style=f"width:{BAR * feature['weight'] / largest:.1f}px"),
+            tag("span", f"{feature['weight']:.3g}", class_="value"),
+        )
+        for feature in features
+    ]
+    return tag("ol", rows)
+
+
+def settings(data: Data) -> Markup:
+    """List parameters, how the file was read, and versions."""
+    rows = [
+        [p["name"], show(p["value"]), "" if p["value"] == p["default"] else show(p["default"])]
+        for p in data["parameters"]
+    ]
+    parts = [table(["parameter", "value", "default, where it differs"], rows, set())]
+    if data["settings"]:
+        listed = [[name, show(value)] for name, value in data["settings"].items()]
+        parts.append(table(["how the data were read", ""], listed, set()))
+    return section("Settings", *parts, name="settings")
+
+
+def versions(data: Data) -> Markup:
+    """List the versions of the packages."""
+    entries = [tag("li", tag("b", name), f" {value}") for name, value in data["versions"].items()]
+    return section("Versions", tag("ul", entries, class_="flat"), name="versions")
+
+
+SECTIONS: tuple[Callable[[Data], Markup | None], ...] = (
+    done,
+    helped,
+    notes,
+    comparison,
+    classes,
+    top,
+    scores,
+    trace,
+    settings,
+    versions,
+)
+"""In the order in which a reader asks."""

@@ -1,0 +1,249 @@
+"""From data that were read from a file to a `Model`."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.columns import ColumnFeatures
+from semisvm.io import DataError, DataWarning, MatrixData, Table, count_labels, remarks
+from semisvm.margins import describe_unlabeled
+from semisvm.model import Model
+from semisvm.registry import AUTO, get
+
+if TYPE_CHECKING:
+    from semisvm.model_selection.calibration import Calibrator
+
+CALIBRATION_FOLDS = 5
+FEW_TO_CALIBRATE = 20
+MOST_SINGLE = 20
+"""More classes than this, each with one label, are no classes but names of rows."""
+FEW_FOR_SHARES = 100
+"""With fewer labels a share of one half is off by five points or more in a third of the cases."""
+
+
+@dataclass
+class Prepared:
+    """Data that are ready for an estimator.
+
+    Attributes
+    ----------
+    X : matrix of shape (n, d)
+    labels : object array of shape (n,)
+        None for rows without one.
+    features : ColumnFeatures or None
+        Fitted to the columns of all rows; labels have no part in it.
+    settings : dict
+        How the file was read.
+    notes : list of str
+    seconds : float
+        Taken by the features.
+    """
+
+    X: Any
+    labels: NDArray[np.object_]
+    features: ColumnFeatures | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def prepare(
+    data: Table | MatrixData,
+    features: ColumnFeatures | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Prepared:
+    """Check labels, and make features of columns.
+
+    Parameters
+    ----------
+    data : Table or MatrixData
+        With labels; None for rows without one.
+    features : ColumnFeatures, optional
+        Not fitted; by default one that looks at all columns.
+    settings : mapping, optional
+        How the file was read, to be kept with the model.
+    """
+    notes = _check_labels(data)
+    labels, kept = _labels(data), dict(settings or {})
+    if isinstance(data, MatrixData):
+        return Prepared(data.X, labels, None, {**kept, **data.facts}, notes)
+    start = perf_counter()
+    transformer = ColumnFeatures() if features is None else features
+    X = transformer.fit_transform(data)
+    seconds = perf_counter() - start
+    return Prepared(X, labels, transformer, kept, notes + transformer.notes_, seconds)
+
+
+def fit_prepared(
+    prepared: Prepared,
+    method: str,
+    *,
+    probabilities: bool = False,
+    random_state: int = 0,
+    **parameters: Any,
+) -> Model:
+    """Fit a method, with its parameters, to prepared data; see `train`."""
+    entry = get(method)
+    start = perf_counter()
+    X, labels, notes = prepared.X, prepared.labels, list(prepared.notes)
+    estimator = entry.make(unlabeled=None, **parameters).fit(X, labels)
+    # it belongs to the caller of the fit, not to the model
+    estimator.callback = None
+    notes += estimator.trace_.notes
+    calibrator = None
+    if probabilities:
+        calibrator = calibrate(estimator, prepared, random_state)
+        notes += _about_calibration(labels)
+    notes += _about_prior(estimator, labels)
+    counts, seconds = count_labels(labels), perf_counter() - start
+    summary = {
+        "method": entry.name,
+        "rows": len(labels),
+        "labelled": sum(counts.values()),
+        "labels": counts,
+        **describe_unlabeled(estimator, X, labels),
+        "features": int(estimator.n_features_in_),
+        "feature_seconds": prepared.seconds,
+        "fit_seconds": seconds,
+        "notes": notes,
+    }
+    return Model(estimator, prepared.features, prepared.settings, summary, calibrator)
+
+
+def train(
+    data: Table | MatrixData,
+    method: str = AUTO,
+    *,
+    features: ColumnFeatures | None = None,
+    settings: Mapping[str, Any] | None = None,
+    probabilities: bool = False,
+    random_state: int = 0,
+    **parameters: Any,
+) -> Model:
+    """Fit a method to data that were read from a file.
+
+    Parameters
+    ----------
+    data : Table or MatrixData
+        With labels; None for rows without one.
+    method : str, default="auto"
+        A name of `semisvm.registry`, or "auto" to choose one and its settings by
+        cross-validation (`semisvm.model_selection.choose`); ``summary["choice"]`` of the
+        model then says why.
+    features : ColumnFeatures, optional
+        Not fitted; by default one that looks at all columns.
+    settings : mapping, optional
+        How the file was read, to be kept with the model.
+    probabilities : bool, default=False
+        Whether to calibrate probabilities, at the cost of five more fits.
+    random_state : int, default=0
+        Seed of the folds.
+    **parameters
+        Of the estimator.
+
+    Returns
+    -------
+    model : Model
+    """
+    prepared = prepare(data, features, settings)
+    shared: dict[str, Any] = {"probabilities": probabilities, "random_state": random_state}
+    if method != AUTO:
+        return fit_prepared(prepared, method, **shared, **parameters)
+    from semisvm.model_selection.choosing import choose
+
+    choice = choose(
+        prepared.X,
+        prepared.labels,
+        parameters=parameters,
+        unlabeled=None,
+        random_state=random_state,
+    )
+    model = fit_prepared(prepared, choice.method, **shared, **choice.parameters)
+    model.summary["choice"] = choice.to_dict()
+    return model
+
+
+def calibrate(estimator: Any, prepared: Prepared, random_state: int = 0) -> "Calibrator":
+    """Fit a map from scores to probabilities to cross-fitted scores of labelled rows.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Its parameters are those of the fits of the folds.
+    prepared : Prepared
+    random_state : int, default=0
+    """
+    from semisvm.model_selection.calibration import Calibrator
+    from semisvm.model_selection.crossfit import cross_fitted_scores
+    from semisvm.model_selection.splits import PartialLabelKFold
+
+    repeated = sum(count for count in count_labels(prepared.labels).values() if count > 1)
+    if repeated < 2:
+        raise DataError(
+            "probabilities need labelled rows to hold out, but no class has two labels."
+        )
+    folds = min(CALIBRATION_FOLDS, repeated)
+    cv = PartialLabelKFold(folds, shuffle=True, random_state=random_state, unlabeled=None)
+    with warnings.catch_warnings():
+        # the note about few labels says it
+        warnings.simplefilter("ignore", UserWarning)
+        scores, codes = cross_fitted_scores(estimator, prepared.X, prepared.labels, cv)
+    return Calibrator.fit(scores, codes, len(estimator.classes_), "temperature")
+
+
+def _about_calibration(labels: NDArray[np.object_]) -> list[str]:
+    n = sum(count_labels(labels).values())
+    if n >= FEW_TO_CALIBRATE:
+        return []
+    return [f"probabilities from {n} labels order the rows, but say little about how often."]
+
+
+def _about_prior(estimator: Any, labels: NDArray[np.object_]) -> list[str]:
+    n = sum(count_labels(labels).values())
+    if (
+        getattr(estimator, "class_prior", ...) is not None
+        or n >= FEW_FOR_SHARES
+        or n == len(labels)
+    ):
+        return []
+    return [
+        f"the class prior is that of {n} labels, which may be far off. If you know the shares of "
+        "the classes, give them (--prior); or try an estimate (--prior estimate)."
+    ]
+
+
+def _labels(data: Table | MatrixData) -> NDArray[np.object_]:
+    if data.labels is None:
+        raise DataError(
+            "the data have no labels: name the label column (--label) or a file of labels "
+            "(--labels).",
+            data.path,
+        )
+    return data.labels
+
+
+def _check_labels(data: Table | MatrixData) -> list[str]:
+    labels = _labels(data)
+    classes = list(count_labels(labels))
+    if len(classes) < 2:
+        have = f"of one class only, {classes[0]!r}" if classes else "nowhere"
+        zero = " In svmlight files 0 means unlabelled; if it is a class, say unlabeled='none' "
+        hint = zero + "(--unlabeled none)." if isinstance(data, MatrixData) else ""
+        raise DataError(
+            f"there are labels {have}; two classes or more are needed.{hint}", data.path
+        )
+    counts = count_labels(labels)
+    if len(counts) > MOST_SINGLE and max(counts.values()) == 1:
+        raise DataError(
+            f"all {len(counts)} labels are different, like identifiers: is this the label column?",
+            data.path,
+        )
+    found = remarks(labels)
+    for remark in found:
+        warnings.warn(remark, DataWarning, stacklevel=4)
+    return found

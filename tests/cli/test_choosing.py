@@ -1,0 +1,216 @@
+"""Commands that compare and choose, calibrated probabilities, and the papers' tables."""
+
+import csv
+import json
+import subprocess
+import sys
+import time
+import types
+
+import numpy as np
+import pytest
+from scipy import sparse
+from typer.testing import CliRunner
+
+import semisvm
+from problems import hide, two_blobs
+from semisvm.cli.app import app
+from semisvm.cli.progress import counting
+
+FAST = ["--methods", "tsvm", "--folds", "3", "--repeats", "1"]
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def blobs(tmp_path_factory):
+    """A file with 30 labels in 90 rows, and one with a label a class."""
+    folder = tmp_path_factory.mktemp("blobs")
+    X, y = two_blobs(90)
+    for name, n_labels in (("a.csv", 30), ("few.csv", 2)):
+        partly = hide(y, n_labels)
+        with open(folder / name, "w", newline="") as stream:
+            table = csv.writer(stream)
+            table.writerow([*(f"x{k}" for k in range(X.shape[1])), "kind"])
+            for row, label in zip(X.tolist(), partly.tolist(), strict=True):
+                table.writerow([*row, "" if label == -1 else "ab"[label]])
+    return folder
+
+
+def test_auto_is_the_default_and_says_why(blobs):
+    result = run("fit", blobs / "a.csv", "--label", "kind", "-o", blobs / "m")
+    assert "why: " in result.stdout
+    assert "was chosen by cross-validated accuracy: svm 0." in result.stdout
+    model = semisvm.load(blobs / "m")
+    choice = model.summary["choice"]
+    assert choice["method"] == model.summary["method"]
+    assert len(choice["methods"]["methods"][0]["scores"]) == 15
+    assert f"why: {choice['reasons'][0]}" in run("inspect", blobs / "m").stdout
+    facts = json.loads(run("inspect", blobs / "m", "--json").stdout)
+    assert facts["summary"]["choice"]["method"] == choice["method"]
+
+
+def test_auto_with_few_labels_falls_back(blobs):
+    options = ["--label", "kind", "-o", blobs / "few", "--prior", "estimate", "--seed", 3]
+    result = run("fit", blobs / "few.csv", *options)
+    assert "why: 2 labels are too few to compare methods: tsvm is taken unseen." in result.stdout
+    model = semisvm.load(blobs / "few")
+    assert model.estimator.class_prior == "estimate"
+    assert "appear once" in result.stdout
+    assert result.stderr.startswith("warning: class_prior='estimate' needs two labels")
+    assert len(result.stderr.splitlines()) == 1
+    run("fit", blobs / "few.csv", "--label", "kind", "-o", blobs / "few", "--prior", "equal", "-q")
+    assert semisvm.load(blobs / "few").estimator.class_prior == {"a": 0.5, "b": 0.5}
+
+
+def test_probabilities_are_calibrated_and_kept(blobs):
+    arguments = ["--label", "kind", "-a", "da", "--probabilities", "-q"]
+    run("fit", blobs / "a.csv", *arguments, "-o", blobs / "p")
+    model = semisvm.load(blobs / "p")
+    assert model.calibrator.method == "temperature"
+    out = run("predict", blobs / "p", blobs / "a.csv").stdout
+    rows = list(csv.DictReader(out.splitlines()))
+    assert all(0.5 <= float(row["probability"]) <= 1 for row in rows)
+    certain = [float(row["probability"]) for row in rows]
+    sure = [float(row["score"]) for row in rows]
+    assert np.array_equal(np.argsort(certain), np.argsort(sure))
+    assert json.loads(run("inspect", blobs / "p", "--json").stdout)["calibrated"]
+    few = run("fit", blobs / "few.csv", *arguments, "-o", blobs / "x", code=2)
+    assert "no class has two labels" in few.stderr
+
+
+def test_compare_prints_a_table_and_a_verdict(blobs):
+    shown = run("compare", blobs / "a.csv", "--label", "kind", *FAST).stdout
+    lines = shown.splitlines()
+    assert lines[0] == f"30 labelled and 60 unlabelled rows of {blobs / 'a.csv'}"
+    assert [line.split()[0] for line in lines[2:4]] == ["svm", "tsvm"]
+    assert lines[1].split() == [
+        "method",
+        "accuracy",
+        "against",
+        "svm",
+        "95%",
+        "interval",
+        "verdict",
+        "seconds",
+    ]
+    assert "unlabelled rows" in shown
+    assert "labels have no part in it" in shown
+
+
+def test_compare_as_json_repeats(blobs):
+    options = ["--label", "kind", *FAST, "--scoring", "f1_macro", "--prior", "a=0.5", "--json"]
+    facts = [json.loads(run("compare", blobs / "a.csv", *options).stdout) for _ in range(2)]
+    assert facts[0]["scoring"] == "f1_macro"
+    assert facts[0]["did_it_help"]["recommended"] in ("svm", "tsvm")
+    assert [m["scores"] for m in facts[0]["methods"]] == [m["scores"] for m in facts[1]["methods"]]
+    other = json.loads(run("compare", blobs / "a.csv", *options, "--seed", 1).stdout)
+    assert [m["scores"] for m in other["methods"]] != [m["scores"] for m in facts[0]["methods"]]
+
+
+def test_compare_without_unlabelled_rows(tmp_path):
+    X, y = two_blobs(30)
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    shown = run("compare", tmp_path / "a.npz", "--folds", 2, "--repeats", 1).stdout
+    assert "note: tsvm is left out: it needs unlabelled rows" in shown
+    assert "Only svm was tried" in shown
+
+
+def test_compare_draws(blobs, monkeypatch):
+    class ComparisonDisplay:
+        @classmethod
+        def from_comparison(cls, comparison):
+            assert comparison.baseline == "svm"
+            return cls()
+
+        def plot(self):
+            from matplotlib.figure import Figure
+
+            self.figure_ = Figure()
+            return self
+
+    displays = types.ModuleType("semisvm.displays")
+    displays.ComparisonDisplay = ComparisonDisplay
+    monkeypatch.setitem(sys.modules, "semisvm.displays", displays)
+    figure = blobs / "c.svg"
+    run("compare", blobs / "a.csv", "--label", "kind", *FAST, "--figure", figure)
+    assert figure.read_text().startswith("<?xml")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("compare", blobs / "a.csv", "--label", "kind", "--figure", figure, code=2)
+    assert "pip install 'semisvm[plots]'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compare", "a.csv"], "name the label column (--label)"),
+        (["compare", "a.csv", "--label", "kind", "--methods", "tsvn"], "Did you mean 'tsvm'?"),
+        (["compare", "a.csv", "--label", "kind", "--scoring", "auc"], "--scoring must be one of"),
+        (["compare", "a.csv", "--label", "kind", "--folds", "40"], "n_splits=40 folds need"),
+        (["compare", "few.csv", "--label", "kind"], "Label more rows"),
+        (["compare", "a.csv", "--label", "kind", "--figure", "a.gif"], "not 'a.gif'"),
+        (["compare", "a.csv", "--label", "kind", "--figure", "no/a.png"], "there is no folder"),
+        (["compare", "a.csv", "--label", "kind", "--prior", "c=1"], "--prior names the class 'c'"),
+        (["reproduce"], "name a table"),
+        (["reproduce", "pcmc"], "Did you mean 'pcmac'?"),
+        (["reproduce", "pcmac", "--data", "nowhere"], "no data folder 'nowhere'"),
+        (["reproduce", "pcmac", "--data", "."], "has no set 'text1_pcmac'"),
+    ],
+)
+def test_mistakes_have_one_message(blobs, monkeypatch, arguments, said):
+    monkeypatch.chdir(blobs)
+    result = run(*arguments, code=2)
+    messages = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(messages) == 1
+    assert said in messages[0]
+    assert result.stdout == ""
+
+
+def test_tables_are_listed():
+    assert "Sindhwani" in run("reproduce", "--list").stdout
+    tables = json.loads(run("reproduce", "--list", "--json").stdout)["tables"]
+    assert [table["name"] for table in tables] == ["pcmac", "reuters", "newsgroups"]
+
+
+def test_a_table_is_run(tmp_path, monkeypatch):
+    """On made-up rows under the name of the paper's set."""
+    from semisvm.reproduce import pcmac
+
+    X, y = two_blobs(60)
+    (tmp_path / "text1_pcmac").mkdir()
+    sparse.save_npz(tmp_path / "text1_pcmac" / "X.npz", sparse.csr_matrix(X))
+    np.save(tmp_path / "text1_pcmac" / "y.npy", 2 * y - 1)
+    monkeypatch.setattr(pcmac, "TRAINING_ROWS", 40)
+    monkeypatch.setattr(pcmac, "LABELED", (10,))
+    arguments = ["reproduce", "pcmac", "--data", tmp_path, "--repeat", "1"]
+    shown = run(*arguments).stdout
+    assert "mean test error (Table 3)" in shown
+    assert "missed; see MISSED above" in shown
+    facts = json.loads(run(*arguments, "--json").stdout)
+    assert facts["settings"]["splits"] == 1
+    assert len(facts["tables"]["mean test error (Table 3)"]) == 3
+
+
+def test_counting_without_a_terminal():
+    with counting(True) as tell:
+        assert tell is None
+
+
+def seconds(*command):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, *command], check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+def test_help_is_quick():
+    """Bounded by what the libraries of the command line take, so that a busy machine passes."""
+    libraries = "import typer.main, rich.console, rich.table"
+    times = [(seconds("-m", "semisvm", "--help"), seconds("-c", libraries)) for _ in range(3)]
+    ours, theirs = (min(column) for column in zip(*times, strict=True))
+    assert ours < 2.5 * theirs + 0.1

@@ -1,0 +1,78 @@
+"""Reports from the command line."""
+
+import json
+
+import pytest
+
+import semisvm
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+from typer.testing import CliRunner
+
+from semisvm.cli.app import app
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with data, a model, and the report that the fit wrote."""
+    folder = tmp_path_factory.mktemp("reporting")
+    rows = [("<b>win</b> cash prize", "lunch plan notes")[i % 2] for i in range(40)]
+    names = [("<i>spam</i>", "ham")[i % 2] if i < 10 else "" for i in range(40)]
+    lines = ["text,kind", *(f"{row},{name}" for row, name in zip(rows, names, strict=True))]
+    (folder / "mail.csv").write_text("\n".join(lines) + "\n")
+    options = ["--text", "text", "-o", folder / "m.semisvm", "--report", folder / "fit.html"]
+    result = run("fit", folder / "mail.csv", "--label", "kind", *options)
+    return folder, result
+
+
+def test_fit_writes_a_report(fitted):
+    folder, result = fitted
+    assert f"Report {folder / 'fit.html'}" in result.stdout
+    assert "edges" not in result.stdout
+    page = (folder / "fit.html").read_text(encoding="utf-8")
+    assert "<h1>Model of mail.csv</h1>" in page
+    assert "&lt;i&gt;spam&lt;/i&gt;" in page
+    assert "<i>spam" not in page
+
+
+def test_report_of_a_model_file(fitted):
+    folder, _ = fitted
+    model, out = folder / "m.semisvm", folder / "model.html"
+    assert run("report", model, "-o", out, "--title", "Mine").stdout == f"Report {out}\n"
+    assert "<h1>Mine</h1>" in out.read_text(encoding="utf-8")
+
+
+def test_report_as_json(fitted):
+    folder, _ = fitted
+    model, out = folder / "m.semisvm", folder / "both.html"
+    data = json.loads(run("report", model, "--json", "--top", "2", "-o", out).stdout)
+    assert data["data"]["rows"] == 40
+    assert {entry["name"]: entry["labels"] for entry in data["classes"]} == {
+        "<i>spam</i>": 5,
+        "ham": 5,
+    }
+    assert [len(entry["features"]) for entry in data["top"]] == [2, 2]
+    assert data["created"] == semisvm.load(model).summary["created"]
+    assert out.exists()
+
+
+def test_mistakes(fitted):
+    folder, _ = fitted
+    result = run("report", folder / "m.semisvm", code=2)
+    assert "-o, or ask for --json" in result.stderr
+    options = ["--label", "kind", "-o", folder / "n.semisvm", "--report"]
+    result = run("fit", folder / "mail.csv", *options, folder / "no" / "r.html", code=2)
+    assert "there is no folder" in result.stderr
+    assert not (folder / "n.semisvm").exists()
+    result = run("fit", folder / "mail.csv", *options, folder, code=2)
+    assert "this is a folder" in result.stderr

@@ -1,0 +1,88 @@
+"""What every method of the registry must do; a new one is tested by being added there."""
+
+import csv
+
+import numpy as np
+import pytest
+from scipy import sparse
+from typer.testing import CliRunner
+
+import semisvm
+from problems import hide
+from semisvm import registry
+from semisvm.cli.app import app
+
+EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
+KINDS = {"sparse": sparse.csr_matrix, "dense": np.asarray}
+
+
+def blobs(n_classes, n=90, seed=0):
+    """Classes far from each other, rows of length one."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = 2.0 * np.eye(n_classes, 6)[y] + 0.3 * rng.standard_normal((n, 6))
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+def cases(method):
+    """Give the numbers of classes and kinds of data that the method is for."""
+    suits = method.suits
+    classes = [2] * suits.two + [4] * suits.many
+    kinds = ["sparse"] * suits.sparse + ["dense"] * suits.dense
+    return [(m, kind) for m in classes for kind in kinds]
+
+
+@EVERY
+def test_fits_what_it_suits_and_comes_back_from_a_file(method, tmp_path):
+    assert cases(method)
+    for n_classes, kind in cases(method):
+        X, y = blobs(n_classes)
+        X = KINDS[kind](X)
+        model = method.make().fit(X, hide(y, 12))
+        assert np.mean(model.predict(X) == y) > 0.9
+        assert model.classes_.tolist() == list(range(n_classes))
+        assert method.misfit(n_classes, 1, kind == "sparse") is None
+        assert hasattr(model, "predict_proba") == method.suits.probabilities
+        semisvm.save(model, tmp_path / "m")
+        again = semisvm.load(tmp_path / "m")
+        assert registry.find(again) is method
+        scores = model.decision_function(X)
+        np.testing.assert_array_equal(again.decision_function(X), scores, strict=True)
+
+
+@EVERY
+def test_grid_is_beside_the_default_and_can_be_fitted(method):
+    X, y = blobs(2, n=40)
+    default = method.make().fit(X, hide(y, 10))
+    assert default.reg_ not in method.grid["reg"]
+    for name, values in method.grid.items():
+        for value in values:
+            model = method.make(**{name: value}).fit(X, hide(y, 10))
+            assert not np.array_equal(model.coef_, default.coef_)
+
+
+@EVERY
+def test_misfits_are_told(method):
+    assert (method.misfit(2, 0, True) is None) != method.suits.needs_unlabeled
+
+
+@EVERY
+def test_fit_and_predict_on_the_command_line(method, tmp_path):
+    words = (["win", "prize", "cash", "offer"], ["lunch", "plan", "notes", "team"])
+    rng = np.random.default_rng(0)
+    with open(tmp_path / "a.csv", "w", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["text", "kind"])
+        for i in range(40):
+            label = ["spam", "ham"][i % 2] if i < 10 else ""
+            table.writerow([" ".join(rng.choice(words[i % 2], 5)), label])
+    model, out = str(tmp_path / "m"), str(tmp_path / "p.csv")
+    fit = ["fit", str(tmp_path / "a.csv"), "--label", "kind", "-a", method.name, "-o", model, "-q"]
+    predict = ["predict", model, str(tmp_path / "a.csv"), "-o", out]
+    for arguments in (fit, predict):
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+    with open(out, newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["label"] for row in rows] == ["spam", "ham"] * 20
+    assert ("probability" in rows[0]) == method.suits.probabilities
