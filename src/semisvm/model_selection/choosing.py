@@ -164,7 +164,7 @@ def choose(
     >>> from sklearn.preprocessing import scale
     >>> from semisvm.model_selection import choose, hide_labels
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> choice = choose(scale(X), hide_labels(y, range(8, len(y))))
+    >>> choice = choose(scale(X), hide_labels(y, range(len(y) - 8)))
     >>> choice.method, choice.reasons[0]
     ('tsvm', '8 labels are too few to compare methods: tsvm is taken unseen.')
     """
