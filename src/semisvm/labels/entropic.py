@@ -172,7 +172,13 @@ def _ascent(hessian: Floats, gradient: Floats, temperature: float) -> Floats:
     m = len(gradient)
     # prices are free up to a constant, and decided classes have no curvature
     ridge = 1e-13 * np.trace(hessian) / m + 1e-300
-    direction = np.linalg.solve(hessian + ridge * np.eye(m), gradient)
-    direction -= direction.mean()
+    with np.errstate(over="ignore", invalid="ignore"):
+        direction = np.linalg.solve(hessian + ridge * np.eye(m), gradient)
+        direction -= direction.mean()
     longest = float(np.abs(direction).max())
+    if not np.isfinite(longest):
+        # every row is decided, so there is no curvature at all: go where the counts lack
+        direction = gradient - gradient.mean()
+        longest = float(np.abs(direction).max())
+        return direction * (LONGEST_STEP * temperature / max(longest, 1e-300))
     return direction * min(1.0, LONGEST_STEP * temperature / max(longest, 1e-300))
