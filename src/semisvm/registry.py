@@ -171,6 +171,13 @@ LOSS = Parameter(
     None,
     ("squared_hinge", "hinge", "squared", "log", "crammer_singer"),
 )
+KERNEL = Parameter(
+    "kernel",
+    str,
+    "kernel of the rows; other than linear it is for thousands of rows",
+    "--kernel",
+    ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine"),
+)
 TEMPERATURE = Parameter("temperature", float, "first temperature")
 BALANCE = Parameter(
     "balance_tol", float, "how far the outputs of two classes may miss the class prior"
@@ -191,7 +198,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:NewtonSVC",
         "supervised linear SVM on the labelled rows: the baseline",
         Suits(needs_unlabeled=False, uses_prior=False),
-        (REG, LOSS, JOBS),
+        (REG, LOSS, KERNEL, JOBS),
         grid={"reg": REGS},
         auto=True,
     ),
@@ -201,7 +208,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:TransductiveSVC",
         "transductive SVM: finds labels of the unlabelled rows and switches them; fast",
         Suits(),
-        (*SEMI, LOSS, BALANCE),
+        (*SEMI, KERNEL, LOSS, BALANCE),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
         auto=True,
     ),
@@ -211,7 +218,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:AnnealedSVC",
         "deterministic annealing: soft labels that harden; depends less on its start",
         Suits(),
-        (*SEMI, LOSS, TEMPERATURE, BALANCE),
+        (*SEMI, KERNEL, LOSS, TEMPERATURE, BALANCE),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
         auto=True,
     ),
@@ -221,7 +228,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:GradientTSVC",
         "gradient TSVM: pushes outputs of unlabelled rows away from zero; fast and smooth",
         Suits(),
-        (*SEMI, BALANCE),
+        (*SEMI, KERNEL, BALANCE),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
@@ -239,7 +246,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:TransductiveSVC",
         "transductive maxent: as tsvm, with the logistic loss and probabilities",
         MAXENT,
-        (*SEMI, BALANCE),
+        (*SEMI, KERNEL, BALANCE),
         fixed={"loss": "log"},
         grid={"reg": LOG_REGS, "unlabeled_weight": WEIGHTS},
     ),
@@ -249,7 +256,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:EntropyRegularizedClassifier",
         "maxent with low entropy on the unlabelled rows and class shares as constraints",
         MAXENT,
-        (*SEMI, CONSTRAINT),
+        (*SEMI, KERNEL, CONSTRAINT),
         grid={"reg": LOG_REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
@@ -258,7 +265,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:ExpectationConstrainedClassifier",
         "maxent whose mean probabilities on the unlabelled rows are the class shares",
         MAXENT,
-        (REG, PRIOR, JOBS, CONSTRAINT),
+        (REG, PRIOR, KERNEL, JOBS, CONSTRAINT),
         grid={"reg": LOG_REGS},
     ),
     Method(
@@ -267,7 +274,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:PosteriorRegularizedClassifier",
         "maxent drawn to soft labels that keep the class shares",
         MAXENT,
-        (REG, PRIOR, JOBS, KL_WEIGHT),
+        (REG, PRIOR, KERNEL, JOBS, KL_WEIGHT),
         grid={"reg": LOG_REGS},
     ),
 )

@@ -214,3 +214,28 @@ def test_help_is_quick():
     times = [(seconds("-m", "semisvm", "--help"), seconds("-c", libraries)) for _ in range(3)]
     ours, theirs = (min(column) for column in zip(*times, strict=True))
     assert ours < 2.5 * theirs + 0.1
+
+
+def test_a_kernel_is_kept_in_the_model(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["a,b,kind"]
+    for i in range(120):
+        inner = i % 2
+        angle, radius = rng.uniform(0, 6.28), 0.5 if inner else 3.0
+        label = ("in" if inner else "out") if i < 20 else ""
+        lines.append(f"{radius * np.cos(angle):.4f},{radius * np.sin(angle):.4f},{label}")
+    (tmp_path / "rings.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    data, model = str(tmp_path / "rings.csv"), str(tmp_path / "m")
+    command = ["fit", data, "--label", "kind", "-o", model, "--kernel", "rbf", "-a", "da"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    kept = semisvm.load(model)
+    assert kept.estimator.kernel == "rbf"
+    assert kept.estimator.kernel_map_.rank > 2
+    result = CliRunner().invoke(app, ["predict", model, data, "-o", str(tmp_path / "out.csv")])
+    assert result.exit_code == 0, result.output
+    found = [line.split(",")[0] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert np.mean([f == ("in" if i % 2 else "out") for i, f in enumerate(found)]) > 0.95
+    wrong = CliRunner().invoke(app, [*command[:-3], "gauss"])
+    assert wrong.exit_code == 2
+    assert "kernel must be one of" in wrong.output

@@ -45,6 +45,10 @@ def fit(
         float | None,
         typer.Option("--unlabeled-weight", help="Weight of all unlabelled rows together."),
     ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option("--kernel", help="linear, rbf, poly, sigmoid, laplacian or cosine."),
+    ] = None,
     prior: shared.Prior = None,
     probabilities: Annotated[
         bool,
@@ -72,7 +76,12 @@ def fit(
     Without --algorithm a method and its settings are chosen by cross-validation on the
     labelled rows, and the summary says why.
     """
-    given = {"reg": reg, "unlabeled_weight": unlabeled_weight, "n_jobs": jobs}
+    given = {
+        "reg": reg,
+        "unlabeled_weight": unlabeled_weight,
+        "kernel": kernel,
+        "n_jobs": jobs,
+    }
     parameters: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
     if algorithm != AUTO:
         _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
