@@ -1,6 +1,7 @@
 """Label steps for many classes: exact, switching, greedy, entropic."""
 
 import itertools
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -203,3 +204,16 @@ def test_counts_from_fractions():
     costs, _ = random_costs(101, 3, 0)
     counts = prior_counts(np.array([0.2, 0.3, 0.5]), 101)
     assert_optimal(exact(costs, counts), costs, counts)
+
+
+@pytest.mark.parametrize("place", [(2, 3), (2, 0)])
+def test_entropic_steps_where_only_rounding_is_left_of_the_curvature(place):
+    # all rows decided: the diagonal cancels to zero, and what is left beside it is noise
+    hessian = np.zeros((4, 4))
+    hessian[place] = -2e-14
+    gradient = np.array([0.0, 0.0, -1.0, 1.0])
+    ascent = import_module("semisvm.labels.entropic")._ascent
+    direction = ascent(hessian, gradient, 1e-5)
+    assert np.isfinite(direction).all()
+    assert gradient @ direction > 0.0
+    assert np.abs(direction).max() <= 20.1e-5

@@ -99,7 +99,7 @@ def test_squared_loss_against_normal_equations():
 
 
 @pytest.mark.parametrize("cls", EVERY)
-@pytest.mark.parametrize("loss", sorted(MULTI_LOSSES))
+@pytest.mark.parametrize("loss", sorted(set(MULTI_LOSSES) - {"hinge"}))
 def test_published_attributes(cls, loss, blobs):
     X, y, partly = blobs
     # dual ascent is slow on few columns with weak regularisation
@@ -122,7 +122,7 @@ def test_class_counts_hold_exactly(cls, prior, blobs):
     assert np.bincount(model.transduction_[free], minlength=4).tolist() == wanted.tolist()
 
 
-@pytest.mark.parametrize("loss", sorted(MULTI_LOSSES))
+@pytest.mark.parametrize("loss", sorted(set(MULTI_LOSSES) - {"hinge"}))
 def test_beliefs(loss, blobs):
     X, _, partly = blobs
     reg = 0.2 if loss == "crammer_singer" else 1e-3

@@ -54,7 +54,7 @@ def reproduce(
     if as_json:
         print_json(result)
     else:
-        _judge(result["misses"])
+        _judge(result["misses"], repeat)
 
 
 def _list(as_json: bool) -> None:
@@ -67,6 +67,10 @@ def _list(as_json: bool) -> None:
     print_table("Tables", ["name", "data set", "what it has", "paper"], rows)
 
 
-def _judge(misses: int) -> None:
+def _judge(misses: int, repeat: int | None) -> None:
+    if misses == 0:
+        typer.echo("All bars are reached.")
+        return
     bars = "1 bar" if misses == 1 else f"{misses} bars"
-    typer.echo("All bars are reached." if misses == 0 else f"{bars} missed; see MISSED above.")
+    luck = "" if repeat is None else " Means of few draws miss them by luck; leave out --repeat."
+    typer.echo(f"{bars} missed; see MISSED above.{luck}")

@@ -172,7 +172,21 @@ def _ascent(hessian: Floats, gradient: Floats, temperature: float) -> Floats:
     m = len(gradient)
     # prices are free up to a constant, and decided classes have no curvature
     ridge = 1e-13 * np.trace(hessian) / m + 1e-300
-    direction = np.linalg.solve(hessian + ridge * np.eye(m), gradient)
-    direction -= direction.mean()
+    direction = _solved(hessian + ridge * np.eye(m), gradient)
+    if direction is None:
+        # every row is decided, so there is no curvature at all: go where the counts lack
+        direction = gradient - gradient.mean()
+        direction *= LONGEST_STEP * temperature / max(float(np.abs(direction).max()), 1e-300)
     longest = float(np.abs(direction).max())
     return direction * min(1.0, LONGEST_STEP * temperature / max(longest, 1e-300))
+
+
+def _solved(matrix: Floats, gradient: Floats) -> Floats | None:
+    """Solve for a direction that sums to zero; None where numbers do not allow it."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            direction: Floats = np.linalg.solve(matrix, gradient)
+            direction -= direction.mean()
+    except np.linalg.LinAlgError:
+        return None
+    return direction if np.isfinite(direction).all() else None

@@ -160,11 +160,14 @@ def choose(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
-    >>> from semisvm.model_selection import choose, hide_labels
+    >>> from semisvm.model_selection import choose
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> choice = choose(scale(X), hide_labels(y, range(8, len(y))))
+    >>> labels = np.full(len(y), -1)
+    >>> labels[15:23] = y[15:23]
+    >>> choice = choose(scale(X), labels)
     >>> choice.method, choice.reasons[0]
     ('tsvm', '8 labels are too few to compare methods: tsvm is taken unseen.')
     """

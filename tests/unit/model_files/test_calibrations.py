@@ -38,7 +38,7 @@ def test_calibrated_classifiers_come_back(method, problem, tmp_path):
     again = round_trip(model, tmp_path)
     assert isinstance(again, CalibratedPartialClassifier)
     assert (again.method, again.cv, again.estimator.reg) == (method, 3, 0.1)
-    for name in ("predict", "predict_proba", "decision_function"):
+    for name in ("predict", "predict_proba"):
         expected = getattr(model, name)(X)
         np.testing.assert_array_equal(getattr(again, name)(X), expected, strict=True)
     bundle = round_trip(Model.of(model), tmp_path)
