@@ -239,3 +239,13 @@ def test_a_kernel_is_kept_in_the_model(tmp_path):
     wrong = CliRunner().invoke(app, [*command[:-3], "gauss"])
     assert wrong.exit_code == 2
     assert "kernel must be one of" in wrong.output
+
+
+def test_the_report_of_a_chosen_model_says_whether_unlabelled_rows_helped(blobs, tmp_path):
+    page, model = tmp_path / "report.html", tmp_path / "m"
+    run("fit", blobs / "a.csv", "--label", "kind", "-o", model, "--report", page)
+    verdict = semisvm.load(model).summary["choice"]["methods"]["did_it_help"]["sentence"]
+    assert verdict.split(":")[0] in page.read_text(encoding="utf-8")
+    again = tmp_path / "again.html"
+    run("report", model, "-o", again)
+    assert verdict.split(":")[0] in again.read_text(encoding="utf-8")

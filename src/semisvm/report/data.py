@@ -69,7 +69,9 @@ def report_data(
     summary = dict(bundle.summary)
     if y is not None:
         summary = {**_summary(bundle.estimator, X, y), **summary}
-    compared = summary.get("comparison") if comparison is None else comparison
+    # a model that was chosen among methods keeps how they compared
+    kept = summary.get("comparison") or (summary.get("choice") or {}).get("methods")
+    compared = kept if comparison is None else comparison
     data = {
         "title": title or "Report of a semi-supervised model",
         "created": created or summary.get("created"),
