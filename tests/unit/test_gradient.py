@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import approx_fprime
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide, sparse_text, two_blobs
 from semisvm import GradientTSVC, NewtonSVC
@@ -31,7 +32,7 @@ def task_of(X, labels, share, bias=0.6):
 def function_of(kind, lam=0.7):
     X, y = sparse_text(60, 20) if kind == "sparse" else two_blobs(60, 5)
     task = task_of(X, hide(y, 12), 0.4)
-    return Outputs(task, lam, Descending(task, np.zeros(task.n_weights - 1)).mu)
+    return Outputs(task, lam, Descending(task, np.zeros(task.n_weights - 1), 1).mu)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
@@ -122,3 +123,10 @@ def test_parameters_that_make_no_sense(wrong):
     X, y = two_blobs(20)
     with pytest.raises(ValueError, match=next(iter(wrong))):
         GradientTSVC(**wrong).fit(X, y)
+
+
+def test_steps_are_limited():
+    X, y = two_blobs(200, 4)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = GradientTSVC(max_iter=2, tol=1e-12).fit(X, hide(y, 10))
+    assert model.trace_["newton_steps"].max() == 2

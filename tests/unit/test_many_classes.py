@@ -1,5 +1,7 @@
 """Estimators with more than two classes, other losses, and hierarchies."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,8 +13,11 @@ from sklearn.svm import LinearSVC
 from problems import hide
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.designs import workers
+from semisvm.estimators.multi_task import Assigning
+from semisvm.homotopy import Level, Recorder, follow
 from semisvm.multi_losses import MULTI_LOSSES
 from semisvm.partial_labels import prior_counts
+from semisvm.weights import State
 
 SEMI = [TransductiveSVC, AnnealedSVC]
 EVERY = [NewtonSVC, *SEMI]
@@ -285,3 +290,37 @@ def test_probabilities_of_the_maxent_loss(cls, blobs):
     np.testing.assert_allclose(
         two.predict_proba(X)[:, 1], 1 / (1 + np.exp(-two.decision_function(X)))
     )
+
+
+class Wavering:
+    """A task whose weight steps end at one of two points in turns, both as good."""
+
+    unlabeled, counts = np.arange(4), np.array([2, 2])
+
+    def __init__(self):
+        first = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+        self.points = itertools.cycle([first, first[::-1]])
+
+    def label_costs(self, scores):
+        return -scores
+
+    def hard_costs(self, labels, lam):
+        return None
+
+    def solve(self, costs, state, tol):
+        return State(np.zeros(1), next(self.points))
+
+    def objective(self, state, lam, cost):
+        return 1.0
+
+    def imbalance(self, scores):
+        return 0.0
+
+
+def test_nearly_optimal_weights_cannot_send_labels_round_in_circles():
+    task = Wavering()
+    method = Assigning(task, State(np.zeros(1), next(task.points)), "exact")
+    levels = [Level(0.1, 1e-3, last=False), Level(1.0, 1e-3, last=False)]
+    rounds, settled = follow("assigning", levels, method, Recorder(), max_rounds=1000)
+    assert settled
+    assert rounds <= 4

@@ -96,8 +96,9 @@ class Outputs:
 class Descending:
     """The one step of the method at a weight of the unlabelled rows."""
 
-    def __init__(self, task: BinaryTask, v: Floats) -> None:
+    def __init__(self, task: BinaryTask, v: Floats, max_steps: int) -> None:
         self.task = task
+        self.max_steps = max_steps
         share = np.zeros(task.design.n_rows)
         share[task.unlabeled] = 1.0 / len(task.unlabeled)
         rows = task.design.rows(task.unlabeled)
@@ -111,7 +112,7 @@ class Descending:
     def weight_step(self, level: Level) -> State:
         """Go down from the last weights to a first-order point."""
         function = Outputs(self.task, level.value, self.mu)
-        point, steps = minimize(function, self.v, level.tol)
+        point, steps = minimize(function, self.v, level.tol, self.max_steps)
         self.v, gap = point.w, point.gap(self.task.reg)
         self.state = State(
             function.weights(point.w, function.level),
@@ -183,8 +184,8 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         Marker of unlabelled rows in y, besides None and NaN.
     tol : float, default=1e-5
         ||gradient||^2 / (2 reg), relative to the objective, at which the last level stops.
-    max_iter : int, default=1000
-        Not used beyond one round a level; there for the likeness with the others.
+    max_iter : int, default=500
+        Quasi-Newton steps at one level.
     warm_start : bool, default=False
         Start from the weights of the last fit, at the final weight of the unlabelled rows.
     n_jobs : int, default=None
@@ -251,7 +252,7 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         kernel_tol: float = 1e-4,
         unlabeled: Any = -1,
         tol: float = 1e-5,
-        max_iter: int = 1000,
+        max_iter: int = 500,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -305,8 +306,8 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         rate = RATE if self.annealing_rate is None else float(self.annealing_rate)
         levels = rising(FIRST_WEIGHT, lam, rate, tol) if start is None else settling(lam, tol)
         v = np.zeros(task.n_weights - 1) if start is None else start[:-1].copy()
-        method = Descending(task, v)
-        rounds, _ = follow("descending", levels, method, task.recorder, self.max_iter)
+        method = Descending(task, v, self.max_iter)
+        rounds, _ = follow("descending", levels, method, task.recorder, max_rounds=1)
         return method.state, rounds
 
     def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:

@@ -48,7 +48,7 @@ class LowDensitySeparation(GradientTSVC):
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
     tol : float, default=1e-5
-    max_iter : int, default=1000
+    max_iter : int, default=500
     warm_start : bool, default=False
     n_jobs : int, default=None
         Threads; None is one, -1 all.
@@ -106,7 +106,7 @@ class LowDensitySeparation(GradientTSVC):
         balance_tol: float | None = 0.1,
         unlabeled: Any = -1,
         tol: float = 1e-5,
-        max_iter: int = 1000,
+        max_iter: int = 500,
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,

@@ -124,6 +124,7 @@ def read_archive(path: str | Path, max_bytes: int | None = None) -> tuple[dict[s
         raise DataError("this is a folder, not a file.", path) from error
     except PermissionError as error:
         raise DataError("this file may not be read (permission denied).", path) from error
+    # NotImplementedError is what zipfile raises for a compression that it does not know
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
         raise ModelFileError(
             f"this is not a model file, or it is damaged or truncated ({error}).", path

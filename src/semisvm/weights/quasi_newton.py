@@ -100,7 +100,9 @@ class Curvature:
         return out
 
 
-def minimize(function: Smooth, w: Floats, tol: float) -> tuple[Point, int]:
+def minimize(
+    function: Smooth, w: Floats, tol: float, max_steps: int = MAX_STEPS
+) -> tuple[Point, int]:
     """Lower a function from weights ``w`` until its gap is ``tol`` of the objective.
 
     Returns
@@ -110,7 +112,7 @@ def minimize(function: Smooth, w: Floats, tol: float) -> tuple[Point, int]:
     steps : int
     """
     point, curvature, steps = function.at(w, function.scores(w)), Curvature(), 0
-    while steps < MAX_STEPS and point.gap(function.reg) > tol * point.objective:
+    while steps < max_steps and point.gap(function.reg) > tol * point.objective:
         step = curvature.direction(point.gradient)
         step_scores = function.scores(step)
         slope = dot(point.gradient, step)
