@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.splits import Problem, load_splits
 from semisvm import TransductiveSVC
 from semisvm.reproduce.data import UNLABELED
+from semisvm.reproduce.published import Problem, load_splits
 from semisvm.reproduce.table import Report
 
 REPEAT = 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import Timings, interleaved
 from semisvm import homotopy

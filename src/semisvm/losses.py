@@ -14,13 +14,16 @@ from dataclasses import dataclass
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from semisvm.designs.base import Floats, Index
+
+Signs = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss as three functions, each one pass over the rows of a list.
+    """A loss as functions, each one pass over the rows of a list.
 
     Attributes
     ----------
@@ -28,24 +31,65 @@ class Loss:
         What users write as ``loss=``.
     values : o -> l(o)
         Pointwise, on any array of scores.
-    evaluate : (o, a, b, rows, slope, curvature) -> total
-        Fill slope and curvature of the listed rows with respect to o; return the value.
+    evaluate : (o, a, b, rows, slope, curvature, active) -> total, n_active
+        Fill slope and curvature of the listed rows with respect to o, and list the rows
+        where either is not zero; return the value and their number.
     along : (o, step, a, b, rows, t) -> (first, second)
         Derivatives of the total at ``o + t step`` with respect to t.
     quadratic : bool
         Whether the curvature is the same everywhere, so that one linear system does.
+    total_kernel, gaps_kernel : optional
+        What `total` and `gaps` do, in one pass; without them they go through ``values``.
     """
 
     name: str
     values: Callable[[Floats], Floats]
-    evaluate: Callable[[Floats, Floats, Floats, Index, Floats, Floats], float]
+    evaluate: Callable[[Floats, Floats, Floats, Index, Floats, Floats, Index], tuple[float, int]]
     along: Callable[[Floats, Floats, Floats, Floats, Index, float], tuple[float, float]]
     quadratic: bool = False
+    total_kernel: Callable[[Floats, Index, Signs], float] | None = None
+    gaps_kernel: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
+
+    def total(self, o: Floats, rows: Index, labels: Signs) -> float:
+        """Sum l(o), or l(-o) where the label is not positive, over the listed rows."""
+        if self.total_kernel is not None:
+            return self.total_kernel(o, rows, labels)
+        return float(np.sum(self.values(np.where(labels, o[rows], -o[rows]))))
+
+    def gaps(
+        self, o: Floats, rows: Index, scale: float, out: Floats, start: int, stop: int
+    ) -> None:
+        """Fill positions start..stop of out with scale (l(o) - l(-o)) of the listed rows."""
+        if self.gaps_kernel is not None:
+            self.gaps_kernel(o, rows, scale, out, start, stop)
+            return
+        z = o[rows[start:stop]]
+        out[start:stop] = scale * (self.values(z) - self.values(-z))
 
 
 @numba.njit(nogil=True, cache=True)
-def _squared_hinge_evaluate(o, a, b, rows, slope, curvature):
+def _squared_hinge_total(o, rows, labels):
     total = 0.0
+    for k in range(rows.shape[0]):
+        z = o[rows[k]]
+        short = max(1.0 - z if labels[k] else 1.0 + z, 0.0)
+        total += short * short
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def _squared_hinge_gaps(o, rows, scale, out, start, stop):
+    for k in range(start, stop):
+        z = o[rows[k]]
+        below = max(1.0 - z, 0.0)
+        above = max(1.0 + z, 0.0)
+        out[k] = scale * (below * below - above * above)
+
+
+@numba.njit(nogil=True, cache=True)
+def _squared_hinge_evaluate(o, a, b, rows, slope, curvature, active):
+    total = 0.0
+    n_active = 0
     for i in rows:
         s = 0.0
         c = 0.0
@@ -61,7 +105,9 @@ def _squared_hinge_evaluate(o, a, b, rows, slope, curvature):
             c += b[i]
         slope[i] = s
         curvature[i] = c
-    return 0.5 * total
+        active[n_active] = i
+        n_active += s != 0.0 or c != 0.0
+    return 0.5 * total, n_active
 
 
 @numba.njit(nogil=True, cache=True)
@@ -81,15 +127,33 @@ def _squared_hinge_along(o, step, a, b, rows, t):
 
 
 @numba.njit(nogil=True, cache=True)
-def _squared_evaluate(o, a, b, rows, slope, curvature):
+def _squared_total(o, rows, labels):
     total = 0.0
+    for k in range(rows.shape[0]):
+        short = 1.0 - o[rows[k]] if labels[k] else 1.0 + o[rows[k]]
+        total += short * short
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def _squared_gaps(o, rows, scale, out, start, stop):
+    for k in range(start, stop):
+        out[k] = -4.0 * scale * o[rows[k]]
+
+
+@numba.njit(nogil=True, cache=True)
+def _squared_evaluate(o, a, b, rows, slope, curvature, active):
+    total = 0.0
+    n_active = 0
     for i in rows:
         below = 1.0 - o[i]
         above = 1.0 + o[i]
         total += a[i] * below * below + b[i] * above * above
         slope[i] = b[i] * above - a[i] * below
         curvature[i] = a[i] + b[i]
-    return 0.5 * total
+        active[n_active] = i
+        n_active += curvature[i] != 0.0
+    return 0.5 * total, n_active
 
 
 @numba.njit(nogil=True, cache=True)
@@ -113,11 +177,24 @@ def _squared_values(o: Floats) -> Floats:
 
 
 SQUARED_HINGE = Loss(
-    "squared_hinge", _squared_hinge_values, _squared_hinge_evaluate, _squared_hinge_along
+    "squared_hinge",
+    _squared_hinge_values,
+    _squared_hinge_evaluate,
+    _squared_hinge_along,
+    total_kernel=_squared_hinge_total,
+    gaps_kernel=_squared_hinge_gaps,
 )
 """l(o) = max(0, 1 - o)**2, the loss of the l2-SVM."""
 
-SQUARED = Loss("squared", _squared_values, _squared_evaluate, _squared_along, quadratic=True)
+SQUARED = Loss(
+    "squared",
+    _squared_values,
+    _squared_evaluate,
+    _squared_along,
+    quadratic=True,
+    total_kernel=_squared_total,
+    gaps_kernel=_squared_gaps,
+)
 """l(o) = (1 - o)**2, which makes the weight step regularised least squares."""
 
 LOSSES = {loss.name: loss for loss in (SQUARED_HINGE, SQUARED)}

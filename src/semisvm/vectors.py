@@ -1,8 +1,7 @@
 """Operations of the solvers on vectors and small matrices; self-contained for the cache.
 
-numpy's dot product calls BLAS, which for long vectors wakes threads of its own. They spin
-for a while after the call, on the cores that the row blocks of the next product need:
-measured on 100,000 rows, two threads were no faster than one. So solvers use no BLAS.
+Several steps over the same vectors are one pass here, and a part of them can be given to a
+thread.
 """
 
 import numba
@@ -18,6 +17,13 @@ def dot(a, b):
     for j in range(a.shape[0]):
         total += a[j] * b[j]
     return total
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+def add(a, t, b):
+    """Add t b to a."""
+    for j in range(a.shape[0]):
+        a[j] += t * b[j]
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_SUMS)
@@ -51,15 +57,10 @@ def conjugate(p, z, beta, start, stop):
 
 
 @numba.njit(nogil=True, cache=True)
-def touched(rows, slope, curvature):
-    """List those of the rows whose slope or curvature is not zero."""
-    found = np.empty(rows.shape[0], dtype=np.intp)
-    n_found = 0
-    for i in rows:
-        if slope[i] != 0.0 or curvature[i] != 0.0:
-            found[n_found] = i
-            n_found += 1
-    return found[:n_found]
+def scatter(values, scale, index, out, start, stop):
+    """out_i = scale values_k for i = index_k."""
+    for k in range(start, stop):
+        out[index[k]] = scale * values[k]
 
 
 @numba.njit(nogil=True, cache=True)

@@ -9,7 +9,7 @@ from problems import sparse_text
 from semisvm.designs import Workers, make_design, workers
 from semisvm.hierarchy import build, flat
 from semisvm.multi_losses import margin_costs
-from semisvm.weights import _margin_kernels
+from semisvm.weights import _margin_kernels, crammer_singer
 from semisvm.weights.crammer_singer import MarginProblem, MarginState, minimize_margin
 
 CLASSES = np.arange(4)
@@ -417,3 +417,26 @@ def test_projection_ends_where_entries_are_equal_up_to_rounding(m):
         _margin_kernels._project(r, total, -1, q)
         assert q.min() >= 0.0
         assert abs(q.sum() - total) <= 1e-12 * (1.0 + total)
+
+
+def test_costly_rows_are_visited_more_often(monkeypatch):
+    X, y = blobs(400, 30, seed=2)
+    costs = hard(y)
+    costs[:12] *= 300.0
+    problem = problem_of(X, costs, reg=1e-3)
+    orders, sweep = [], problem.design.sweep
+
+    def spy(kernels, directions, order, *rest):
+        orders.append(order)
+        sweep(kernels, directions, order, *rest)
+
+    monkeypatch.setattr(problem.design, "sweep", spy)
+    often = solve(problem, tol=1e-4)
+    visits = np.bincount(orders[0], minlength=400)
+    assert visits[:12].tolist() == [10] * 12
+    assert visits[12:].max() == 1
+    monkeypatch.setattr(crammer_singer, "HEAVY", 10**9)
+    once = solve(problem, tol=1e-4)
+    assert often.converged
+    assert often.objective == pytest.approx(once.objective, rel=2e-4)
+    assert often.n_iter < once.n_iter

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -22,8 +24,10 @@ def costs():
 
 def test_value_slope_and_curvature(loss, costs):
     o, a, b = costs
-    slope, curvature = np.empty(43), np.empty(43)
-    value = loss.evaluate(o, a, b, np.arange(43), slope, curvature)
+    slope, curvature, active = np.empty(43), np.empty(43), np.empty(43, dtype=np.intp)
+    value, n_active = loss.evaluate(o, a, b, np.arange(43), slope, curvature, active)
+    touched = np.flatnonzero((slope != 0.0) | (curvature != 0.0))
+    np.testing.assert_array_equal(active[:n_active], touched)
     assert value == pytest.approx(total(loss, o, a, b), rel=1e-13)
     h = 1e-6
     smooth = np.abs(np.abs(o) - 1) > 1e-3
@@ -47,8 +51,8 @@ def test_derivatives_along_a_direction(loss, costs):
     rows = np.arange(43)
     for t in (0.0, 0.3, 2.0):
         first, second = loss.along(o, step, a, b, rows, t)
-        slope, curvature = np.empty(43), np.empty(43)
-        loss.evaluate(o + t * step, a, b, rows, slope, curvature)
+        slope, curvature, active = np.empty(43), np.empty(43), np.empty(43, dtype=np.intp)
+        loss.evaluate(o + t * step, a, b, rows, slope, curvature, active)
         assert first == pytest.approx(slope @ step)
         assert second == pytest.approx(curvature @ step**2)
 
@@ -56,9 +60,33 @@ def test_derivatives_along_a_direction(loss, costs):
 def test_only_listed_rows_are_touched(loss, costs):
     o, a, b = costs
     slope, curvature = np.full(43, np.nan), np.full(43, np.nan)
-    loss.evaluate(o, a, b, np.array([3, 5]), slope, curvature)
+    loss.evaluate(o, a, b, np.array([3, 5]), slope, curvature, np.empty(2, dtype=np.intp))
     assert np.flatnonzero(~np.isnan(slope)).tolist() == [3, 5]
     assert np.flatnonzero(~np.isnan(curvature)).tolist() == [3, 5]
+
+
+def test_rows_without_curvature_or_slope_are_not_active():
+    o, a, b = np.array([2.0, 0.0, -3.0, 0.5]), np.array([1.0, 1, 0, 0]), np.array([0.0, 0, 1, 0])
+    for name, expected in (("squared_hinge", [1]), ("squared", [0, 1, 2])):
+        active = np.empty(4, dtype=np.intp)
+        _, n = LOSSES[name].evaluate(o, a, b, np.arange(4), np.empty(4), np.empty(4), active)
+        assert active[:n].tolist() == expected
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_totals_and_gaps_of_labels(loss, compiled, costs):
+    if not compiled:
+        loss = replace(loss, total_kernel=None, gaps_kernel=None)
+    o, _, _ = costs
+    rows = np.array([1, 4, 7, 20, 42, 40])
+    labels = np.array([True, False, True, False, True, False])
+    expected = loss.values(np.where(labels, o[rows], -o[rows])).sum()
+    assert loss.total(o, rows, labels) == pytest.approx(expected)
+    gaps = np.full(6, np.nan)
+    loss.gaps(o, rows, 0.3, gaps, 1, 5)
+    expected = 0.3 * (loss.values(o[rows]) - loss.values(-o[rows]))
+    np.testing.assert_allclose(gaps[1:5], expected[1:5], rtol=1e-12, atol=1e-14)
+    assert np.isnan(gaps[[0, 5]]).all()
 
 
 def test_label_gain_falls_with_the_score(loss):

@@ -182,7 +182,7 @@ def test_conjugate_gradients_solves(scales, monkeypatch):
     x, steps = conjugate_gradients.solve(
         product,
         0.1,
-        rhs,
+        rhs.copy(),
         inverse=None,
         scales=lambda: np.diag(H).copy(),
         stop=1e-9,

@@ -4,19 +4,29 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.designs.workers import VECTOR_WORK, Bounds, Workers, balanced_blocks
+from semisvm.designs.workers import (
+    LATE_SHARE,
+    VECTOR_WORK,
+    Bounds,
+    Workers,
+    balanced_blocks,
+)
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
+T = TypeVar("T")
 RowOperator = Callable[[Index, int, int, Floats], None]
 
 CHUNK = 256
 BY_ROW = -1
+# Every block of a sum over rows has an output of its own to clear and to add; more blocks
+# than threads are worth it where reading the rows takes much longer than that.
+WORK_PER_OUTPUT = 30
 
 
 @dataclass(frozen=True)
@@ -27,10 +37,17 @@ class RowList:
     ----------
     index : array of shape (k,)
     blocks : pairs (start, stop) of positions in ``index``
+        One for each thread.
+    pieces : pairs (start, stop) of positions in ``index``
+        The same work with smaller blocks at the end, which even out unequal threads.
+    work : int
+        Entries that a pass over the rows reads.
     """
 
     index: Index
     blocks: Bounds
+    pieces: Bounds
+    work: int
 
     def __len__(self) -> int:
         return len(self.index)
@@ -55,7 +72,7 @@ class Design(ABC):
     ``n_rows`` entries of which a method reads or writes only those of its row list, so a
     subset of rows needs no copy of the data.
 
-    Sums are accumulated in float64, one partial sum a thread, added in a fixed order:
+    Sums are accumulated in float64, one partial sum a block, added in a fixed order:
     a given number of threads gives the same bits every time.
     """
 
@@ -75,8 +92,8 @@ class Design(ABC):
         self.all_rows = self.rows(np.arange(n_rows))
 
     @abstractmethod
-    def _work(self, index: Index) -> NDArray[Any]:
-        """Count the entries of each listed row."""
+    def _total_work(self, index: Index) -> NDArray[np.int64]:
+        """Count the entries of the listed rows up to each of them."""
 
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
         """Run a sequential kernel that a solver brings along over the data.
@@ -91,15 +108,16 @@ class Design(ABC):
             "'crammer_singer', or CSR or dense data."
         )
 
-    @property
-    def work(self) -> int:
-        """Entries that a pass over all rows reads."""
-        return int(self._work(self.all_rows.index).sum())
-
     def rows(self, index: Index) -> RowList:
         """Prepare a list of rows (ascending) for the methods below."""
         index = np.ascontiguousarray(index, dtype=np.intp)
-        return RowList(index, balanced_blocks(self._work(index), self.workers.n_threads))
+        total, n_threads = self._total_work(index), self.workers.n_threads
+        return RowList(
+            index,
+            balanced_blocks(total, n_threads),
+            balanced_blocks(total, n_threads, LATE_SHARE),
+            int(total[-1]) if len(index) else 0,
+        )
 
     def by_block(
         self, rows: RowList, part: Callable[[Index], Any], work_each: int = VECTOR_WORK
@@ -127,12 +145,44 @@ class Design(ABC):
         def task(_: int, start: int, stop: int) -> None:
             self._kernels.scores(*self._arrays, w, self.bias, rows.index, start, stop, out)
 
-        self.workers.run(task, rows.blocks)
+        self.workers.run(task, rows.pieces)
         return out
 
     def pull_back(self, v: Floats, rows: RowList, out: Floats) -> Floats:
         """Write the sum of v_i x_i over the listed rows to ``out``."""
         return self._accumulate("pull_back", (v,), rows, out)
+
+    def pull_back_found(
+        self, v: Floats, rows: RowList, find: Callable[[Index], tuple[T, Index]], out: Floats
+    ) -> tuple[list[T], RowList]:
+        """Write the sum of v_i x_i to ``out`` over those of the listed rows that are found.
+
+        Parameters
+        ----------
+        v : array of shape (n_rows,)
+        rows : RowList
+        find : index -> anything, index
+            Called once for every block of the rows; fills v for it, and gives those of its
+            rows that count.
+        out : array of shape (n_weights,)
+
+        Returns
+        -------
+        parts : list
+            What ``find`` gave first, in the order of the rows.
+        found : RowList
+        """
+        parts: dict[int, tuple[T, Index]] = {}
+
+        def task(start: int, stop: int, into: Floats) -> None:
+            _, found = parts[start] = find(rows.index[start:stop])
+            self._kernels.pull_back(*self._arrays, v, self.bias, found, 0, len(found), into)
+
+        self._sum_blocks(task, rows, out)
+        ordered = [parts[start] for start in sorted(parts)]
+        if sum(len(found) for _, found in ordered) < len(rows):
+            rows = self.rows(np.concatenate([found for _, found in ordered]))
+        return [part for part, _ in ordered], rows
 
     def curvature(self, p: Floats, c: Floats, rows: RowList, out: Floats) -> Floats:
         """Write the sum of c_i (x_i . p) x_i over the listed rows to ``out``, in one pass."""
@@ -150,7 +200,7 @@ class Design(ABC):
                 *self._arrays, W, self.bias, rows.index, start, stop, BY_ROW, out
             )
 
-        self.workers.run(task, rows.blocks)
+        self.workers.run(task, rows.pieces)
         return out
 
     def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
@@ -207,7 +257,7 @@ class Design(ABC):
         products = np.empty((len(rows), len(rows)))
         one = np.zeros((self.n_weights, 1))
         for k in range(len(rows)):
-            row = RowList(rows.index[k : k + 1], ((0, 1),))
+            row = self.rows(rows.index[k : k + 1])
             self.add_few(np.ones((1, 1)), row, one)
             products[k] = self.few_scores(one, rows)[:, 0]
             one[...] = 0.0
@@ -227,7 +277,8 @@ class Design(ABC):
         self, task: Callable[[int, int, Floats], None], rows: RowList, out: Floats
     ) -> Floats:
         """Let every block add to an output of its own, and sum them in order."""
-        partial = self._partial_sums(len(rows.blocks) - 1, out.shape)
+        blocks = rows.pieces if rows.work > WORK_PER_OUTPUT * out.size else rows.blocks
+        partial = self._partial_sums(len(blocks) - 1, out.shape)
 
         def block(k: int, start: int, stop: int) -> None:
             into = partial[k - 1] if k else out
@@ -235,11 +286,11 @@ class Design(ABC):
             task(start, stop, into)
 
         def add(start: int, stop: int) -> None:
-            for k in range(1, len(rows.blocks)):
+            for k in range(1, len(blocks)):
                 out[start:stop] += partial[k - 1, start:stop]
 
-        self.workers.run(block, rows.blocks)
-        if len(rows.blocks) > 1:
+        self.workers.run(block, blocks)
+        if len(blocks) > 1:
             self.workers.share(add, len(out), VECTOR_WORK * (out.size // len(out)))
         return out
 

@@ -46,8 +46,8 @@ class CsrDesign(Design):
         """Run a sequential kernel that a solver brings along over the data."""
         kernels.csr(*self._arrays, self.bias, *arguments)
 
-    def _work(self, index: Index) -> NDArray[Any]:
-        return self._row_work[index]
+    def _total_work(self, index: Index) -> NDArray[np.int64]:
+        return np.cumsum(self._row_work[index], dtype=np.int64)
 
     def _renumbered(self, indices: NDArray[Any], n_columns: int) -> NDArray[Any]:
         counts = np.zeros(n_columns, dtype=np.int64)

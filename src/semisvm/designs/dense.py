@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import _dense_kernels
-from semisvm.designs.base import Design, Index, read_only
+from semisvm.designs.base import CHUNK, Design, Floats, Index, RowList, RowOperator, read_only
 from semisvm.designs.workers import Workers
 
 
 class DenseDesign(Design):
-    """A dense array, float64 or float32, used as it is where it is C-contiguous."""
+    """A dense array, float64 or float32, used as it is where it is C-contiguous.
+
+    Products with many columns at a time are products of matrices, so BLAS does them.
+    """
 
     def __init__(self, X: NDArray[Any], bias: float, workers: Workers) -> None:
         self._kernels = _dense_kernels
@@ -23,5 +26,54 @@ class DenseDesign(Design):
         """Run a sequential kernel that a solver brings along over the data."""
         kernels.dense(*self._arrays, self.bias, *arguments)
 
-    def _work(self, index: Index) -> NDArray[Any]:
-        return np.full(len(index), self._arrays[0].shape[1] + 1, dtype=np.int64)
+    def _total_work(self, index: Index) -> NDArray[np.int64]:
+        return np.arange(1, len(index) + 1) * (self._arrays[0].shape[1] + 1)
+
+    def _chunk(self, rows: RowList, low: int, high: int) -> NDArray[Any]:
+        """Give some of the listed rows, in double precision; a view where that is possible."""
+        X = self._arrays[0]
+        part = X[low:high] if rows is self.all_rows else X[rows.index[low:high]]
+        return part.astype(np.float64, copy=False)
+
+    def scores_many(self, W: Floats, rows: RowList, out: Floats) -> Floats:
+        """Write x_i W, all columns in one pass, to ``out[i]`` for the listed rows."""
+        offset = self.bias * W[-1]
+
+        def task(_: int, start: int, stop: int) -> None:
+            for low in range(start, stop, CHUNK):
+                high = min(low + CHUNK, stop)
+                out[rows.index[low:high]] = self._chunk(rows, low, high) @ W[:-1] + offset
+
+        self.workers.run(task, rows.pieces)
+        return out
+
+    def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
+        """Write the sum of x_i (outer) v_i over the listed rows to ``out``."""
+
+        def task(start: int, stop: int, into: Floats) -> None:
+            for low in range(start, stop, CHUNK):
+                high = min(low + CHUNK, stop)
+                self._add(self._chunk(rows, low, high), V[rows.index[low:high]], into)
+
+        return self._sum_blocks(task, rows, out)
+
+    def curvature_many(
+        self, P: Floats, operator: RowOperator, rows: RowList, out: Floats
+    ) -> Floats:
+        """Write the sum of x_i (outer) H_i (x_i P) over the listed rows to ``out``."""
+        offset = self.bias * P[-1]
+
+        def task(start: int, stop: int, into: Floats) -> None:
+            for low in range(start, stop, CHUNK):
+                high = min(low + CHUNK, stop)
+                chunk = self._chunk(rows, low, high)
+                Q = chunk @ P[:-1]
+                Q += offset
+                operator(rows.index, low, high, Q)
+                self._add(chunk, Q, into)
+
+        return self._sum_blocks(task, rows, out)
+
+    def _add(self, chunk: NDArray[Any], V: Floats, into: Floats) -> None:
+        into[:-1] += chunk.T @ V
+        into[-1] += self.bias * V.sum(axis=0)

@@ -1,5 +1,6 @@
-"""Threads over blocks of rows: one block a thread, results in a fixed order."""
+"""Threads over blocks of rows, with results in a fixed order."""
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
@@ -10,10 +11,16 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.designs.blas import one_blas_thread
+
 # A block smaller than this is finished sooner than another thread is woken up.
 MIN_WORK_PER_THREAD = 60_000
 # Work of a row in a pass over vectors, in the same units: stored entries of the data.
 VECTOR_WORK = 1
+# Share of the work that is left for the end, in smaller blocks: cores are never equally
+# fast, and the thread that is done first takes more of them. Without it two threads over
+# 100,000 rows waited for each other for a tenth to a fifth of the time.
+LATE_SHARE = 0.25
 
 Bounds = tuple[tuple[int, int], ...]
 
@@ -27,22 +34,26 @@ def thread_count(n_jobs: Any) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + int(n_jobs))
 
 
-def balanced_blocks(work: NDArray[Any], n_threads: int) -> Bounds:
-    """Split positions 0..len(work) into consecutive blocks of about equal total work.
+def balanced_blocks(total: NDArray[Any], n_threads: int, late: float = 0.0) -> Bounds:
+    """Split positions 0..len(total) into consecutive blocks of about equal total work.
 
     Parameters
     ----------
-    work : array of shape (k,)
-        Cost of each position, for instance the stored entries of a row.
+    total : array of shape (k,)
+        Cost of the positions up to each, for instance the stored entries of rows.
     n_threads : int
         Upper limit of the number of blocks; little work gets fewer.
+    late : float
+        Share of the work that comes in as many more, smaller blocks at the end.
     """
-    k = len(work)
+    k = len(total)
     if n_threads == 1 or k < 2:
         return ((0, k),)
-    total = np.cumsum(work, dtype=np.int64)
     n_blocks = int(min(n_threads, k, max(1, total[-1] // MIN_WORK_PER_THREAD)))
-    goals = total[-1] * np.arange(1, n_blocks) / n_blocks
+    shares = np.full(n_blocks, 1.0 / n_blocks)
+    if late and n_blocks > 1:
+        shares = np.concatenate([(1.0 - late) * shares, late * shares])
+    goals = total[-1] * np.cumsum(shares[:-1])
     cuts = [0, *np.searchsorted(total, goals).tolist(), k]
     return tuple(pairwise(cuts))
 
@@ -57,8 +68,8 @@ class Workers:
     """A small thread pool that lives as long as one fit.
 
     No pool outlives its fit and none is shared, so fits in several Python threads and in
-    forked children cannot meet each other's locks. The calling thread takes the first
-    block itself, which saves one wake-up a call.
+    forked children cannot meet each other's locks. The calling thread takes blocks too,
+    which saves one wake-up a call. While a pool lives, BLAS keeps to one thread a call.
     """
 
     def __init__(self, n_threads: int = 1) -> None:
@@ -66,17 +77,29 @@ class Workers:
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
 
     def run(self, task: Callable[[int, int, int], Any], blocks: Bounds) -> None:
-        """Call ``task(k, start, stop)`` for every block k and wait for all of them."""
-        if self._pool is None or len(blocks) == 1:
-            for k, (start, stop) in enumerate(blocks):
+        """Call ``task(k, start, stop)`` for every block k and wait for all of them.
+
+        Threads take the blocks in their order, each the next one when it is free.
+        """
+        waiting = deque(enumerate(blocks))
+
+        def take() -> None:
+            while waiting:
+                try:
+                    k, (start, stop) = waiting.popleft()
+                except IndexError:
+                    # another thread was faster
+                    return
                 task(k, start, stop)
+
+        if self._pool is None or len(blocks) == 1:
+            take()
             return
-        others: list[Future[Any]] = [
-            self._pool.submit(task, k, start, stop)
-            for k, (start, stop) in enumerate(blocks[1:], start=1)
+        others: list[Future[None]] = [
+            self._pool.submit(take) for _ in range(min(self.n_threads, len(blocks)) - 1)
         ]
         try:
-            task(0, *blocks[0])
+            take()
         finally:
             for other in others:
                 other.result()
@@ -101,6 +124,7 @@ class Workers:
             self._pool = None
 
     def __enter__(self) -> "Workers":
+        one_blas_thread.__enter__()
         return self
 
     def __exit__(
@@ -110,3 +134,4 @@ class Workers:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+        one_blas_thread.__exit__(kind, error, trace)

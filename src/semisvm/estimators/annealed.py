@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
+from semisvm.estimators.creeping import Creeping
 from semisvm.estimators.multi_task import Assigning, Cooling, MultiTask
 from semisvm.estimators.task import BinaryTask
 from semisvm.estimators.transductive import (
@@ -43,9 +44,11 @@ class Annealing:
         self.price: float | None = None
         self.entropy = np.inf
         self.temperature = np.inf
-        self.best = state
+        self.best = state.w.copy()
         self._best_key = (np.inf, np.inf)
         self.facts: dict[str, float] = {}
+        self._creeping = Creeping()
+        self._before = state.w
 
     def beliefs(self, scores: Floats, temperature: float) -> tuple[Floats, Floats]:
         """Give p and 1 - p of the unlabelled rows at a temperature."""
@@ -67,11 +70,17 @@ class Annealing:
         """Let the beliefs feel the new temperature."""
         self.temperature = level.value
         self.p, self.q = self.beliefs(self.state.scores, level.value)
+        self._creeping.forget()
 
     def weight_step(self, level: Level) -> State:
         """Train on both labels of every row, weighted by the beliefs."""
+        self._before = self.state.w.copy()
         problem = self.task.semisupervised(self.p, self.q, self.lam)
-        return minimize(problem, self.state, tol=level.tol)
+        # the costs of the rows are the beliefs; both at a time would take memory
+        del self.p, self.q
+        minimize(problem, self.state, tol=level.tol)
+        self.p, self.q = self.task.beliefs_of(problem, self.lam)
+        return self.state
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Renew the beliefs; settled when they hardly move."""
@@ -87,17 +96,40 @@ class Annealing:
             self._remember(**self.facts)
         facts = {**self.facts, "divergence": divergence}
         settled = divergence < self.entropy_tol
+        if not settled:
+            move = self.state.w - self._before
+            ahead = self._creeping.ahead(move)
+            if ahead:
+                self._skip(ahead * move, level.value)
         if settled:
             # only the end of a level asks for it, and logarithms are slow
             self.entropy = facts["entropy"] = mean_entropy(self.p, self.q, self.task.design.workers)
         return settled, facts
+
+    def _skip(self, step: Floats, temperature: float) -> None:
+        """Go ahead by a step if that lowers the free energy."""
+        task, state, price = self.task, self.state, self.price
+        here = task.free_energy(state.w, state.scores, self.lam, self.p, self.q, temperature)
+        trial = State(state.w + step, np.empty(0))
+        task.score_all(trial)
+        # beliefs are cheaper to compute again than to keep
+        del self.p, self.q
+        self.p, self.q = self.beliefs(trial.scores, temperature)
+        there = task.free_energy(trial.w, trial.scores, self.lam, self.p, self.q, temperature)
+        if there < here:
+            state.w, state.scores = trial.w, trial.scores
+        else:
+            del self.p, self.q
+            self.price = price
+            self.p, self.q = self.beliefs(state.scores, temperature)
 
     def _remember(self, objective: float, imbalance: float) -> None:
         """Keep the lowest objective among the balanced points, or the most balanced one."""
         balanced = imbalance <= BALANCED or self.task.is_balanced(self.state.scores, BALANCED)
         key = (0.0 if balanced else imbalance, objective)
         if key < self._best_key:
-            self._best_key, self.best = key, self.state.copy()
+            self._best_key = key
+            self.best[:] = self.state.w
 
 
 class AnnealedSVC(LinearSemiSupervisedClassifier):
@@ -316,8 +348,11 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
             return supervised_solution(task, self.tol)
         annealing = Annealing(task, first_state(task, start, self.tol), lam, self.entropy_tol)
         rounds = self._cool(annealing) if start is None and 0 < task.n_positive < u else 0
-        best = annealing.best
-        switching = Switching(task, best, task.best_labels(best.scores), None)
+        # scores are cheaper to compute again than to keep
+        state = annealing.state
+        state.w = annealing.best
+        task.score_all(state)
+        switching = Switching(task, state, task.best_labels(state.scores), None)
         solution = finish_binary(
             switching,
             settling(lam, self.tol),

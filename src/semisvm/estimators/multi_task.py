@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Design, Floats, Index, RowList
+from semisvm.estimators.creeping import Creeping
 from semisvm.hierarchy import Hierarchy
 from semisvm.homotopy import Level, Recorder
 from semisvm.labels import (
@@ -242,6 +243,8 @@ class Cooling:
         self._lowest = np.inf
         self._prices: Floats | None = None
         self._hard_prices: Floats | None = None
+        self._creeping = Creeping()
+        self._before = state.w
 
     def beliefs(self, scores: Floats) -> Floats:
         """Give the beliefs (u, m) at the temperature of the level."""
@@ -260,9 +263,11 @@ class Cooling:
         """Let the beliefs feel the new temperature."""
         self.temperature = level.value
         self.p = self.beliefs(self.state.scores)
+        self._creeping.forget()
 
     def weight_step(self, level: Level) -> State:
         """Train on all labels of every row, weighted by the beliefs."""
+        self._before = self.state.w.copy()
         costs = self.task.soft_costs(self.p, self.lam)
         self.state = self.task.solve(costs, self.state, level.tol)
         return self.state
@@ -286,4 +291,30 @@ class Cooling:
             "divergence": divergence,
             "imbalance": task.imbalance(state.scores),
         }
-        return divergence < self.entropy_tol, facts
+        settled = divergence < self.entropy_tol
+        # weights that are made of duals cannot be moved without them
+        if not settled and not isinstance(state, MarginState):
+            move = state.w - self._before
+            ahead = self._creeping.ahead(move)
+            if ahead:
+                self._skip(ahead * move)
+        return settled, facts
+
+    def _skip(self, step: Floats) -> None:
+        """Go ahead by a step if that lowers the free energy."""
+        state, p, prices = self.state, self.p, self._prices
+        here = self._free_energy(state, p)
+        trial = State(state.w + step, np.empty(0))
+        self.task.score_all(trial)
+        self.p = self.beliefs(trial.scores)
+        if self._free_energy(trial, self.p) < here:
+            state.w, state.scores = trial.w, trial.scores
+        else:
+            self.p, self._prices = p, prices
+
+    def _free_energy(self, state: State, p: Floats) -> float:
+        """Give J at beliefs (u, m), less the entropy."""
+        task = self.task
+        cost = dot(p.ravel(), task.label_costs(state.scores).ravel())
+        entropy = self.temperature * task.loss.scale * mean_entropy_of(p)
+        return task.objective(state, self.lam, cost) - entropy

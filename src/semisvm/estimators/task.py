@@ -9,21 +9,18 @@ labelled lives here; solvers see costs, label steps see scores.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from semisvm.designs import Design, Floats, Index
 from semisvm.homotopy import Recorder
-from semisvm.labels import top_labels
-from semisvm.losses import Loss
-from semisvm.vectors import dot
+from semisvm.labels import mean_entropy, top_labels
+from semisvm.losses import Loss, Signs
+from semisvm.vectors import dot, scatter
 from semisvm.weights import BinaryProblem, State, minimize
 from semisvm.weights.stiff_rows import StiffRows, stiff_rows
-
-Signs = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -76,16 +73,25 @@ class BinaryTask:
         """Give the weight step for beliefs p, q = 1 - p of the unlabelled rows."""
         a, b = np.empty(self.design.n_rows), np.empty(self.design.n_rows)
 
+        each = lam / len(self.unlabeled)
+
         def fill(start: int, stop: int) -> None:
-            rows = self.unlabeled[start:stop]
-            a[rows] = p[start:stop] * (lam / len(self.unlabeled))
-            b[rows] = q[start:stop] * (lam / len(self.unlabeled))
+            scatter(p, each, self.unlabeled, a, start, stop)
+            scatter(q, each, self.unlabeled, b, start, stop)
 
         self.design.workers.share(fill, len(self.unlabeled))
         self._set_labeled_costs(a, b)
         return BinaryProblem(
             self.design, self.design.all_rows, self.loss, a, b, self.reg, self.stiff
         )
+
+    def beliefs_of(self, problem: BinaryProblem, lam: float) -> tuple[Floats, Floats]:
+        """Give the beliefs that a weight step was made of."""
+        all_of_it = len(self.unlabeled) / lam
+        p, q = problem.positive[self.unlabeled], problem.negative[self.unlabeled]
+        p *= all_of_it
+        q *= all_of_it
+        return p, q
 
     def _set_labeled_costs(self, a: Floats, b: Floats) -> None:
         a[self.labeled] = np.where(self.positive, self.weight, 0.0)
@@ -111,18 +117,24 @@ class BinaryTask:
         """Give J at hard labels of the unlabelled rows."""
         signed = np.where(self.positive, 1.0, -1.0) * scores[self.labeled]
         fit = 0.5 * dot(self.weight, self.loss.values(signed))
-        free = scores[self.unlabeled]
-        rest = 0.5 * lam * float(np.mean(self.loss.values(np.where(labels, free, -free))))
+        rest = 0.5 * lam * self.loss.total(scores, self.unlabeled, labels) / len(labels)
         return 0.5 * self.reg * dot(w, w) + fit + rest
+
+    def free_energy(
+        self, w: Floats, scores: Floats, lam: float, p: Floats, q: Floats, temperature: float
+    ) -> float:
+        """Give J at beliefs p, q = 1 - p of the unlabelled rows, less the entropy."""
+        nothing = np.zeros(len(p), dtype=np.bool_)
+        hard = self.objective(w, scores, lam, nothing)
+        soft = dot(p, self.label_gaps(scores, lam)) / len(p)
+        entropy = mean_entropy(p, q, self.design.workers)
+        return hard + 0.5 * (soft - temperature * entropy)
 
     def label_gaps(self, scores: Floats, lam: float) -> Floats:
         """Give how much more the positive label of each unlabelled row costs."""
         gaps = np.empty(len(self.unlabeled))
 
-        def fill(start: int, stop: int) -> None:
-            o = scores[self.unlabeled[start:stop]]
-            gaps[start:stop] = lam * (self.loss.values(o) - self.loss.values(-o))
-
+        fill = partial(self.loss.gaps, scores, self.unlabeled, lam, gaps)
         self.design.workers.share(fill, len(gaps))
         return gaps
 

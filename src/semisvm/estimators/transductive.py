@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
 from semisvm.estimators.multi_task import LABEL_STEPS, Assigning, MultiTask
-from semisvm.estimators.task import BinaryTask, Signs
+from semisvm.estimators.task import BinaryTask
 from semisvm.homotopy import Callback, Level, decades, follow, rising, settling
 from semisvm.labels import switch_pairs
 from semisvm.labels.result import chosen_cost
+from semisvm.losses import Signs
 from semisvm.validation import check_choice, check_count, check_real
 from semisvm.weights import State, minimize
 
@@ -30,6 +31,10 @@ class Switching:
         self.state = state
         self.labels = labels
         self.max_pairs = max_pairs
+        # whether the labels are the best ones for the scores, and what these are like:
+        # both last until the weights move
+        self._best = False
+        self._imbalance = np.nan
 
     def enter(self, level: Level) -> None:
         """Compute the scores afresh before the level that gives the answer."""
@@ -43,13 +48,16 @@ class Switching:
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Switch pairs; settled when no switch lowers the objective."""
-        task, scores = self.task, self.state.scores
-        self.labels, switched = switch_pairs(scores[task.unlabeled], self.labels, self.max_pairs)
-        facts = {
-            "objective": task.objective(self.state.w, scores, level.value, self.labels),
-            "switched": switched,
-            "imbalance": task.imbalance(scores),
-        }
+        task, scores, switched = self.task, self.state.scores, 0
+        if self.state.n_iter > 0 or not self._best:
+            before = self.labels
+            self.labels, switched = switch_pairs(scores[task.unlabeled], before, self.max_pairs)
+            self._imbalance = task.imbalance(scores)
+            self._best = self.max_pairs is None or switched < self.max_pairs
+        objective = self.state.objective
+        if switched:
+            objective = task.objective(self.state.w, scores, level.value, self.labels)
+        facts = {"objective": objective, "switched": switched, "imbalance": self._imbalance}
         return switched == 0, facts
 
 

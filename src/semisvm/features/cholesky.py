@@ -26,6 +26,9 @@ BLOCK = 64
 # A candidate stays while its remaining diagonal is at least this share of the largest one
 # at the start of its block; a row that has become less would not have been chosen.
 KEPT = 0.1
+# Rows without any remainder, the pivots among them, are left out of a block where they are
+# at least this share: they only get zeros, but leaving them out copies the others.
+DONE = 0.1
 # Share of the trace by which rounding may make a diagonal entry negative.
 ROUNDING = 1e-12
 
@@ -49,7 +52,11 @@ class Factor:
 
 
 def pivoted_cholesky(
-    diagonal: Floats, columns: Callable[[Index], Floats], *, tol: float, max_rank: int
+    diagonal: Floats,
+    entries: Callable[[Index | None, Index], Floats],
+    *,
+    tol: float,
+    max_rank: int,
 ) -> Factor:
     """Factorise a kernel matrix.
 
@@ -57,8 +64,8 @@ def pivoted_cholesky(
     ----------
     diagonal : array of shape (n,)
         Of K.
-    columns : index of shape (k,) -> array of shape (n, k)
-        Columns of K.
+    entries : rows, columns -> array of shape (rows, columns)
+        Entries of K; rows may be None for all of them.
     tol : float
         Share of the trace that may be left.
     max_rank : int
@@ -71,20 +78,25 @@ def pivoted_cholesky(
     left = diagonal.copy()
     trace = float(left.sum())
     check_diagonal(left, trace)
-    L, pivots = np.empty((len(left), min(BLOCK, max_rank))), np.empty(0, dtype=np.intp)
+    L, pivots = np.zeros((len(left), min(BLOCK, max_rank))), np.empty(0, dtype=np.intp)
     while len(pivots) < max_rank and left.sum() > tol * trace:
-        size = min(BLOCK, max_rank - len(pivots), int(np.count_nonzero(left)))
+        free = np.flatnonzero(left)
+        size = min(BLOCK, max_rank - len(pivots), len(free))
         block = np.argsort(-left, kind="stable")[:size]
-        done = L[:, : len(pivots)]
-        rest = columns(block) - done @ done[block].T
-        kept, small = _block_factor(rest[block], left[block].max())
-        new = solve_triangular(small, rest[:, kept].T, lower=True).T
+        done, rows, at = L[:, : len(pivots)], None, block
+        if len(free) <= (1.0 - DONE) * len(left):
+            done, rows, at = done[free], free, np.searchsorted(free, block)
+        rest = entries(rows, block)
+        rest -= done @ done[at].T
+        kept, small = _block_factor(rest[at], left[block].max())
+        new = solve_triangular(small, rest[:, kept].T, lower=True, check_finite=False).T
         chosen, rank = block[kept], len(pivots) + len(kept)
         if rank > L.shape[1]:
             L = _wider(L, min(max(2 * L.shape[1], rank), max_rank))
-        L[:, len(pivots) : rank] = new
+        every = slice(None) if rows is None else rows
+        L[every, len(pivots) : rank] = new
         pivots = np.concatenate([pivots, chosen])
-        left -= np.einsum("ij,ij->i", new, new)
+        left[every] -= np.einsum("ij,ij->i", new, new)
         left[chosen] = 0.0
         check_diagonal(left, trace)
         np.maximum(left, 0.0, out=left)
@@ -93,7 +105,7 @@ def pivoted_cholesky(
 
 
 def _wider(L: Floats, width: int) -> Floats:
-    wide = np.empty((len(L), width))
+    wide = np.zeros((len(L), width))
     wide[:, : L.shape[1]] = L
     return wide
 

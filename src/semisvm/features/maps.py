@@ -109,10 +109,11 @@ def fit_map(
     most = check_count("n_components", n_components, optional=True) or X.shape[0]
     known = make_kernel(kernel, X, gamma=gamma, degree=degree, coef0=coef0)
 
-    def columns(index: NDArray[np.intp]) -> Floats:
-        return known.columns(X, None if known.precomputed else X[index], index)
+    def entries(rows: NDArray[np.intp] | None, index: NDArray[np.intp]) -> Floats:
+        chosen = None if known.precomputed else X[index]
+        return known.columns(X if rows is None else X[rows], chosen, index)
 
-    factor = pivoted_cholesky(known.diagonal(X), columns, tol=tol, max_rank=min(most, X.shape[0]))
+    factor = pivoted_cholesky(known.diagonal(X), entries, tol=tol, max_rank=min(most, X.shape[0]))
     if known.precomputed:
         _check_remainder(X, factor)
     rows = None if known.precomputed else X[factor.pivots]

@@ -27,8 +27,9 @@ WORK_PER_ROW = 8
 def _fill(g, nu, temperature, weight, p, q, start, stop):
     """Fill p and q = 1 - p; return the weighted sums of p, of p q and of p q (q - p).
 
-    The latter are the derivatives of the first by nu / T.
+    The latter are the derivatives of the first by nu / T. One weight is that of all rows.
     """
+    equal = weight.shape[0] == 1
     total = 0.0
     slope = 0.0
     bend = 0.0
@@ -40,9 +41,10 @@ def _fill(g, nu, temperature, weight, p, q, start, stop):
         small = e * large
         p[j] = small if z > 0.0 else large
         q[j] = large if z > 0.0 else small
-        total += weight[j] * p[j]
-        slope += weight[j] * small * large
-        bend += weight[j] * small * large * (q[j] - p[j])
+        v = weight[0] if equal else weight[j]
+        total += v * p[j]
+        slope += v * small * large
+        bend += v * small * large * (q[j] - p[j])
     return total, slope, bend
 
 
@@ -81,7 +83,7 @@ def binary_beliefs(
     price : float
     """
     u = len(g)
-    weight = np.full(u, 1.0 / u) if weight is None else weight
+    weight = np.full(1, 1.0 / u) if weight is None else weight
     p, q = np.empty(u), np.empty(u)
     shift = temperature * np.log(mean / (1.0 - mean))
     # with nu at either end every single belief is on one side of the mean

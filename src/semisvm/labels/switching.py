@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from semisvm.designs.base import Floats
 from semisvm.labels.greedy import greedy
 from semisvm.labels.result import LabelStep, check_costs, chosen_cost
-
-Signs = NDArray[np.bool_]
+from semisvm.losses import Signs
 
 
 def top_labels(scores: Floats, n_positive: int) -> Signs:
@@ -28,6 +27,28 @@ def top_labels(scores: Floats, n_positive: int) -> Signs:
     tied = np.flatnonzero(scores == threshold)
     labels[tied[: n_positive - int(np.count_nonzero(labels))]] = True
     return labels
+
+
+@numba.njit(nogil=True, cache=True)
+def _crossing(scores, labels):
+    """List the rows that can be part of an improving pair: beyond the other side's extreme."""
+    lowest, highest = np.inf, -np.inf
+    for j in range(scores.shape[0]):
+        if labels[j]:
+            lowest = min(lowest, scores[j])
+        else:
+            highest = max(highest, scores[j])
+    down = np.empty(scores.shape[0], dtype=np.intp)
+    up = np.empty(scores.shape[0], dtype=np.intp)
+    n_down = n_up = 0
+    for j in range(scores.shape[0]):
+        if labels[j] and scores[j] < highest:
+            down[n_down] = j
+            n_down += 1
+        elif not labels[j] and scores[j] > lowest:
+            up[n_up] = j
+            n_up += 1
+    return down[:n_down], up[:n_up]
 
 
 def switch_pairs(scores: Floats, labels: Signs, max_pairs: int | None = None) -> tuple[Signs, int]:
@@ -47,13 +68,9 @@ def switch_pairs(scores: Floats, labels: Signs, max_pairs: int | None = None) ->
     n_switched : int
         Pairs switched; equal scores are never switched, so ties cannot cycle.
     """
-    positive, negative = np.flatnonzero(labels), np.flatnonzero(~labels)
-    if len(positive) == 0 or len(negative) == 0:
+    down, up = _crossing(scores, labels)
+    if len(down) == 0 or len(up) == 0:
         return labels, 0
-    # only rows beyond the other side's extreme can be part of an improving pair
-    lowest, highest = scores[positive].min(), scores[negative].max()
-    down = positive[scores[positive] < highest]
-    up = negative[scores[negative] > lowest]
     down = down[np.argsort(scores[down], kind="stable")]
     up = up[np.argsort(-scores[up], kind="stable")]
     k = min(len(down), len(up), max_pairs if max_pairs is not None else len(labels))

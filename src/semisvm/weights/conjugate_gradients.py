@@ -35,6 +35,7 @@ def solve(
     product : (p, out) -> H p
     reg : float
     rhs : array of shape (d,)
+        Holds the residual afterwards.
     inverse : (r, out) -> M^-1 r, optional
         Of a preconditioner M.
     scales : () -> diagonal of H
@@ -54,7 +55,7 @@ def solve(
         """Let the threads share a pass over vectors."""
         return float(sum(workers.share(partial(kernel, *arguments), len(rhs))))
 
-    x, r, q = np.zeros_like(rhs), rhs.copy(), np.empty_like(rhs)
+    x, r, q = np.zeros_like(rhs), rhs, np.empty_like(rhs)
     z = r if inverse is None else inverse(r, np.empty_like(r))
     p = z.copy()
     rz = vectors.dot(r, z)

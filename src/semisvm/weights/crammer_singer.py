@@ -65,6 +65,10 @@ SHARE = 0.7
 # fallen to this part of the last certified one, or to the goal.
 REDUCTION = 0.1
 MAX_PASSES = 10
+# With few labels a labelled row may cost a hundred times as much as another, and its duals
+# have as far to go. Rows that cost so many times the mean, fewer than one in as many, are
+# visited as often in a pass: with 100 labels of 10,000 rows a fifth of the passes is left.
+HEAVY = 10
 
 
 @dataclass(frozen=True)
@@ -256,11 +260,14 @@ def _ascend(
     share = SHARE * goal / len(problem.rows)
     active = problem.rows.index
     coupling = problem.coupling()
+    total = costs.sum(axis=1)
+    heavy = total > HEAVY * total[active].mean()
     for _ in range(max_passes):
         above = active[gaps[active] > share]
         # near the limit of double precision no single row stands out
         active = above if len(above) else problem.rows.index
-        order = rng.permutation(active)
+        visits = np.where(heavy[active], HEAVY, 1)
+        order = rng.permutation(np.repeat(active, visits))
         problem.design.sweep(
             kernels, state.directions, order, costs, state.duals, problem.reg, *coupling, gaps
         )

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.vectors import dot
+from semisvm.vectors import add, dot
 from semisvm.weights import conjugate_gradients
 from semisvm.weights.problems import Linearization, Problem
 
@@ -124,8 +124,8 @@ def minimize(
         del here, gradient
         step_scores = problem.scores(step)
         t = line_search(problem, state, step, step_scores, slope)
-        state.w += t * step
-        state.scores += t * step_scores
+        add(state.w, t, step)
+        add(state.scores.reshape(-1), t, step_scores.reshape(-1))
         state.n_iter += 1
         state.cg_steps += cg_steps
         if t == 0.0:

@@ -21,7 +21,6 @@ from semisvm.designs.workers import Workers
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
 from semisvm.multi_losses import SmoothMultiLoss
-from semisvm.vectors import touched
 from semisvm.weights.stiff_rows import Inverse, StiffRows
 
 
@@ -134,14 +133,14 @@ class BinaryProblem:
         design, slope, curvature = self.design, np.empty(len(scores)), np.empty(len(scores))
 
         def evaluate(rows: Index) -> tuple[float, Index]:
-            value = self.loss.evaluate(scores, self.positive, self.negative, rows, slope, curvature)
-            return value, touched(rows, slope, curvature)
+            active = np.empty_like(rows)
+            value, n_active = self.loss.evaluate(
+                scores, self.positive, self.negative, rows, slope, curvature, active
+            )
+            return value, active[:n_active]
 
-        values, parts = zip(*design.by_block(self.rows, evaluate), strict=True)
-        active = self.rows
-        if sum(map(len, parts)) < len(active):
-            active = design.rows(np.concatenate(parts))
-        gradient = design.pull_back(slope, active, np.empty(design.n_weights))
+        gradient = np.empty(design.n_weights)
+        values, active = design.pull_back_found(slope, self.rows, evaluate, gradient)
         return Linearization(
             sum(values),
             gradient,

@@ -92,7 +92,7 @@ def stiff_rows(design: Design, index: Index, weight: Floats, reg: float) -> Stif
         Their largest curvatures.
     reg : float
     """
-    if not 0 < len(index) ** 3 <= 6 * PASSES_PER_FACTORISATION * design.work:
+    if not 0 < len(index) ** 3 <= 6 * PASSES_PER_FACTORISATION * design.all_rows.work:
         return None
     rows = design.rows(index)
     gram = design.gram(rows)

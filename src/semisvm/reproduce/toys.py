@@ -2,8 +2,9 @@
 
 200 points, noise 0.05, circles of radius ratio 0.3; one label a class, drawn at random;
 lambda = 0.01, lambda' = 1, half of the points of each class, temperatures 10 / 1.5^i. A
-success is an error of at most 2 % on the unlabelled points. (JTSVM of the paper switches
-one pair at a time; `TransductiveSVC` all that improve.)
+success is an error of at most 2 % on the unlabelled points. JTSVM is `TransductiveSVC` with
+one switch at a time. The paper prints successes of ten trials at the best parameters, which
+it does not name; its low counts of the gradient TSVM were not met again.
 """
 
 import warnings
@@ -25,6 +26,8 @@ SUCCESS = 0.02
 WIDTHS = {"moons": (0.2, 0.3), "circles": (0.3, 0.4)}
 BARS = {"moons": 17, "circles": 19}
 METHODS: dict[str, tuple[type, dict[str, Any]]] = {
+    "JTSVM, hinge": (TransductiveSVC, {"loss": "hinge", "max_switches": 1}),
+    "JTSVM, squared hinge": (TransductiveSVC, {"max_switches": 1}),
     "TSVM, hinge": (TransductiveSVC, {"loss": "hinge"}),
     "TSVM, squared hinge": (TransductiveSVC, {}),
     "gradient TSVM": (GradientTSVC, {}),
@@ -32,6 +35,14 @@ METHODS: dict[str, tuple[type, dict[str, Any]]] = {
     "DA, hinge": (AnnealedSVC, {"loss": "hinge"}),
 }
 JUDGED = "DA, hinge"
+PUBLISHED = {
+    # successes of 10: moons, circles
+    "JTSVM, squared hinge": (0, 1),
+    "JTSVM, hinge": (0, 1),
+    "gradient TSVM": (3, 2),
+    "DA, squared hinge": (6, 3),
+    "DA, hinge": (10, 10),
+}
 
 
 def points(shape: str, seed: int) -> tuple[Floats, Ints, Ints]:
@@ -69,9 +80,16 @@ def row(method: str, shape: str, width: float, repeat: int) -> dict[str, Any]:
         "method": method,
         "successes": f"{wins}/{repeat}",
         "mean error %": 100.0 * float(np.mean(errors)),
+        "paper": _published(method, shape),
         f"of {REPEAT}": f">= {BARS[shape]}" if judged else None,
         "ok": verdict(wins >= BARS[shape]) if judged else None,
     }
+
+
+def _published(method: str, shape: str) -> str | None:
+    if method not in PUBLISHED:
+        return None
+    return f"{PUBLISHED[method][list(WIDTHS).index(shape)]}/10"
 
 
 def run(folder: Path, repeat: int) -> dict[str, Any]:

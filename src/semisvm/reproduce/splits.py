@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.metrics import pairwise_distances
 
 from semisvm import (
     AnnealedSVC,
@@ -21,49 +19,11 @@ from semisvm import (
     NewtonSVC,
     TransductiveSVC,
 )
-from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, MissingDataError
+from semisvm.reproduce.data import UNLABELED
+from semisvm.reproduce.published import Problem, load_splits, median_distance
 from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 10
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A set with its published splits.
-
-    Attributes
-    ----------
-    X, y : the rows and the truth, classes from 0 on
-    splits : int array of shape (k, l)
-        Labelled rows of every split.
-    """
-
-    X: Matrix
-    y: Ints
-    splits: Ints
-
-    def labels(self, k: int) -> Ints:
-        """Give what a method is told in split k."""
-        told = np.full(len(self.y), UNLABELED)
-        told[self.splits[k]] = self.y[self.splits[k]]
-        return told
-
-    def prior(self, k: int) -> Floats:
-        """Give the true shares among the unlabelled rows of split k."""
-        hidden = self.y[self.labels(k) == UNLABELED]
-        return np.bincount(hidden, minlength=int(self.y.max()) + 1) / len(hidden)
-
-
-def load_splits(folder: Path, name: str, key: str) -> Problem:
-    """Load a set and its splits."""
-    place = folder / name
-    try:
-        thin = (place / "X.npz").exists()
-        X = sparse.load_npz(place / "X.npz") if thin else np.load(place / "X.npy")
-        y, splits = np.load(place / "y.npy"), np.load(place / "splits.npz")[key]
-    except FileNotFoundError as error:
-        raise MissingDataError(f"the data folder has no set {name!r} with splits") from error
-    return Problem(X, np.unique(y, return_inverse=True)[1].astype(np.intp), splits)
 
 
 def error(problem: Problem, k: int, make: Callable[..., Any], prior: bool) -> float:
@@ -139,12 +99,6 @@ def row(name: str, problem: Problem, entry: Entry, repeat: int, prior: bool) -> 
     }
 
 
-def median_distance(X: Matrix) -> float:
-    """Give the median distance of two rows."""
-    distances = pairwise_distances(X)
-    return float(np.median(distances[np.triu_indices(len(distances), 1)]))
-
-
 def run(folder: Path, repeat: int) -> dict[str, Any]:
     """Print a table for each set."""
     report = Report("splits", splits=repeat)
@@ -157,7 +111,7 @@ def run(folder: Path, repeat: int) -> dict[str, Any]:
         problem = load_splits(folder, name, key)
         entries = kernel_entries(median_distance(problem.X) / 2, 1e-3, bars=False)
         rows = [
-            row(name, problem, e, min(repeat, 3), prior)
+            row(name, problem, e, repeat, prior)
             for e in entries
             for prior in ((False, True) if e.semi else (False,))
         ]

@@ -1,0 +1,55 @@
+"""Sets with published splits: which rows were labelled in the papers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import pairwise_distances
+
+from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, MissingDataError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A set with its published splits.
+
+    Attributes
+    ----------
+    X, y : the rows and the truth, classes from 0 on
+    splits : int array of shape (k, l)
+        Labelled rows of every split.
+    """
+
+    X: Matrix
+    y: Ints
+    splits: Ints
+
+    def labels(self, k: int) -> Ints:
+        """Give what a method is told in split k."""
+        told = np.full(len(self.y), UNLABELED)
+        told[self.splits[k]] = self.y[self.splits[k]]
+        return told
+
+    def prior(self, k: int) -> Floats:
+        """Give the true shares among the unlabelled rows of split k."""
+        hidden = self.y[self.labels(k) == UNLABELED]
+        return np.bincount(hidden, minlength=int(self.y.max()) + 1) / len(hidden)
+
+
+def load_splits(folder: Path, name: str, key: str) -> Problem:
+    """Load a set and its splits."""
+    place = folder / name
+    try:
+        thin = (place / "X.npz").exists()
+        X = sparse.load_npz(place / "X.npz") if thin else np.load(place / "X.npy")
+        y, splits = np.load(place / "y.npy"), np.load(place / "splits.npz")[key]
+    except FileNotFoundError as error:
+        raise MissingDataError(f"the data folder has no set {name!r} with splits") from error
+    return Problem(X, np.unique(y, return_inverse=True)[1].astype(np.intp), splits)
+
+
+def median_distance(X: Matrix) -> float:
+    """Give the median distance of two rows."""
+    distances = pairwise_distances(X)
+    return float(np.median(distances[np.triu_indices(len(distances), 1)]))
