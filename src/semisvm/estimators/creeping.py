@@ -9,12 +9,12 @@ try to go there at once, if that lowers what it minimises.
 from semisvm.designs import Floats
 from semisvm.vectors import dot
 
-# Faster than this an alternation does not creep.
-LEAST = 0.4
+# Faster than this an alternation does not creep. Slower, or growing, it is about to leave one
+# valley for another: which one must not depend on how far a step went. (Without the upper
+# bound one of 16 draws of 20 newsgroups ended 2% higher.)
+LEAST, MOST = 0.4, 0.9
 # Cosine between two moves from which on they have one direction.
-ALIGNED = 0.9
-# No further than so many moves; a factor near one, or above, is hardly known.
-MOST_MOVES = 12.0
+ALIGNED = 0.97
 
 
 class Creeping:
@@ -33,8 +33,8 @@ class Creeping:
         if last is None:
             return 0.0
         before, now, both = dot(last, last), dot(move, move), dot(last, move)
-        if before == 0.0 or both < LEAST * before or both * both < ALIGNED**2 * before * now:
+        if not LEAST * before < both < MOST * before or both * both < ALIGNED**2 * before * now:
             return 0.0
-        rho = both / before
         self._last = None
-        return min(rho / (1.0 - rho), MOST_MOVES) if rho < 1.0 else MOST_MOVES
+        rho = both / before
+        return rho / (1.0 - rho)
