@@ -15,7 +15,7 @@ from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 10
 SETS = ("webkb_tfidf", "r8_tfidf", "ohscal", "la1", "usps")
-LOSSES = ("squared_hinge", "log")
+LOSSES = ("squared_hinge", "log", "crammer_singer")
 N_LABELED = 80
 SEMI_SUPERVISED = ("annealing", "DA")
 # dual ascent on soft labels takes minutes a fit
