@@ -16,6 +16,7 @@ if not DOCS.is_dir():
 
 PUBLIC = (
     "semisvm",
+    "semisvm.clusters",
     "semisvm.columns",
     "semisvm.displays",
     "semisvm.estimators",

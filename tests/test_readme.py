@@ -23,6 +23,7 @@ PAGES = (
 )
 
 MODULES = (
+    "semisvm.clusters.kmedian",
     "semisvm.columns.features",
     "semisvm.displays.boundary",
     "semisvm.displays.comparison",

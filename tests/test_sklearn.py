@@ -14,6 +14,7 @@ from semisvm import (
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
     GradientTSVC,
+    KMedian,
     LowDensitySeparation,
     NewtonSVC,
     PosteriorRegularizedClassifier,
@@ -50,6 +51,7 @@ REASONS = {
         CalibratedPartialClassifier(cv=2),
         TransductiveSVCCV(regs=3, cv=2),
         AnnealedSVCCV(regs=3, cv=2),
+        KMedian(),
     ],
     expected_failed_checks=lambda estimator: REASONS,
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from semisvm._version import __version__
 
 if TYPE_CHECKING:
+    from semisvm.clusters import KMedian
     from semisvm.estimators import (
         AnnealedSVC,
         EntropyRegularizedClassifier,
@@ -40,6 +41,7 @@ _HOMES = {
     "EntropyRegularizedClassifier": "semisvm.estimators",
     "ExpectationConstrainedClassifier": "semisvm.estimators",
     "GradientTSVC": "semisvm.estimators",
+    "KMedian": "semisvm.clusters",
     "LowDensitySeparation": "semisvm.estimators",
     "Model": "semisvm.model",
     "NewtonSVC": "semisvm.estimators",
@@ -62,6 +64,7 @@ __all__ = [
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
+    "KMedian",
     "LowDensitySeparation",
     "Model",
     "NewtonSVC",
