@@ -25,6 +25,7 @@ PUBLIC = (
     "semisvm.model_files",
     "semisvm.model_selection",
     "semisvm.report",
+    "semisvm.selection",
 )
 CHECK = doctest.OutputChecker()
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

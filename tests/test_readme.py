@@ -48,6 +48,9 @@ MODULES = (
     "semisvm.model_selection.search",
     "semisvm.model_selection.splits",
     "semisvm.model_selection.choosing",
+    "semisvm.selection.chance",
+    "semisvm.selection.clusters",
+    "semisvm.selection.margins",
 )
 
 

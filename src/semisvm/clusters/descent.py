@@ -86,7 +86,7 @@ def seeds(X: Any, n_clusters: int, rng: np.random.RandomState, fixed: Index) -> 
     """
     n, draws = X.shape[0], 2 + int(np.log(n_clusters))
     chosen = fixed.tolist()
-    closest = distances(X, _dense(X[fixed])).min(axis=1) if len(fixed) else None
+    closest = nearest(X, _dense(X[fixed]))[1] if len(fixed) else None
     for _ in range(n_clusters):
         total = 0.0 if closest is None else float(closest.sum())
         if closest is None or not 0.0 < total < np.inf:
