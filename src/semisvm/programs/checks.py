@@ -30,15 +30,15 @@ def vector(name: str, value: Any, length: int) -> Floats:
     return found
 
 
-def bounds(lower: Any, upper: Any, n: int) -> tuple[Floats, Floats]:
-    """Return the bounds of n variables; missing ones are infinite."""
+def bounds(lower: Any, upper: Any, n: int, what: str = "variable") -> tuple[Floats, Floats]:
+    """Return the bounds of n variables or rows; missing ones are infinite."""
     low = np.array(np.broadcast_to(-np.inf if lower is None else lower, n), dtype=np.float64)
     high = np.array(np.broadcast_to(np.inf if upper is None else upper, n), dtype=np.float64)
     wrong = ~(low <= high)
     if wrong.any():
         j = int(np.argmax(wrong))
         raise ValueError(
-            f"the bounds of variable {j} are {low[j]} and {high[j]}: the lower one must not "
+            f"the bounds of {what} {j} are {low[j]} and {high[j]}: the lower one must not "
             "be above the upper one, and none may be NaN."
         )
     return low, high
