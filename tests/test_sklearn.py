@@ -11,13 +11,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from problems import hide, sparse_text, two_blobs
 from semisvm import (
     AnnealedSVC,
+    ConcaveSVC,
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
     GradientTSVC,
     KMedian,
     LowDensitySeparation,
     NewtonSVC,
+    OneNormSVC,
     PosteriorRegularizedClassifier,
+    RobustLPC,
     TransductiveSVC,
 )
 from semisvm.model_selection import (
@@ -48,6 +51,10 @@ REASONS = {
         EntropyRegularizedClassifier(),
         ExpectationConstrainedClassifier(),
         PosteriorRegularizedClassifier(),
+        RobustLPC(),
+        OneNormSVC(),
+        OneNormSVC(kernel="rbf"),
+        ConcaveSVC(),
         CalibratedPartialClassifier(cv=2),
         TransductiveSVCCV(regs=3, cv=2),
         AnnealedSVCCV(regs=3, cv=2),

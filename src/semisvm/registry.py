@@ -184,10 +184,15 @@ BALANCE = Parameter(
 )
 CONSTRAINT = Parameter("constraint_tol", float, "how far mean probabilities may miss it")
 KL_WEIGHT = Parameter("kl_weight", float, "weight of the class shares")
+MU = Parameter("mu", float, "weight of the 1-norm, against 1 for each labelled row")
+NU = Parameter("nu", float, "weight of each unlabelled row, against 1 for each labelled one")
 
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
 WEIGHTS = (0.1,)
+MUS = (0.1, 3.0)
+NUS = (0.01,)
+SUPERVISED = Suits(needs_unlabeled=False, uses_prior=False)
 SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
 MAXENT = Suits(probabilities=True)
 
@@ -197,7 +202,7 @@ METHODS: tuple[Method, ...] = (
         ("supervised", "newton"),
         "semisvm.estimators:NewtonSVC",
         "supervised linear SVM on the labelled rows: the baseline",
-        Suits(needs_unlabeled=False, uses_prior=False),
+        SUPERVISED,
         (REG, LOSS, KERNEL, JOBS),
         grid={"reg": REGS},
         auto=True,
@@ -276,6 +281,32 @@ METHODS: tuple[Method, ...] = (
         MAXENT,
         (REG, PRIOR, KERNEL, JOBS, KL_WEIGHT),
         grid={"reg": LOG_REGS},
+    ),
+    Method(
+        "rlp",
+        ("robust-lp",),
+        "semisvm.estimators:RobustLPC",
+        "robust linear program on the labelled rows: fewest errors, then the least 1-norm",
+        SUPERVISED,
+        (KERNEL,),
+    ),
+    Method(
+        "onenorm",
+        ("lp",),
+        "semisvm.estimators:OneNormSVC",
+        "supervised SVM with the 1-norm, a linear program: few weights that are not zero",
+        SUPERVISED,
+        (MU, KERNEL),
+        grid={"mu": MUS},
+    ),
+    Method(
+        "vs3vm",
+        ("concave",),
+        "semisvm.estimators:ConcaveSVC",
+        "concave S3VM by linear programs: few weights; for thousands of rows, not more",
+        Suits(),
+        (MU, NU, PRIOR, KERNEL),
+        grid={"mu": MUS, "nu": NUS},
     ),
 )
 

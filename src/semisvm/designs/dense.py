@@ -23,5 +23,9 @@ class DenseDesign(Design):
         """Run a sequential kernel that a solver brings along over the data."""
         kernels.dense(*self._arrays, self.bias, *arguments)
 
+    def matrix(self, index: Index) -> Any:
+        """Give the listed rows as an array."""
+        return self._arrays[0][index]
+
     def _work(self, index: Index) -> NDArray[Any]:
         return np.full(len(index), self._arrays[0].shape[1] + 1, dtype=np.int64)

@@ -1,6 +1,7 @@
 """The estimators: a file for each, or for a close family, all on the same base."""
 
 from semisvm.estimators.annealed import AnnealedSVC
+from semisvm.estimators.concave import ConcaveSVC
 from semisvm.estimators.constrained import (
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
@@ -8,16 +9,20 @@ from semisvm.estimators.constrained import (
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.low_density import LowDensitySeparation
 from semisvm.estimators.newton import NewtonSVC
+from semisvm.estimators.one_norm import OneNormSVC, RobustLPC
 from semisvm.estimators.posterior import PosteriorRegularizedClassifier
 from semisvm.estimators.transductive import TransductiveSVC
 
 __all__ = [
     "AnnealedSVC",
+    "ConcaveSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
     "LowDensitySeparation",
     "NewtonSVC",
+    "OneNormSVC",
     "PosteriorRegularizedClassifier",
+    "RobustLPC",
     "TransductiveSVC",
 ]
