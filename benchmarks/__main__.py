@@ -26,6 +26,7 @@ BENCHMARKS = {
     "splits": "published splits with few labels, linear and with kernels",
     "ranks": "features of a Gaussian kernel by the tolerance of its factor",
     "comp": "one group of newsgroups against the rest",
+    "selection": "which rows of text to have labelled: clusters, margins, chance",
     "toys": "two moons and two circles with a Gaussian kernel and two labels",
     "manycost": "what annealing twenty classes costs, in supervised fits",
     "manysets": "semi-supervised against supervised on five sets of many classes",

@@ -31,6 +31,7 @@ MODULES = (
     "semisvm.displays.score_histogram",
     "semisvm.displays.trace",
     "semisvm.estimators.annealed",
+    "semisvm.estimators.clustered",
     "semisvm.estimators.constrained",
     "semisvm.estimators.gradient",
     "semisvm.estimators.low_density",

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from problems import hide, sparse_text, two_blobs
 from semisvm import (
     AnnealedSVC,
+    ClusteredSVC,
     ConcaveSVC,
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
@@ -55,6 +56,7 @@ REASONS = {
         OneNormSVC(),
         OneNormSVC(kernel="rbf"),
         ConcaveSVC(),
+        ClusteredSVC(),
         CalibratedPartialClassifier(cv=2),
         TransductiveSVCCV(regs=3, cv=2),
         AnnealedSVCCV(regs=3, cv=2),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from semisvm.clusters import KMedian
     from semisvm.estimators import (
         AnnealedSVC,
+        ClusteredSVC,
         ConcaveSVC,
         EntropyRegularizedClassifier,
         ExpectationConstrainedClassifier,
@@ -41,6 +42,7 @@ _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
     "AnnealedSVCCV": "semisvm.model_selection",
     "CalibratedPartialClassifier": "semisvm.model_selection",
+    "ClusteredSVC": "semisvm.estimators",
     "ConcaveSVC": "semisvm.estimators",
     "EntropyRegularizedClassifier": "semisvm.estimators",
     "ExpectationConstrainedClassifier": "semisvm.estimators",
@@ -67,6 +69,7 @@ __all__ = [
     "AnnealedSVC",
     "AnnealedSVCCV",
     "CalibratedPartialClassifier",
+    "ClusteredSVC",
     "ConcaveSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",

@@ -88,6 +88,9 @@ class Method:
         cross-validation.
     auto : bool
         Whether it is among the few that are tried where the method itself is chosen.
+    compared : bool
+        Whether it is compared where no methods are named; not if it differs from another
+        one only in the choice of rows to label.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Method:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     auto: bool = False
+    compared: bool = True
 
     @property
     def estimator_name(self) -> str:
@@ -307,6 +311,16 @@ METHODS: tuple[Method, ...] = (
         Suits(),
         (MU, NU, PRIOR, KERNEL),
         grid={"mu": MUS, "nu": NUS},
+    ),
+    Method(
+        "cvs3vm",
+        ("clustered",),
+        "semisvm.estimators:ClusteredSVC",
+        "vs3vm that chooses in Python which rows to have labelled; given labels, the same",
+        Suits(),
+        (MU, NU, PRIOR, KERNEL),
+        grid={"mu": MUS, "nu": NUS},
+        compared=False,
     ),
 )
 

@@ -18,6 +18,7 @@ pytest.importorskip("rich")
 from typer.testing import CliRunner
 
 from semisvm.cli.app import app
+from semisvm.cli.compare import _named
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 
@@ -281,3 +282,10 @@ def test_labels_of_both_files_are_of_one_kind(tmp_path):
     assert data.labels.tolist() == [1, None, None]
     with pytest.raises(DataError, match="joined from tables"):
         join_answers(data, [tmp_path / "a.svm"])
+
+
+def test_a_method_that_differs_in_the_choice_of_rows_is_not_compared_unasked():
+    unasked = {method.name for method in _named(None)}
+    assert "vs3vm" in unasked
+    assert "cvs3vm" not in unasked
+    assert "cvs3vm" in {method.name for method in _named("cvs3vm")}

@@ -100,7 +100,7 @@ def _named(text: str | None) -> list[Method]:
     """Read the names of methods; the supervised baseline comes first."""
     baseline = all_methods()[0]
     if text is None:
-        return list(all_methods())
+        return [method for method in all_methods() if method.compared]
     with parameters_are_the_users():
         named = {get(name.strip()).name for name in text.split(",") if name.strip()}
     return [m for m in all_methods() if m is baseline or m.name in named]

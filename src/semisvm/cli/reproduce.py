@@ -63,8 +63,10 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json({"tables": [vars(table) for table in TABLES.values()]})
         return
-    rows: list[list[Any]] = [[t.name, t.needs, t.summary, t.paper] for t in TABLES.values()]
-    print_table("Tables", ["name", "data set", "what it has", "paper"], rows)
+    rows: list[list[Any]] = [
+        [t.name, ", ".join(t.needs), t.summary, t.paper] for t in TABLES.values()
+    ]
+    print_table("Tables", ["name", "data sets", "what it has", "paper"], rows)
 
 
 def _judge(misses: int, repeat: int | None) -> None:

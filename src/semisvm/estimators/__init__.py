@@ -1,6 +1,7 @@
 """The estimators: a file for each, or for a close family, all on the same base."""
 
 from semisvm.estimators.annealed import AnnealedSVC
+from semisvm.estimators.clustered import ClusteredSVC
 from semisvm.estimators.concave import ConcaveSVC
 from semisvm.estimators.constrained import (
     EntropyRegularizedClassifier,
@@ -15,6 +16,7 @@ from semisvm.estimators.transductive import TransductiveSVC
 
 __all__ = [
     "AnnealedSVC",
+    "ClusteredSVC",
     "ConcaveSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
