@@ -1,8 +1,8 @@
 """Which rows to have labelled, on text: clusters, margins and chance with the same budget.
 
 Accuracy of the supervised SVM on the other rows, so that nothing but the choice of rows
-differs. "clusters, not reduced" is k-median on the sparse rows themselves, for two draws;
-"then margin" takes half of the rows from clusters, and for the other half the rows of which
+differs. "clusters, not reduced" is k-median on the sparse rows themselves, where they are
+few; "then margin" takes half of the rows from clusters, and for the other half the rows of which
 a machine on the first half is least sure.
 """
 
@@ -20,7 +20,6 @@ REPEAT = 5
 N_LABELS = 50
 SETS = ("text_ssl", "text1_pcmac", "r8_tfidf")
 SMALL = ("text_ssl", "text1_pcmac")
-FEW_DRAWS = 2
 
 
 def choices(X: Matrix, y: Ints, seed: int, with_sparse: bool) -> dict[str, Ints]:
@@ -52,7 +51,7 @@ def measure(X: Matrix, y: Ints, repeat: int, with_sparse: bool) -> dict[str, Flo
     """Give the accuracies of every way."""
     found: dict[str, list[float]] = {}
     for seed in range(repeat):
-        chosen = choices(X, y, seed, with_sparse and seed < FEW_DRAWS)
+        chosen = choices(X, y, seed, with_sparse)
         for way, rows in chosen.items():
             found.setdefault(way, []).append(accuracy(X, y, rows))
     return {way: np.array(values) for way, values in found.items()}

@@ -1,4 +1,4 @@
-"""CVS3VM on the paper's data, where they are at hand; the table is `semisvm reproduce clustered`."""
+"""CVS3VM on the paper's data, where they are at hand; `semisvm reproduce clustered` has more."""
 
 import numpy as np
 import pytest
