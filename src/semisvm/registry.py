@@ -56,6 +56,8 @@ class Suits:
         Whether the class prior matters to it.
     probabilities : bool
         Whether its scores are probabilities without calibration.
+    most_unlabeled : int, optional
+        Unlabelled rows beyond which it takes too long.
     """
 
     two: bool = True
@@ -65,6 +67,7 @@ class Suits:
     needs_unlabeled: bool = True
     uses_prior: bool = True
     probabilities: bool = False
+    most_unlabeled: int | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,9 @@ class Method:
             return "it is for two classes" if self.suits.two else "it is for many classes"
         if self.suits.needs_unlabeled and n_unlabeled == 0:
             return "it needs unlabelled rows"
+        most = self.suits.most_unlabeled
+        if most is not None and n_unlabeled > most:
+            return f"it is for at most {most:,} unlabelled rows"
         if not (self.suits.sparse if is_sparse else self.suits.dense):
             return f"it does not take {'sparse' if is_sparse else 'dense'} data"
         return None
@@ -190,6 +196,8 @@ CONSTRAINT = Parameter("constraint_tol", float, "how far mean probabilities may 
 KL_WEIGHT = Parameter("kl_weight", float, "weight of the class shares")
 MU = Parameter("mu", float, "weight of the 1-norm, against 1 for each labelled row")
 NU = Parameter("nu", float, "weight of each unlabelled row, against 1 for each labelled one")
+TIME_LIMIT = Parameter("time_limit", float, "seconds of the search, for two classes")
+MIP_GAP = Parameter("mip_gap", float, "distance from the lower bound that counts as optimal")
 
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
@@ -308,8 +316,17 @@ METHODS: tuple[Method, ...] = (
         ("concave",),
         "semisvm.estimators:ConcaveSVC",
         "concave S3VM by linear programs: few weights; for thousands of rows, not more",
-        Suits(),
+        Suits(most_unlabeled=10_000),
         (MU, NU, PRIOR, KERNEL),
+        grid={"mu": MUS, "nu": NUS},
+    ),
+    Method(
+        "mip",
+        ("s3vm",),
+        "semisvm.estimators:MixedIntegerSVC",
+        "S3VM as a mixed-integer program: the global optimum; for tens of unlabelled rows",
+        Suits(most_unlabeled=100),
+        (MU, NU, PRIOR, KERNEL, TIME_LIMIT, MIP_GAP, JOBS),
         grid={"mu": MUS, "nu": NUS},
     ),
     Method(

@@ -64,6 +64,9 @@ def test_grid_is_beside_the_default_and_can_be_fitted(method):
 @EVERY
 def test_misfits_are_told(method):
     assert (method.misfit(2, 0, True) is None) != method.suits.needs_unlabeled
+    too_many = (method.suits.most_unlabeled or 0) + 1
+    limited = method.suits.most_unlabeled is not None
+    assert ("at most" in (method.misfit(2, too_many, True) or "")) == limited
 
 
 @EVERY

@@ -9,6 +9,7 @@ from semisvm.estimators.constrained import (
 )
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.low_density import LowDensitySeparation
+from semisvm.estimators.mixed_integer import MixedIntegerSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.one_norm import OneNormSVC, RobustLPC
 from semisvm.estimators.posterior import PosteriorRegularizedClassifier
@@ -22,6 +23,7 @@ __all__ = [
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
     "LowDensitySeparation",
+    "MixedIntegerSVC",
     "NewtonSVC",
     "OneNormSVC",
     "PosteriorRegularizedClassifier",

@@ -45,16 +45,33 @@ class Majorizing:
         self.state = self.found = State(np.empty(0), np.empty(0))
         self.value = np.inf
 
+    def follow(self, tol: float, max_iter: int) -> tuple[int, bool]:
+        """Solve programs until nothing is gained; give their number, and whether it ended so."""
+        level = Level(self.nu, tol, last=True)
+        return follow("concave", [level], self, self.task.recorder, max_iter)
+
+    def take(self, labels: Floats) -> None:
+        """Fit to labels of the unlabelled rows, 1 or 0, and keep the weights if they are better."""
+        self.share = labels
+        found = self.solve()
+        if found.objective < self.state.objective:
+            self.state = found
+
     def enter(self, level: Level) -> None:
         """There is one level."""
 
     def weight_step(self, level: Level) -> State:
         """Solve the linear program of the current supergradient."""
+        self.found = self.solve()
+        return self.found
+
+    def solve(self) -> State:
+        """Solve a linear program and compute the concave objective at its solution."""
         shares = [self.nu * self.share, self.nu * (1.0 - self.share)]
         found = self.program.solve(np.concatenate([np.ones(len(self.signs)), *shares]))
         scores = outputs(self.task, found.w)
         self.value = found.value
-        self.found = State(
+        return State(
             found.w,
             scores,
             self.objective(found.norm, scores),
@@ -63,7 +80,6 @@ class Majorizing:
             n_iter=found.pivots,
             n_active=len(scores),
         )
-        return self.found
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Take the supergradient at the new outputs; settled when the program gained nothing."""
@@ -89,8 +105,10 @@ def supergradient(outputs: Floats) -> Floats:
     return 0.5 * (1.0 + np.sign(np.where(np.abs(outputs) <= TIE, 0.0, outputs)))
 
 
-def balance_of(task: BinaryTask) -> Balance:
+def balance_of(task: BinaryTask) -> Balance | None:
     """Give the equation that makes 2 r - 1 the mean output, r being the share of positives."""
+    if len(task.unlabeled) == 0:
+        return None
     share = np.full(len(task.unlabeled), 1.0 / len(task.unlabeled))
     mean = np.asarray(task.design.matrix(task.unlabeled).T @ share, dtype=np.float64).ravel()
     return Balance(mean, 2.0 * task.positive_share - 1.0)
@@ -254,10 +272,8 @@ class ConcaveSVC(OneNormClassifier):
         check_count("max_iter", self.max_iter)
 
     def _solve_program(self, task: BinaryTask) -> Found:
-        balanced = self.class_prior is not None and len(task.unlabeled) > 0
-        balance = balance_of(task) if balanced else None
+        balance = balance_of(task) if self.class_prior is not None else None
         method = Majorizing(task, float(self.mu), float(self.nu), balance)
-        level = Level(float(self.nu), float(self.tol), last=True)
-        rounds, settled = follow("concave", [level], method, task.recorder, self.max_iter)
+        rounds, settled = method.follow(float(self.tol), self.max_iter)
         warn_if_one_sided(task, method.state.scores, type(self).__name__)
         return Found(method.state.w, method.state.objective, rounds, settled)

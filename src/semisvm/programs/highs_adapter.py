@@ -69,9 +69,7 @@ class LinearModel:
             If there is no solution, or none was found; ``status`` says why.
         """
         solver = self._solver
-        _limit_time(solver, self._time_limit)
-        solver.run()
-        status = _status(solver)
+        status = _run(solver, self._time_limit)
         if status is not Status.OPTIMAL:
             raise ProgramError(status, self._what)
         found, info = solver.getSolution(), solver.getInfo()
@@ -121,7 +119,7 @@ def solve_mixed_integer(
     start : array of shape (n,), optional
         A feasible point: a good one cuts the search short.
     time_limit : float, optional
-        Seconds.
+        Seconds; infinite is none.
     mip_gap : float
         (objective - bound) / abs(objective) at which to stop.
     threads : int
@@ -143,14 +141,12 @@ def solve_mixed_integer(
     solver = _solver(program.relaxed, threads)
     kinds = np.where(program.whole, 1, 0).astype(np.uint8)
     solver.changeColsIntegrality(n, _every(n), kinds)
-    _limit_time(solver, time_limit)
     solver.setOptionValue("mip_rel_gap", float(mip_gap))
     if start is not None:
         point = highspy.HighsSolution()
         point.col_value = vector("start", start, n).tolist()
         solver.setSolution(point)
-    solver.run()
-    status, info = _status(solver), solver.getInfo()
+    status, info = _run(solver, time_limit), solver.getInfo()
     found = int(info.primal_solution_status) == 2
     late = status is Status.TIME_LIMIT and found
     if late:
@@ -192,13 +188,14 @@ def _solver(program: LinearProgram, threads: int) -> Any:
     return solver
 
 
-def _limit_time(solver: Any, seconds: float | None) -> None:
-    """Allow so many seconds from now on: the clock of a solver runs over all its calls."""
-    if seconds is not None:
+def _run(solver: Any, seconds: float | None) -> Status:
+    """Let a solver work for at most so many seconds; say how it ended."""
+    if seconds is not None and np.isfinite(seconds):
+        # the clock of a solver runs over all its calls
         solver.setOptionValue("time_limit", solver.getRunTime() + float(seconds))
-
-
-def _status(solver: Any) -> Status:
+    # HiGHS refuses another number of threads than that of its last run, by any model
+    solver.resetGlobalScheduler(True)
+    solver.run()
     return STATUSES.get(solver.getModelStatus().name, Status.TROUBLE)
 
 

@@ -144,6 +144,13 @@ def test_mixed_integer_time_limit_keeps_the_best_point():
     assert loose.gap <= 0.2
 
 
+def test_numbers_of_threads_may_change():
+    program, model = knapsack(12), LinearModel(some_program(np.random.default_rng(0)))
+    values = [solve_mixed_integer(program, threads=k).objective for k in (1, 2, 1)]
+    assert values == pytest.approx([values[0]] * 3)
+    assert model.solve().objective == pytest.approx(model.solve().objective)
+
+
 def test_mixed_integer_without_a_point():
     half = LinearProgram([1.0], [[1.0]], 0.4, 0.6, 0.0, 1.0)
     with pytest.raises(ProgramError, match=r"1 of them whole.*'infeasible'"):
