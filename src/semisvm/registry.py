@@ -334,7 +334,7 @@ METHODS: tuple[Method, ...] = (
         ("clustered",),
         "semisvm.estimators:ClusteredSVC",
         "vs3vm that chooses in Python which rows to have labelled; given labels, the same",
-        Suits(),
+        Suits(most_unlabeled=10_000),
         (MU, NU, PRIOR, KERNEL),
         grid={"mu": MUS, "nu": NUS},
         compared=False,
