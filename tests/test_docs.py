@@ -23,6 +23,7 @@ PUBLIC = (
     "semisvm.labels",
     "semisvm.model_files",
     "semisvm.model_selection",
+    "semisvm.programs",
     "semisvm.report",
 )
 CHECK = doctest.OutputChecker()
