@@ -26,6 +26,8 @@ BENCHMARKS = {
     "splits": "published splits with few labels, linear and with kernels",
     "ranks": "features of a Gaussian kernel by the tolerance of its factor",
     "comp": "one group of newsgroups against the rest",
+    "concave": "VS3VM by a kept dual program against cold linear programs; larger data",
+    "mip": "the S3VM's global optimum, and how far VS3VM is from it",
     "selection": "which rows of text to have labelled: clusters, margins, chance",
     "toys": "two moons and two circles with a Gaussian kernel and two labels",
     "manycost": "what annealing twenty classes costs, in supervised fits",

@@ -24,6 +24,7 @@ PUBLIC = (
     "semisvm.labels",
     "semisvm.model_files",
     "semisvm.model_selection",
+    "semisvm.programs",
     "semisvm.report",
     "semisvm.selection",
 )
