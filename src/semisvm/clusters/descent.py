@@ -1,4 +1,4 @@
-r"""k-median: seeds, and the two steps that lower the sum of distances until nothing changes.
+"""k-median: seeds, and the two steps that lower the sum of distances until nothing changes.
 
 Some centres may be fixed; the others then find their places among them.
 """
