@@ -16,6 +16,7 @@ if not DOCS.is_dir():
 
 PUBLIC = (
     "semisvm",
+    "semisvm.clusters",
     "semisvm.columns",
     "semisvm.displays",
     "semisvm.estimators",
@@ -23,7 +24,9 @@ PUBLIC = (
     "semisvm.labels",
     "semisvm.model_files",
     "semisvm.model_selection",
+    "semisvm.programs",
     "semisvm.report",
+    "semisvm.selection",
 )
 CHECK = doctest.OutputChecker()
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -12,17 +12,20 @@ PAGES = (
     "docs/architecture.md",
     "docs/files.md",
     "docs/choosing.md",
+    "docs/choosing_rows.md",
     "docs/faq.md",
     "docs/kernels.md",
     "docs/linear.md",
     "docs/many_classes.md",
     "docs/parameters.md",
     "docs/pictures.md",
+    "docs/programs.md",
     "docs/speed.md",
     "docs/which_method.md",
 )
 
 MODULES = (
+    "semisvm.clusters.kmedian",
     "semisvm.columns.features",
     "semisvm.displays.boundary",
     "semisvm.displays.comparison",
@@ -30,10 +33,14 @@ MODULES = (
     "semisvm.displays.score_histogram",
     "semisvm.displays.trace",
     "semisvm.estimators.annealed",
+    "semisvm.estimators.clustered",
+    "semisvm.estimators.concave",
     "semisvm.estimators.constrained",
     "semisvm.estimators.gradient",
     "semisvm.estimators.low_density",
+    "semisvm.estimators.mixed_integer",
     "semisvm.estimators.newton",
+    "semisvm.estimators.one_norm",
     "semisvm.estimators.posterior",
     "semisvm.estimators.transductive",
     "semisvm.labels.entropic",
@@ -47,6 +54,9 @@ MODULES = (
     "semisvm.model_selection.search",
     "semisvm.model_selection.splits",
     "semisvm.model_selection.choosing",
+    "semisvm.selection.chance",
+    "semisvm.selection.clusters",
+    "semisvm.selection.margins",
 )
 
 

@@ -11,12 +11,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from problems import hide, sparse_text, two_blobs
 from semisvm import (
     AnnealedSVC,
+    ClusteredSVC,
+    ConcaveSVC,
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
     GradientTSVC,
+    KMedian,
     LowDensitySeparation,
+    MixedIntegerSVC,
     NewtonSVC,
+    OneNormSVC,
     PosteriorRegularizedClassifier,
+    RobustLPC,
     TransductiveSVC,
 )
 from semisvm.model_selection import (
@@ -47,9 +53,16 @@ REASONS = {
         EntropyRegularizedClassifier(),
         ExpectationConstrainedClassifier(),
         PosteriorRegularizedClassifier(),
+        RobustLPC(),
+        OneNormSVC(),
+        OneNormSVC(kernel="rbf"),
+        ConcaveSVC(),
+        MixedIntegerSVC(),
+        ClusteredSVC(),
         CalibratedPartialClassifier(cv=2),
         TransductiveSVCCV(regs=3, cv=2),
         AnnealedSVCCV(regs=3, cv=2),
+        KMedian(),
     ],
     expected_failed_checks=lambda estimator: REASONS,
 )

@@ -56,6 +56,8 @@ class Suits:
         Whether the class prior matters to it.
     probabilities : bool
         Whether its scores are probabilities without calibration.
+    most_unlabeled : int, optional
+        Unlabelled rows beyond which it takes too long.
     """
 
     two: bool = True
@@ -65,6 +67,7 @@ class Suits:
     needs_unlabeled: bool = True
     uses_prior: bool = True
     probabilities: bool = False
+    most_unlabeled: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,9 @@ class Method:
         cross-validation.
     auto : bool
         Whether it is among the few that are tried where the method itself is chosen.
+    compared : bool
+        Whether it is compared where no methods are named; not if it differs from another
+        one only in the choice of rows to label.
     """
 
     name: str
@@ -99,6 +105,7 @@ class Method:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     auto: bool = False
+    compared: bool = True
 
     @property
     def estimator_name(self) -> str:
@@ -148,6 +155,9 @@ class Method:
             return "it is for two classes" if self.suits.two else "it is for many classes"
         if self.suits.needs_unlabeled and n_unlabeled == 0:
             return "it needs unlabelled rows"
+        most = self.suits.most_unlabeled
+        if most is not None and n_unlabeled > most:
+            return f"it is for at most {most:,} unlabelled rows"
         if not (self.suits.sparse if is_sparse else self.suits.dense):
             return f"it does not take {'sparse' if is_sparse else 'dense'} data"
         return None
@@ -184,10 +194,17 @@ BALANCE = Parameter(
 )
 CONSTRAINT = Parameter("constraint_tol", float, "how far mean probabilities may miss it")
 KL_WEIGHT = Parameter("kl_weight", float, "weight of the class shares")
+MU = Parameter("mu", float, "weight of the 1-norm, against 1 for each labelled row")
+NU = Parameter("nu", float, "weight of each unlabelled row, against 1 for each labelled one")
+TIME_LIMIT = Parameter("time_limit", float, "seconds of the search, for two classes")
+MIP_GAP = Parameter("mip_gap", float, "distance from the lower bound that counts as optimal")
 
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
 WEIGHTS = (0.1,)
+MUS = (0.1, 3.0)
+NUS = (0.01,)
+SUPERVISED = Suits(needs_unlabeled=False, uses_prior=False)
 SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
 MAXENT = Suits(probabilities=True)
 
@@ -197,7 +214,7 @@ METHODS: tuple[Method, ...] = (
         ("supervised", "newton"),
         "semisvm.estimators:NewtonSVC",
         "supervised linear SVM on the labelled rows: the baseline",
-        Suits(needs_unlabeled=False, uses_prior=False),
+        SUPERVISED,
         (REG, LOSS, KERNEL, JOBS),
         grid={"reg": REGS},
         auto=True,
@@ -276,6 +293,51 @@ METHODS: tuple[Method, ...] = (
         MAXENT,
         (REG, PRIOR, KERNEL, JOBS, KL_WEIGHT),
         grid={"reg": LOG_REGS},
+    ),
+    Method(
+        "rlp",
+        ("robust-lp",),
+        "semisvm.estimators:RobustLPC",
+        "robust linear program on the labelled rows: fewest errors, then the least 1-norm",
+        SUPERVISED,
+        (KERNEL,),
+    ),
+    Method(
+        "onenorm",
+        ("lp",),
+        "semisvm.estimators:OneNormSVC",
+        "supervised SVM with the 1-norm, a linear program: few weights that are not zero",
+        SUPERVISED,
+        (MU, KERNEL),
+        grid={"mu": MUS},
+    ),
+    Method(
+        "vs3vm",
+        ("concave",),
+        "semisvm.estimators:ConcaveSVC",
+        "concave S3VM by linear programs: few weights; for thousands of rows, not more",
+        Suits(most_unlabeled=10_000),
+        (MU, NU, PRIOR, KERNEL),
+        grid={"mu": MUS, "nu": NUS},
+    ),
+    Method(
+        "mip",
+        ("s3vm",),
+        "semisvm.estimators:MixedIntegerSVC",
+        "S3VM as a mixed-integer program: the global optimum; for tens of unlabelled rows",
+        Suits(most_unlabeled=100),
+        (MU, NU, PRIOR, KERNEL, TIME_LIMIT, MIP_GAP, JOBS),
+        grid={"mu": MUS, "nu": NUS},
+    ),
+    Method(
+        "cvs3vm",
+        ("clustered",),
+        "semisvm.estimators:ClusteredSVC",
+        "vs3vm that chooses in Python which rows to have labelled; given labels, the same",
+        Suits(most_unlabeled=10_000),
+        (MU, NU, PRIOR, KERNEL),
+        grid={"mu": MUS, "nu": NUS},
+        compared=False,
     ),
 )
 

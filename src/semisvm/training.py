@@ -70,13 +70,31 @@ def prepare(
     """
     notes = _check_labels(data)
     labels, kept = _labels(data), dict(settings or {})
-    if isinstance(data, MatrixData):
-        return Prepared(data.X, labels, None, {**kept, **data.facts}, notes)
     start = perf_counter()
-    transformer = ColumnFeatures() if features is None else features
-    X = transformer.fit_transform(data)
+    X, transformer = features_of(data, features)
     seconds = perf_counter() - start
-    return Prepared(X, labels, transformer, kept, notes + transformer.notes_, seconds)
+    if isinstance(data, MatrixData):
+        kept |= data.facts
+    if transformer is not None:
+        notes += transformer.notes_
+    return Prepared(X, labels, transformer, kept, notes, seconds)
+
+
+def features_of(
+    data: Table | MatrixData, features: ColumnFeatures | None = None
+) -> tuple[Any, ColumnFeatures | None]:
+    """Give the matrix of data, and the fitted features that made it of columns.
+
+    Parameters
+    ----------
+    data : Table or MatrixData
+    features : ColumnFeatures, optional
+        Not fitted; by default one that looks at all columns.
+    """
+    if isinstance(data, MatrixData):
+        return data.X, None
+    transformer = ColumnFeatures() if features is None else features
+    return transformer.fit_transform(data), transformer
 
 
 def fit_prepared(

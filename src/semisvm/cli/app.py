@@ -16,12 +16,14 @@ from semisvm.cli.methods import methods
 from semisvm.cli.predict import predict
 from semisvm.cli.reporting import report
 from semisvm.cli.reproduce import reproduce
+from semisvm.cli.select import select
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
     fit,
     predict,
     evaluate,
     compare,
+    select,
     inspect,
     report,
     methods,

@@ -25,6 +25,8 @@ NO_LEAK = (
 def compare(
     data: shared.Data,
     label: shared.Label = None,
+    answers: shared.Answers = None,
+    key: shared.Key = None,
     text: shared.Text = None,
     features: shared.Features = None,
     numeric: shared.Numeric = None,
@@ -75,12 +77,14 @@ def compare(
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
     table = shared.read_training(data, label, labels, unlabeled, zero_based, options)
+    table, notes = shared.join(table, answers, label, key, unlabeled)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     shares = None
     if prior is not None and table.labels is not None:
         shares = read_prior(prior, set(table.labels.tolist()) - {None})
     with parameters_are_the_users(), remarks_in_summary(not as_json):
-        prepared = prepare(table, columns)
+        prepared = prepare(shared.without_key(table, key), columns)
+        prepared.notes += notes
         fitting, skipped = _suitable(prepared, chosen)
         found = _run(prepared, fitting, shares, (folds, repeats, seed), scoring, jobs, not as_json)
     if figure is not None:
@@ -96,7 +100,7 @@ def _named(text: str | None) -> list[Method]:
     """Read the names of methods; the supervised baseline comes first."""
     baseline = all_methods()[0]
     if text is None:
-        return list(all_methods())
+        return [method for method in all_methods() if method.compared]
     with parameters_are_the_users():
         named = {get(name.strip()).name for name in text.split(",") if name.strip()}
     return [m for m in all_methods() if m is baseline or m.name in named]

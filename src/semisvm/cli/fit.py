@@ -25,6 +25,8 @@ def fit(
         Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)
     ],
     label: shared.Label = None,
+    answers: shared.Answers = None,
+    key: shared.Key = None,
     text: shared.Text = None,
     features: shared.Features = None,
     numeric: shared.Numeric = None,
@@ -95,12 +97,15 @@ def fit(
     reporting.check_place(report)
     options = shared.reading(format, encoding, delimiter, no_quotes)
     table = shared.read_training(data, label, labels, unlabeled, zero_based, options)
+    table, notes = shared.join(table, answers, label, key, unlabeled)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     if prior is not None and table.labels is not None:
         parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
     shown = not quiet and not as_json
     with parameters_are_the_users(), remarks_in_summary(shown):
-        prepared = prepare(table, columns, {"label": label, "unlabeled": unlabeled})
+        rows = shared.without_key(table, key)
+        prepared = prepare(rows, columns, {"label": label, "unlabeled": unlabeled})
+    prepared.notes += notes
     model = _train(prepared, algorithm, parameters, probabilities, seed, shown)
     save(model, output, created=_today())
     if as_json:

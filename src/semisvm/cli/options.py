@@ -50,6 +50,19 @@ LabelsFile = Annotated[
     Path | None,
     typer.Option("--labels", help="Another file with one label a line.", rich_help_panel="Reading"),
 ]
+Answers = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--answers",
+        help="A file of 'semisvm select' in which labels were filled in; repeatable.",
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key", help="Column that tells rows apart, to join --answers by; no feature then."
+    ),
+]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(
@@ -121,6 +134,40 @@ def read_training(
         zero_based="auto" if zero_based is None else zero_based,
         **options,
     )
+
+
+def join(
+    data: "Table | MatrixData",
+    answers: list[Path] | None,
+    label: str | None,
+    key: str | None,
+    unlabeled: str | None,
+) -> tuple["Table | MatrixData", list[str]]:
+    """Add the labels of --answers; give the data and notes about them."""
+    from semisvm.io.answers import join_answers
+
+    if key is not None:
+        check_column(data, key)
+    if not answers:
+        return data, []
+    joined = join_answers(data, answers, label=label, key=key, unlabeled=unlabeled)
+    return joined.data, joined.notes
+
+
+def check_column(data: "Table | MatrixData", name: str) -> None:
+    """Raise if data have no column of that name."""
+    from semisvm.io import DataError, Table
+
+    if not isinstance(data, Table):
+        raise DataError(f"a matrix has no columns with names, so no {name!r}.", data.path)
+    data.column(name)
+
+
+def without_key(data: "Table | MatrixData", key: str | None) -> "Table | MatrixData":
+    """Leave out the key, of which nothing can be learnt."""
+    from semisvm.io import Table
+
+    return data.without([key]) if isinstance(data, Table) and key is not None else data
 
 
 def columns(

@@ -1,17 +1,14 @@
 """``semisvm predict``: from a model and a file to labels, piece by piece."""
 
-import csv
-import json
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
+from semisvm.cli.rows import row_writer
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
@@ -42,7 +39,7 @@ def predict(
     bundle = as_model(load(model))
     options = shared.reading(format, encoding, delimiter, no_quotes)
     pieces = _pieces(bundle, data, keep or [], options)
-    with _writer(output) as write:
+    with row_writer(output, "predictions") as write:
         for piece in pieces:
             write(_rows(bundle, piece, keep or [], all_scores))
 
@@ -97,37 +94,3 @@ def _rows(
         for k, label in enumerate(bundle.classes_.tolist()):
             columns[f"score_{label}"] = scores[:, k].tolist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-@contextmanager
-def _writer(output: Path | None) -> Iterator[Any]:
-    """Give a function that writes rows; a file takes its name when all are written."""
-    from semisvm.io import write_text
-
-    suffix = ".csv" if output is None else output.suffix.lower()
-    if suffix not in (".csv", ".tsv", ".jsonl"):
-        raise UserError(f"predictions are written to .csv, .tsv or .jsonl, not {suffix or output}.")
-    if output is None:
-        yield _write_rows(sys.stdout, suffix)
-        sys.stdout.flush()
-    else:
-        with write_text(output) as stream:
-            yield _write_rows(stream, suffix)
-
-
-def _write_rows(stream: TextIO, suffix: str) -> Any:
-    first = True
-
-    def write(rows: list[dict[str, Any]]) -> None:
-        nonlocal first
-        if suffix == ".jsonl":
-            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            return
-        delimiter = "\t" if suffix == ".tsv" else ","
-        table = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter, lineterminator="\n")
-        if first:
-            table.writeheader()
-            first = False
-        table.writerows(rows)
-
-    return write

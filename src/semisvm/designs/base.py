@@ -108,6 +108,17 @@ class Design(ABC):
             "'crammer_singer', or CSR or dense data."
         )
 
+    def matrix(self, index: Index) -> Any:
+        """Give the listed rows as a matrix, for solvers that must hold all of it at once.
+
+        Columns are in the design's own order, without the constant feature. A design whose
+        data are elsewhere has no such matrix; then it cannot serve these solvers.
+        """
+        raise TypeError(
+            f"{type(self).__name__} cannot hand over its rows as a matrix; use another method, "
+            "or CSR or dense data."
+        )
+
     def rows(self, index: Index) -> RowList:
         """Prepare a list of rows (ascending) for the methods below."""
         index = np.ascontiguousarray(index, dtype=np.intp)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from semisvm.designs import _csr_kernels
 from semisvm.designs.base import Design, Floats, Index, read_only
@@ -45,6 +46,12 @@ class CsrDesign(Design):
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
         """Run a sequential kernel that a solver brings along over the data."""
         kernels.csr(*self._arrays, self.bias, *arguments)
+
+    def matrix(self, index: Index) -> Any:
+        """Give the listed rows as a CSR matrix, columns in the design's own order."""
+        indptr, indices, data = self._arrays
+        shape = (self.n_rows, self.n_weights - 1)
+        return sparse.csr_matrix((data, indices.astype(np.int64), indptr), shape)[index]
 
     def _total_work(self, index: Index) -> NDArray[np.int64]:
         return np.cumsum(self._row_work[index], dtype=np.int64)

@@ -26,6 +26,10 @@ class DenseDesign(Design):
         """Run a sequential kernel that a solver brings along over the data."""
         kernels.dense(*self._arrays, self.bias, *arguments)
 
+    def matrix(self, index: Index) -> Any:
+        """Give the listed rows as an array."""
+        return self._arrays[0][index]
+
     def _total_work(self, index: Index) -> NDArray[np.int64]:
         return np.arange(1, len(index) + 1) * (self._arrays[0].shape[1] + 1)
 

@@ -1,9 +1,11 @@
 """Reading data from files, and writing files that appear whole or not at all.
 
 `read` gives a `Table` of columns or `MatrixData`, `read_chunks` the same piece by piece;
-what is wrong with a file is a `DataError` that says where.
+what is wrong with a file is a `DataError` that says where. `to_fill_in` gives rows to
+have labelled, and `join_answers` takes their labels.
 """
 
+from semisvm.io.answers import Joined, join_answers, to_fill_in
 from semisvm.io.errors import DataError, DataWarning
 from semisvm.io.labels import count_labels, remarks
 from semisvm.io.reading import FORMATS, find_format, read, read_chunks
@@ -14,14 +16,17 @@ __all__ = [
     "FORMATS",
     "DataError",
     "DataWarning",
+    "Joined",
     "MatrixData",
     "Table",
     "as_table",
     "count_labels",
     "find_format",
+    "join_answers",
     "read",
     "read_chunks",
     "remarks",
+    "to_fill_in",
     "write_bytes",
     "write_text",
 ]

@@ -110,6 +110,17 @@ class Table:
         kept = {name: cells for name, cells in self.columns.items() if name not in left_out}
         return replace(self, columns=kept)
 
+    def take(self, rows: Sequence[int]) -> "Table":
+        """Give some rows, in any order."""
+        index = np.asarray(rows, dtype=np.intp)
+        return Table(
+            {name: _picked(cells, index) for name, cells in self.columns.items()},
+            None if self.labels is None else self.labels[index],
+            self.path,
+            None if self.lines is None else self.lines[index],
+            self.word,
+        )
+
     def __getitem__(self, rows: slice) -> "Table":
         """Give some rows."""
         return Table(
@@ -119,6 +130,10 @@ class Table:
             None if self.lines is None else self.lines[rows],
             self.word,
         )
+
+
+def _picked(cells: Column, index: NDArray[np.intp]) -> Column:
+    return cells[index] if isinstance(cells, np.ndarray) else [cells[i] for i in index]
 
 
 def as_number(cell: Any) -> float | None:

@@ -44,6 +44,7 @@ class Table:
         return result
 
 
+FUNG = "Fung and Mangasarian, Semi-supervised SVMs for unlabeled data classification, 2001"
 SINDHWANI = "Sindhwani and Keerthi, Large scale semi-supervised linear SVMs, SIGIR 2006"
 KERNELS = "Sindhwani, Keerthi and Chapelle, Deterministic annealing for S3VMs, ICML 2006"
 KEERTHI = "Keerthi, Sundararajan and Shevade, Extension of TSVM to multi-class, COLING 2012"
@@ -86,6 +87,12 @@ TABLES: dict[str, Table] = {
             "what the falling temperature does: a schedule against fixed temperatures",
             KERNELS,
             ("text1_pcmac", "coil_ssl"),
+        ),
+        Table(
+            "clustered",
+            "test correctness where clusters say which rows to have labelled",
+            FUNG,
+            ("wbc", "wdbc", "heart_cleveland", "housing", "ionosphere", "pima", "sonar"),
         ),
     )
 }

@@ -31,10 +31,12 @@ def data_folder(given: str | Path | None, default: Path | None = None) -> Path:
 
 
 def load(folder: Path, name: str) -> tuple[Matrix, Ints]:
-    """Load a sparse set as it is stored: X and its labels."""
+    """Load a set as it is stored, sparse or dense: X and its labels."""
+    place = folder / name
     try:
-        X = sparse.load_npz(folder / name / "X.npz")
-        y = np.load(folder / name / "y.npy")
+        thin = (place / "X.npz").exists()
+        X = sparse.load_npz(place / "X.npz") if thin else np.load(place / "X.npy")
+        y = np.load(place / "y.npy")
     except FileNotFoundError as error:
         raise MissingDataError(f"the folder {str(folder)!r} has no set {name!r}") from error
     return X, y.astype(np.intp)

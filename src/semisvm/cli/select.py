@@ -1,0 +1,122 @@
+"""``semisvm select``: which rows to have labelled next."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.rows import check_suffix, row_writer
+from semisvm.naming import near_match
+
+if TYPE_CHECKING:
+    from semisvm.selection import Selection
+
+WAYS = ("clusters", "margin", "random")
+WHAT = "rows to label"
+
+
+def select(
+    data: shared.Data,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows.")] = 50,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="New CSV, TSV or JSONL file; else the terminal."),
+    ] = None,
+    label: shared.Label = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            help="clusters: rows in the middle of clusters, largest first; margin: rows that an "
+            "SVM on the labels so far is least sure of; random.",
+        ),
+    ] = WAYS[0],
+    key: shared.Key = None,
+    answers: shared.Answers = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="A column to show; repeatable. Default: all."),
+    ] = None,
+    text: shared.Text = None,
+    features: shared.Features = None,
+    numeric: shared.Numeric = None,
+    categorical: shared.Categorical = None,
+    ngrams: shared.Ngrams = 1,
+    min_df: shared.MinDf = 2,
+    seed: shared.Seed = 0,
+    labels: shared.LabelsFile = None,
+    unlabeled: shared.Unlabeled = None,
+    zero_based: shared.ZeroBased = None,
+    format: shared.Format = None,
+    encoding: shared.Encoding = None,
+    delimiter: shared.Delimiter = None,
+    no_quotes: shared.NoQuotes = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Choose the rows that are most worth a label, and write a file to fill in.
+
+    'semisvm fit DATA --answers FILE' reads the file back; blank labels stay unlabelled.
+    """
+    _check_output(output)
+    selection = _selection(by, seed)
+    from semisvm.cli.output import print_json, print_notes
+    from semisvm.io.answers import LABEL, check_columns, to_fill_in
+    from semisvm.training import features_of
+
+    options = shared.reading(format, encoding, delimiter, no_quotes)
+    found = shared.read_training(data, label, labels, unlabeled, zero_based, options)
+    check_columns(found, label, key)
+    found, notes = shared.join(found, answers, label, key, unlabeled)
+    for name in keep or ():
+        shared.check_column(found, name)
+    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
+    X, transformer = features_of(shared.without_key(found, key), columns)
+    notes += [] if transformer is None else transformer.notes_
+    with parameters_are_the_users():
+        rows = selection.select(X, n, found.labels)
+    lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep)
+    if as_json:
+        chosen = [int(row) + 1 for row in rows]
+        print_json({"data": data, "by": by, "rows": chosen, "lines": lines, "notes": notes})
+    if output is not None or not as_json:
+        with row_writer(output, WHAT) as write:
+            write(lines)
+    if output is None or as_json:
+        return
+    given = {"--label": label, "--key": key}
+    told = "".join(f" {flag} {value}" for flag, value in given.items() if value is not None)
+    typer.echo(f"{n:,} of {len(found):,} rows of {data} are in {output}.")
+    typer.echo(f"Fill in the column {label or LABEL!r} and read the file back:")
+    typer.echo(f"semisvm fit {data}{told} --answers {output} -o MODEL")
+    print_notes("note", notes)
+
+
+def _check_output(output: Path | None) -> None:
+    """Refuse a file that is there: somebody may have filled in labels."""
+    check_suffix(output, WHAT)
+    if output is None:
+        return
+    if output.exists():
+        raise UserError(
+            f"{output} is there already, perhaps with labels filled in: name another file, or "
+            "delete it."
+        )
+    if not output.parent.is_dir():
+        raise UserError(f"there is no folder {str(output.parent)!r} to write {output.name} to.")
+
+
+def _selection(by: str, seed: int) -> "Selection":
+    if by not in WAYS:
+        near = near_match(by, WAYS)
+        hint = f" Did you mean {near!r}?" if near else ""
+        raise UserError(f"--by must be one of {', '.join(WAYS)}, not {by!r}.{hint}")
+    from semisvm.selection import KMedianSelection, MarginSelection, RandomSelection
+
+    made: dict[str, Any] = {
+        "clusters": lambda: KMedianSelection(unlabeled=None, random_state=seed),
+        "margin": lambda: MarginSelection(unlabeled=None),
+        "random": lambda: RandomSelection(unlabeled=None, random_state=seed),
+    }
+    return made[by]()

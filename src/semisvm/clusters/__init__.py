@@ -1,0 +1,5 @@
+"""Clusters in the 1-norm."""
+
+from semisvm.clusters.kmedian import KMedian
+
+__all__ = ["KMedian"]

@@ -1,0 +1,43 @@
+"""Compiled 1-norm distances of rows to centres; self-contained, since the cache tracks one file.
+
+Centres come transposed, one column a centre, so that the inner loop runs over neighbours in
+memory and needs no sum across itself.
+"""
+
+import numba
+import numpy as np
+
+_ONE = np.uint64(1)
+
+
+@numba.njit(nogil=True, cache=True)
+def dense(X, centers, start, stop, out):
+    """out_ic = sum_j |x_ij - c_jc| for the rows start..stop."""
+    n_centers = centers.shape[1]
+    for i in range(start, stop):
+        total = out[i - start]
+        total[:] = 0.0
+        for j in range(X.shape[1]):
+            x = X[i, j]
+            for c in range(n_centers):
+                total[c] += abs(x - centers[j, c])
+
+
+@numba.njit(nogil=True, cache=True)
+def csr(indptr, indices, data, centers, norms, start, stop, out):
+    """Give the same of sparse rows: the norm of a centre, changed where the row has entries."""
+    n_centers = centers.shape[1]
+    for i in range(start, stop):
+        total = out[i - start]
+        total[:] = norms
+        p = np.uint64(indptr[i])
+        end = np.uint64(indptr[i + 1])
+        while p < end:
+            x = data[p]
+            center = centers[indices[p]]
+            for c in range(n_centers):
+                total[c] += abs(x - center[c]) - abs(center[c])
+            p += _ONE
+        for c in range(n_centers):
+            # rounding may leave a row that is its own centre below zero
+            total[c] = max(total[c], 0.0)

@@ -1,0 +1,201 @@
+"""k-median as a clusterer of scikit-learn."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from semisvm.clusters.descent import Clustering, cluster
+from semisvm.clusters.distances import distances, nearest
+from semisvm.designs.base import Floats, Index
+from semisvm.homotopy import Trace
+from semisvm.validation import check_count, check_finite, check_finite_model
+
+
+class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    r"""k-median clustering in the 1-norm.
+
+    Finds k centres that make the sum of distances small::
+
+        sum_i  min_c  ||x_i - c||_1
+
+    Rows go to the nearest centre, centres to the median of their rows, until nothing
+    changes. A median is a best centre in the 1-norm, and hardly notices outliers. First
+    centres are drawn as by k-means++, in proportion to distances; empty clusters get the
+    row that is farthest from its centre.
+
+    Sparse rows stay sparse, and so does the search for medians. But a median is zero
+    where more than half of a column is: in the 1-norm, the clusters of text have centres
+    near the origin. Reduce text first (see the guide).
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    n_init : int, default=3
+        Descents from different first centres; the best is taken.
+    max_iter : int, default=300
+        Most steps of a descent.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, d)
+    labels_ : int array of shape (n,)
+        Cluster of every row.
+    inertia_ : float
+        Sum of the distances of the rows to their centres.
+    n_iter_ : int
+        Steps of the best descent.
+    trace_ : Trace
+        Its objective, and the rows that moved, at every step.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+
+    References
+    ----------
+    Bradley, Mangasarian and Street, Clustering via concave minimization, NIPS 1996.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm import KMedian
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [8.0, 9.0], [9.0, 8.0], [20.0, 9.0]])
+    >>> model = KMedian(2, random_state=0).fit(X)
+    >>> model.cluster_centers_[model.predict([[7.0, 7.0]])]
+    array([[9., 9.]])
+    >>> float(model.inertia_)
+    15.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 3,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : ignored
+        """
+        for name in ("n_clusters", "n_init", "max_iter"):
+            check_count(name, getattr(self, name))
+        X = self._rows(X, reset=True)
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than there are rows: X has "
+                f"n_samples={X.shape[0]}. Ask for fewer clusters."
+            )
+        found = cluster(
+            X,
+            int(self.n_clusters),
+            check_random_state(self.random_state),
+            n_init=int(self.n_init),
+            max_iter=int(self.max_iter),
+        )
+        check_finite_model(np.append(found.centers.ravel(), found.objective), X)
+        self._warn(found)
+        self.cluster_centers_ = found.centers
+        self.labels_, lengths = nearest(X, found.centers)
+        self.inertia_ = float(lengths.sum())
+        self.n_iter_ = len(found.objectives)
+        steps = zip(found.objectives, found.moved, strict=True)
+        self.trace_ = Trace(
+            [{"iteration": k, "objective": o, "moved": m} for k, (o, m) in enumerate(steps)]
+        )
+        return self
+
+    def _warn(self, found: Clustering) -> None:
+        n_found = int(np.count_nonzero(found.sizes()))
+        if not found.converged:
+            message = f"KMedian did not converge in {self.max_iter} steps; raise max_iter."
+        elif n_found < self.n_clusters:
+            message = (
+                f"KMedian found {n_found} clusters instead of n_clusters={self.n_clusters}: X has "
+                "no more distinct rows."
+            )
+        else:
+            return
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def predict(self, X: Any) -> Index:
+        """Give the nearest centre of every row, shape (n,); of equally near ones the first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        """
+        check_is_fitted(self)
+        return nearest(self._rows(X), self.cluster_centers_)[0]
+
+    def transform(self, X: Any) -> Floats:
+        """Give the distance of every row to every centre, shape (n, n_clusters).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        """
+        check_is_fitted(self)
+        return distances(self._rows(X), self.cluster_centers_)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Give minus the sum of distances of rows to their nearest centre.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : ignored
+        """
+        check_is_fitted(self)
+        return -float(nearest(self._rows(X), self.cluster_centers_)[1].sum())
+
+    def _rows(self, X: Any, reset: bool = False) -> Any:
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            order="C",
+            reset=reset,
+        )
+        check_finite(X)
+        return without_duplicates(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def without_duplicates(X: Any) -> Any:
+    """Give sparse rows with one entry a column; the user's matrix is left as it is."""
+    thin: bool = sparse.issparse(X)
+    if thin and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

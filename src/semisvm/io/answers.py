@@ -1,0 +1,253 @@
+"""Labels that somebody filled in, joined to the rows that they are for."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semisvm.io.errors import DataError
+from semisvm.io.labels import Labels, text_labels
+from semisvm.io.reading import TABLES, find_format, read
+from semisvm.io.table import MatrixData, Table, as_number
+
+ROW = "semisvm_row"
+"""Column of a file to be filled in: number of the row in the data, from 1."""
+
+LABEL = "label"
+"""Column for the labels where the data have none."""
+
+CLOSE = 1e-9
+"""Relative distance of numbers that spreadsheets write in another way."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Data with the labels of another file.
+
+    Attributes
+    ----------
+    data : Table or MatrixData
+    notes : list of str
+        What is still to be filled in.
+    """
+
+    data: Table | MatrixData
+    notes: list[str]
+
+
+def join_answers(
+    data: Table | MatrixData,
+    paths: Sequence[str | Path],
+    *,
+    label: str | None = None,
+    key: str | None = None,
+    unlabeled: str | None = None,
+) -> Joined:
+    """Add labels from files that have a line for some of the rows.
+
+    A line is for the row that its column ``semisvm_row`` counts, and the columns that both
+    files have must agree, so that labels never go to other rows after the data have
+    changed. With ``key`` it is for the row with the same key, wherever that is. Blank
+    labels change nothing; a label that disagrees with another one is an error.
+
+    Parameters
+    ----------
+    data : Table or MatrixData
+    paths : sequence of str or Path
+        CSV, TSV, JSON lines or Parquet files.
+    label : str, optional
+        Name of their label column; "label" by default.
+    key : str, optional
+        Column of both files whose values tell the rows apart.
+    unlabeled : str, optional
+        What marks a row without label besides blank.
+
+    Raises
+    ------
+    DataError
+        Says what is wrong, in which file, line and column.
+    """
+    cells: list[Any] = [None] * len(data) if data.labels is None else data.labels.tolist()
+    sources: dict[int, str] = {}
+    notes = []
+    for path in paths:
+        answers = _read(path, label or LABEL, unlabeled)
+        given = _given(answers)
+        rows = _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
+        for line, row in enumerate(rows):
+            _put(cells, sources, row, given[line], answers, line, data)
+        blank = sum(value is None for value in given)
+        if blank:
+            notes.append(f"{blank} of the {len(given)} rows of {path} have no label yet.")
+    return Joined(replace(data, labels=text_labels(cells)), notes)
+
+
+def _read(path: str | Path, label: str, unlabeled: str | None) -> Table:
+    kind = find_format(path)
+    if kind not in TABLES:
+        raise DataError(f"labels are joined from tables ({', '.join(TABLES)}), not {kind}.", path)
+    found = read(path, label=label, unlabeled=unlabeled)
+    assert isinstance(found, Table)
+    return found
+
+
+def _given(answers: Table) -> Labels:
+    assert answers.labels is not None
+    return answers.labels
+
+
+def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
+    if ROW not in answers.columns:
+        raise DataError(
+            f"there is no column {ROW!r}, which 'semisvm select' writes: name a column that tells "
+            "the rows of both files apart (--key).",
+            answers.path,
+        )
+    numbers = answers.numbers(ROW)
+    wrong = ~np.isin(numbers, np.arange(1, len(data) + 1))
+    if wrong.any():
+        line = int(np.argmax(wrong))
+        raise answers.error(
+            f"{answers.column(ROW)[line]!r} is no row of {data.path}, which has {len(data)} rows.",
+            line,
+            ROW,
+        )
+    rows = (numbers.astype(np.intp) - 1).tolist()
+    if isinstance(data, Table):
+        _check_unchanged(answers, data, rows)
+    return rows
+
+
+def _check_unchanged(answers: Table, data: Table, rows: list[int]) -> None:
+    shown = answers.without([name for name in answers.names if name not in data.columns])
+    there = data.without([name for name in data.names if name not in shown.columns]).take(rows)
+    for name in shown.names:
+        pairs = zip(shown.text(name), there.text(name), strict=True)
+        for line, (here, before) in enumerate(pairs):
+            if not same_cell(here, before):
+                raise answers.error(
+                    f"this cell differs from that of row {rows[line] + 1} of {data.path}. If the "
+                    "data have changed, select rows again, or join by a column that tells them "
+                    "apart (--key); if a program has written the cell in another way, delete the "
+                    "column here.",
+                    line,
+                    name,
+                )
+
+
+def same_cell(a: str, b: str) -> bool:
+    """Tell whether two cells say the same; blanks and the form of numbers do not count."""
+    if a.split() == b.split():
+        return True
+    x, y = as_number(a), as_number(b)
+    return x is not None and y is not None and bool(np.isclose(x, y, CLOSE, 0.0, equal_nan=True))
+
+
+def _rows_by_key(answers: Table, data: Table | MatrixData, key: str) -> list[int]:
+    if not isinstance(data, Table):
+        raise DataError("a matrix has no key column; leave out --key.", data.path)
+    keys = data.levels(key)
+    places = {value: row for row, value in enumerate(keys)}
+    counts = Counter(keys)
+    rows = []
+    for line, value in enumerate(answers.levels(key)):
+        if value not in places:
+            raise answers.error(f"{data.path} has no row with the key {value!r}.", line, key)
+        if counts[value] > 1:
+            raise answers.error(
+                f"{counts[value]} rows of {data.path} have the key {value!r}; a key must tell "
+                "rows apart.",
+                line,
+                key,
+            )
+        rows.append(places[value])
+    return rows
+
+
+def _put(
+    cells: list[Any],
+    sources: dict[int, str],
+    row: int,
+    value: Any,
+    answers: Table,
+    line: int,
+    data: Table | MatrixData,
+) -> None:
+    """Write a label where none is, or where the same is."""
+    if value is None:
+        return
+    before = cells[row]
+    if before is not None and str(before) != str(value):
+        source = sources.get(row, f"row {row + 1} of {data.path}")
+        raise answers.error(f"the label {value!r} disagrees with {before!r} of {source}.", line)
+    number = line + 1 if answers.lines is None else int(answers.lines[line])
+    cells[row] = value
+    sources.setdefault(row, f"{answers.path}, {answers.word} {number}")
+
+
+def check_columns(data: Table | MatrixData, label: str | None, key: str | None) -> None:
+    """Refuse data whose columns are in the way of those of a file to be filled in."""
+    if isinstance(data, MatrixData):
+        if key is not None:
+            raise DataError("a matrix has no key column; leave out --key.", data.path)
+        return
+    if label is None and LABEL in data.columns:
+        raise DataError(
+            f"there is a column {LABEL!r}: if it holds the labels, say --label {LABEL}; rename it "
+            "otherwise.",
+            data.path,
+        )
+    if key is None and ROW in data.columns:
+        raise DataError(
+            f"there is a column {ROW!r} already, so row numbers cannot be written: use a key "
+            "column (--key).",
+            data.path,
+        )
+    if key is not None:
+        _check_key(data, key)
+
+
+def _check_key(data: Table, key: str) -> None:
+    seen: set[str] = set()
+    for row, value in enumerate(data.levels(key)):
+        if not value or value in seen:
+            wrong = f"the key {value!r} is not the first of its kind" if value else "it is blank"
+            raise data.error(f"a key must tell rows apart, but {wrong}.", row, key)
+        seen.add(value)
+
+
+def to_fill_in(
+    data: Table | MatrixData,
+    rows: Sequence[int],
+    *,
+    label: str | None = None,
+    key: str | None = None,
+    keep: Sequence[str] | None = None,
+) -> list[dict[str, Any]]:
+    """Give the lines of a file to be filled in, which `join_answers` reads back.
+
+    Parameters
+    ----------
+    data : Table or MatrixData
+    rows : sequence of int
+        From 0.
+    label : str, optional
+        Name of the empty label column; "label" by default.
+    key : str, optional
+        Column that tells the rows apart; by default they are counted.
+    keep : sequence of str, optional
+        Columns to show; all by default.
+    """
+    columns: dict[str, list[Any]] = {}
+    table = data.take(rows) if isinstance(data, Table) else Table({})
+    if key is None:
+        columns[ROW] = [int(row) + 1 for row in rows]
+    else:
+        columns[key] = table.text(key)
+    columns[label or LABEL] = [""] * len(rows)
+    for name in table.names if keep is None else keep:
+        columns.setdefault(name, table.text(name))
+    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]

@@ -1,0 +1,32 @@
+"""Programs in the sense of optimisation, as data, and solvers behind one vocabulary.
+
+The data of a program know no solver. An adapter translates them, asks its solver, and
+translates the answer: a solution, or an exception that says why there is none.
+"""
+
+from semisvm.programs.clarabel_adapter import solve_quadratic
+from semisvm.programs.highs_adapter import LinearModel, solve_linear, solve_mixed_integer
+from semisvm.programs.linear import (
+    LinearProgram,
+    LinearSolution,
+    MixedIntegerProgram,
+    MixedIntegerSolution,
+)
+from semisvm.programs.quadratic import QuadraticProgram, QuadraticSolution
+from semisvm.programs.status import ProgramError, ProgramWarning, Status
+
+__all__ = [
+    "LinearModel",
+    "LinearProgram",
+    "LinearSolution",
+    "MixedIntegerProgram",
+    "MixedIntegerSolution",
+    "ProgramError",
+    "ProgramWarning",
+    "QuadraticProgram",
+    "QuadraticSolution",
+    "Status",
+    "solve_linear",
+    "solve_mixed_integer",
+    "solve_quadratic",
+]

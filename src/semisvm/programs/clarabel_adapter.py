@@ -1,0 +1,117 @@
+"""Quadratic programs by Clarabel, an interior point method for cones."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.programs.quadratic import QuadraticProgram, QuadraticSolution, upper_triangle
+from semisvm.programs.status import ProgramError, ProgramWarning, Status
+
+STATUSES = {
+    "Solved": Status.OPTIMAL,
+    "AlmostSolved": Status.INACCURATE,
+    "PrimalInfeasible": Status.INFEASIBLE,
+    "AlmostPrimalInfeasible": Status.INFEASIBLE,
+    "DualInfeasible": Status.UNBOUNDED,
+    "AlmostDualInfeasible": Status.UNBOUNDED,
+    "MaxTime": Status.TIME_LIMIT,
+    "MaxIterations": Status.ITERATION_LIMIT,
+}
+"""Clarabel's words; others are numerical trouble."""
+
+
+def solve_quadratic(
+    program: QuadraticProgram,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+    time_limit: float | None = None,
+    threads: int = 1,
+) -> QuadraticSolution:
+    """Solve a quadratic program.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    tol : float
+        Feasibility and duality gap, absolute or relative, at which a point is a solution.
+    max_iter : int
+    time_limit : float, optional
+        Seconds.
+    threads : int
+        0 leaves the number to Clarabel.
+
+    Returns
+    -------
+    solution : QuadraticSolution
+
+    Raises
+    ------
+    ProgramError
+        If there is no solution, or none was found; ``status`` says why.
+
+    Warns
+    -----
+    ProgramWarning
+        If the solution is less accurate than asked for.
+    """
+    import clarabel
+
+    rows, right, bounded = _constraints(program)
+    m, k = len(right), len(program.b)
+    cones = [clarabel.ZeroConeT(k), clarabel.NonnegativeConeT(m - k)]
+    settings = _settings(clarabel, tol, max_iter, time_limit, threads)
+    solver = clarabel.DefaultSolver(
+        upper_triangle(program.P), program.q, rows, right, cones, settings
+    )
+    found = solver.solve()
+    status = STATUSES.get(str(found.status), Status.TROUBLE)
+    what = f"a quadratic program of {program.n_variables} variables and {m} constraints"
+    if status is Status.INACCURATE:
+        warnings.warn(
+            f"{what} was solved less accurately than {tol:g}; scale the data, or ask for less.",
+            ProgramWarning,
+            stacklevel=2,
+        )
+    elif status is not Status.OPTIMAL:
+        raise ProgramError(status, what)
+    return _solution(program, found, status, bounded)
+
+
+def _constraints(program: QuadraticProgram) -> tuple[Any, Any, Any]:
+    """Give all constraints as rows of A x + s = b: equations, inequalities, bounds."""
+    low, high = np.isfinite(program.lower), np.isfinite(program.upper)
+    unit = sparse.eye(program.n_variables, format="csr")
+    rows = sparse.vstack([program.A, program.G, -unit[low], unit[high]], format="csc")
+    right = np.concatenate([program.b, program.h, -program.lower[low], program.upper[high]])
+    return rows, right, (low, high)
+
+
+def _settings(
+    clarabel: Any, tol: float, max_iter: int, time_limit: float | None, threads: int
+) -> Any:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
+    settings.max_iter = max_iter
+    settings.max_threads = threads
+    if time_limit is not None:
+        settings.time_limit = time_limit
+    return settings
+
+
+def _solution(
+    program: QuadraticProgram, found: Any, status: Status, bounded: Any
+) -> QuadraticSolution:
+    low, high = bounded
+    sizes = [len(program.b), len(program.h), int(low.sum())]
+    equal, inequal, below, above = np.split(np.array(found.z), np.cumsum(sizes))
+    at_bounds = np.zeros(program.n_variables)
+    at_bounds[low] -= below
+    at_bounds[high] += above
+    x = np.array(found.x)
+    return QuadraticSolution(
+        x, program.objective(x), status, equal, inequal, at_bounds, int(found.iterations)
+    )

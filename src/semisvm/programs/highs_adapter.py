@@ -1,0 +1,203 @@
+"""Linear programs by the simplex method of HiGHS, mixed-integer ones by its branch and cut."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs.base import Floats
+from semisvm.programs.checks import bounds, vector
+from semisvm.programs.linear import (
+    LinearProgram,
+    LinearSolution,
+    MixedIntegerProgram,
+    MixedIntegerSolution,
+)
+from semisvm.programs.status import ProgramError, ProgramWarning, Status
+
+STATUSES = {
+    "kOptimal": Status.OPTIMAL,
+    "kModelEmpty": Status.OPTIMAL,
+    "kInfeasible": Status.INFEASIBLE,
+    "kUnbounded": Status.UNBOUNDED,
+    "kUnboundedOrInfeasible": Status.INFEASIBLE,
+    "kTimeLimit": Status.TIME_LIMIT,
+    "kIterationLimit": Status.ITERATION_LIMIT,
+}
+"""HiGHS's words; others are numerical trouble."""
+
+
+class LinearModel:
+    """A linear program that is kept by the solver, changed, and solved again.
+
+    After a change the simplex method goes on from the last basis. New costs leave the
+    point feasible, so the primal method is quick; new bounds leave the multipliers
+    feasible, so the dual method is. HiGHS chooses.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    time_limit : float, optional
+        Seconds for one solution.
+    threads : int
+        0 leaves the number to HiGHS.
+    """
+
+    def __init__(
+        self, program: LinearProgram, *, time_limit: float | None = None, threads: int = 1
+    ) -> None:
+        self._what = str(program)
+        self._n = program.n_variables
+        self._time_limit = time_limit
+        self._solver = _solver(program, threads)
+
+    def change_costs(self, c: Floats) -> None:
+        """Replace the costs of all variables."""
+        self._solver.changeColsCost(self._n, _every(self._n), vector("c", c, self._n))
+
+    def change_bounds(self, lower: Any, upper: Any) -> None:
+        """Replace the bounds of all variables."""
+        low, high = bounds(lower, upper, self._n)
+        self._solver.changeColsBounds(self._n, _every(self._n), low, high)
+
+    def solve(self) -> LinearSolution:
+        """Solve, from the last basis if there is one.
+
+        Raises
+        ------
+        ProgramError
+            If there is no solution, or none was found; ``status`` says why.
+        """
+        solver = self._solver
+        status = _run(solver, self._time_limit)
+        if status is not Status.OPTIMAL:
+            raise ProgramError(status, self._what)
+        found, info = solver.getSolution(), solver.getInfo()
+        return LinearSolution(
+            np.array(found.col_value),
+            float(info.objective_function_value),
+            np.array(found.row_dual),
+            np.array(found.col_dual),
+            max(int(info.simplex_iteration_count), 0),
+        )
+
+
+def solve_linear(
+    program: LinearProgram, *, time_limit: float | None = None, threads: int = 1
+) -> LinearSolution:
+    """Solve a linear program once.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    time_limit : float, optional
+        Seconds.
+    threads : int
+        0 leaves the number to HiGHS.
+
+    Raises
+    ------
+    ProgramError
+        If there is no solution, or none was found; ``status`` says why.
+    """
+    return LinearModel(program, time_limit=time_limit, threads=threads).solve()
+
+
+def solve_mixed_integer(
+    program: MixedIntegerProgram,
+    *,
+    start: Floats | None = None,
+    time_limit: float | None = None,
+    mip_gap: float = 1e-6,
+    threads: int = 1,
+) -> MixedIntegerSolution:
+    """Solve a mixed-integer program by branch and cut.
+
+    Parameters
+    ----------
+    program : MixedIntegerProgram
+    start : array of shape (n,), optional
+        A feasible point: a good one cuts the search short.
+    time_limit : float, optional
+        Seconds; infinite is none.
+    mip_gap : float
+        (objective - bound) / abs(objective) at which to stop.
+    threads : int
+        0 leaves the number to HiGHS.
+
+    Raises
+    ------
+    ProgramError
+        If there is no solution, or none was found; ``status`` says why.
+
+    Warns
+    -----
+    ProgramWarning
+        If the time was up before the best point was proven to be optimal.
+    """
+    import highspy
+
+    n = program.relaxed.n_variables
+    solver = _solver(program.relaxed, threads)
+    kinds = np.where(program.whole, 1, 0).astype(np.uint8)
+    solver.changeColsIntegrality(n, _every(n), kinds)
+    solver.setOptionValue("mip_rel_gap", float(mip_gap))
+    if start is not None:
+        point = highspy.HighsSolution()
+        point.col_value = vector("start", start, n).tolist()
+        solver.setSolution(point)
+    status, info = _run(solver, time_limit), solver.getInfo()
+    found = int(info.primal_solution_status) == 2
+    late = status is Status.TIME_LIMIT and found
+    if late:
+        warnings.warn(
+            f"{program} was not solved to the end within {time_limit:g} s: its best point may be "
+            f"{info.mip_gap:.2%} above the optimum. Raise the time limit or the gap.",
+            ProgramWarning,
+            stacklevel=2,
+        )
+    elif status is not Status.OPTIMAL:
+        raise ProgramError(status, str(program))
+    return MixedIntegerSolution(
+        np.array(solver.getSolution().col_value),
+        float(info.objective_function_value),
+        float(info.mip_dual_bound),
+        float(info.mip_gap),
+        status,
+        int(info.mip_node_count),
+    )
+
+
+def _solver(program: LinearProgram, threads: int) -> Any:
+    """Hand a program to a new solver."""
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.n_variables, program.n_rows
+    lp.col_cost_ = program.c
+    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = program.A.indptr
+    lp.a_matrix_.index_ = program.A.indices
+    lp.a_matrix_.value_ = program.A.data
+    solver = highspy.Highs()
+    solver.silent()
+    solver.setOptionValue("threads", threads)
+    solver.passModel(lp)
+    return solver
+
+
+def _run(solver: Any, seconds: float | None) -> Status:
+    """Let a solver work for at most so many seconds; say how it ended."""
+    if seconds is not None and np.isfinite(seconds):
+        # the clock of a solver runs over all its calls
+        solver.setOptionValue("time_limit", solver.getRunTime() + float(seconds))
+    # HiGHS refuses another number of threads than that of its last run, by any model
+    solver.resetGlobalScheduler(True)
+    solver.run()
+    return STATUSES.get(solver.getModelStatus().name, Status.TROUBLE)
+
+
+def _every(n: int) -> Any:
+    return np.arange(n, dtype=np.int32)

@@ -1,0 +1,112 @@
+r"""Quadratic programs as data, and their solutions.
+
+The form is ::
+
+    minimise  1/2 x' P x + q' x    subject to    A x = b,   G x <= h,   lower <= x <= upper
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.designs.base import Floats
+from semisvm.programs.checks import bounds, matrix, vector
+from semisvm.programs.status import Status
+
+
+@dataclass(frozen=True)
+class QuadraticProgram:
+    """A convex quadratic program; what is not given constrains nothing.
+
+    Attributes
+    ----------
+    P : {array, sparse matrix} of shape (n, n)
+        Symmetric and positive semidefinite; half of the curvature lies in each triangle.
+    q : array of shape (n,)
+    A : {array, sparse matrix} of shape (k, n), optional
+    b : array of shape (k,), optional
+        Right sides of the equations.
+    G : {array, sparse matrix} of shape (m, n), optional
+    h : array of shape (m,), optional
+        Right sides of the inequalities.
+    lower, upper : array of shape (n,), or one number for all, optional
+        Bounds of the variables; infinite ones are none.
+    """
+
+    P: Any
+    q: Any
+    A: Any = None
+    b: Any = None
+    G: Any = None
+    h: Any = None
+    lower: Any = None
+    upper: Any = None
+
+    def __post_init__(self) -> None:
+        n = np.size(self.q)
+        P = matrix("P", self.P, n)
+        if P.shape[0] != n:
+            raise ValueError(f"P must have {n} rows, as q has entries, and has {P.shape[0]}.")
+        gap = abs(P - P.T)
+        if gap.nnz and gap.max() > 1e-10 * abs(P).max():
+            raise ValueError("P must be symmetric: give (P + P.T) / 2.")
+        A, G = matrix("A", self.A, n), matrix("G", self.G, n)
+        lower, upper = bounds(self.lower, self.upper, n)
+        clean = {
+            "P": P,
+            "q": vector("q", self.q, n),
+            "A": A,
+            "b": vector("b", self.b, A.shape[0]),
+            "G": G,
+            "h": vector("h", self.h, G.shape[0]),
+            "lower": lower,
+            "upper": upper,
+        }
+        for name, value in clean.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables, n."""
+        return len(self.q)
+
+    def objective(self, x: Floats) -> float:
+        """Give the objective at a point."""
+        return float(0.5 * x @ (self.P @ x) + self.q @ x)
+
+
+@dataclass(frozen=True)
+class QuadraticSolution:
+    """The solution of a quadratic program, and its certificate.
+
+    The multipliers satisfy ``P x + q + A' equality_duals + G' inequality_duals +
+    bound_duals = 0`` up to the accuracy of the solver.
+
+    Attributes
+    ----------
+    x : array of shape (n,)
+    objective : float
+    status : Status
+        `Status.OPTIMAL`, or `Status.INACCURATE` after a warning.
+    equality_duals : array of shape (k,)
+    inequality_duals : array of shape (m,)
+        Not negative.
+    bound_duals : array of shape (n,)
+        Positive where the upper bound holds x back, negative where the lower one does.
+    iterations : int
+    """
+
+    x: Floats
+    objective: float
+    status: Status
+    equality_duals: Floats
+    inequality_duals: Floats
+    bound_duals: Floats
+    iterations: int
+
+
+def upper_triangle(P: Any) -> Any:
+    """Give the upper triangle of a symmetric matrix, which solvers ask for."""
+    return sparse.triu(P, format="csc")
