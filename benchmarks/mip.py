@@ -24,8 +24,8 @@ MU, NU = 1.0, 0.1
 MIP_GAP = 1e-4
 BAR = 60.0
 LIMIT = 600.0
-MORE, LIMIT_OF_MORE = (25, 100, 200), 60.0
-DRAWS_OF_MORE = 2
+MORE, LIMIT_OF_MORE = (25, 75, 100), 240.0
+DRAWS_OF_MORE = 3
 
 
 def load_dense(folder: Path, name: str) -> tuple[Floats, Ints]:
