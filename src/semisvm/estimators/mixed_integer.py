@@ -219,7 +219,8 @@ class MixedIntegerSVC(OneNormClassifier):
             in_doubt=in_doubt,
         )
         task.recorder.level_done()
-        return found.bound
+        # no objective is negative, whatever the search has come to know
+        return max(found.bound, 0.0)
 
     def _publish_certificate(self, found: list[Found]) -> None:
         objective = sum(part.objective for part in found)
