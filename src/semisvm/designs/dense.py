@@ -11,6 +11,12 @@ from semisvm.designs.base import CHUNK, Design, Floats, Index, RowList, RowOpera
 from semisvm.designs.workers import Workers
 
 
+def product(A: NDArray[Any], B: Floats) -> Floats:
+    """Multiply matrices; numbers out of range are for the solver to notice, as elsewhere."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return A @ B
+
+
 class DenseDesign(Design):
     """A dense array, float64 or float32, used as it is where it is C-contiguous.
 
@@ -46,7 +52,7 @@ class DenseDesign(Design):
         def task(_: int, start: int, stop: int) -> None:
             for low in range(start, stop, CHUNK):
                 high = min(low + CHUNK, stop)
-                out[rows.index[low:high]] = self._chunk(rows, low, high) @ W[:-1] + offset
+                out[rows.index[low:high]] = product(self._chunk(rows, low, high), W[:-1]) + offset
 
         self.workers.run(task, rows.pieces)
         return out
@@ -71,13 +77,22 @@ class DenseDesign(Design):
             for low in range(start, stop, CHUNK):
                 high = min(low + CHUNK, stop)
                 chunk = self._chunk(rows, low, high)
-                Q = chunk @ P[:-1]
+                Q = product(chunk, P[:-1])
                 Q += offset
                 operator(rows.index, low, high, Q)
                 self._add(chunk, Q, into)
 
         return self._sum_blocks(task, rows, out)
 
+    def few_scores(self, W: Floats, rows: RowList) -> Floats:
+        """Give x_i W of a few rows, one row of the answer for each of the list."""
+        return product(self._chunk(rows, 0, len(rows)), W[:-1]) + self.bias * W[-1]
+
+    def add_few(self, V: Floats, rows: RowList, out: Floats) -> Floats:
+        """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
+        self._add(self._chunk(rows, 0, len(rows)), V, out)
+        return out
+
     def _add(self, chunk: NDArray[Any], V: Floats, into: Floats) -> None:
-        into[:-1] += chunk.T @ V
+        into[:-1] += product(chunk.T, V)
         into[-1] += self.bias * V.sum(axis=0)
