@@ -1,12 +1,13 @@
 """S3VM as a mixed-integer program: times to the proven optimum, and what VS3VM falls short.
 
 Draws of 20 labelled and 50 unlabelled rows, standardised columns, mu = 1 and nu = 0.1;
-then more unlabelled rows, until a minute is not enough.
+then fewer and more unlabelled rows. Seconds are those of the processor, one thread: the
+search is long enough for other work on the machine to spoil the clock's.
 """
 
 import warnings
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ SETS = ("wbc", "heart_cleveland")
 N_LABELED, N_UNLABELED = 20, 50
 MU, NU = 1.0, 0.1
 MIP_GAP = 1e-4
-LIMIT = 60.0
-MORE = (25, 50, 75, 100, 150)
+BAR = 60.0
+LIMIT = 600.0
+MORE, LIMIT_OF_MORE = (25, 75, 100), 240.0
 DRAWS_OF_MORE = 3
 
 
@@ -46,15 +48,15 @@ def draw(X: Floats, y: Ints, n_unlabeled: int, seed: int) -> tuple[Floats, Ints]
             return X[rows], np.where(np.arange(len(rows)) < N_LABELED, y[rows], UNLABELED)
 
 
-def solve(X: Floats, labels: Ints) -> dict[str, float]:
-    """Fit both machines to one draw."""
+def solve(X: Floats, labels: Ints, limit: float) -> dict[str, float]:
+    """Fit both machines to one draw; the limit is in seconds of the clock."""
     with warnings.catch_warnings():
         # one-sided models and limits of time are in the table
         warnings.simplefilter("ignore", UserWarning)
         local = ConcaveSVC(MU, NU).fit(X, labels)
-        start = perf_counter()
-        best = MixedIntegerSVC(MU, NU, time_limit=LIMIT, mip_gap=MIP_GAP).fit(X, labels)
-        seconds = perf_counter() - start
+        start = process_time()
+        best = MixedIntegerSVC(MU, NU, time_limit=limit, mip_gap=MIP_GAP).fit(X, labels)
+        seconds = process_time() - start
     search = best.trace_[-1]
     return {
         "seconds": seconds,
@@ -67,7 +69,7 @@ def solve(X: Floats, labels: Ints) -> dict[str, float]:
 
 def fifty(name: str, X: Floats, y: Ints, repeat: int) -> dict[str, Any]:
     """Summarise the draws of fifty unlabelled rows."""
-    found = [solve(*draw(X, y, N_UNLABELED, seed)) for seed in range(repeat)]
+    found = [solve(*draw(X, y, N_UNLABELED, seed), LIMIT) for seed in range(repeat)]
     short = [100.0 * one["short"] for one in found]
     slowest = max(one["seconds"] for one in found)
     return {
@@ -76,7 +78,7 @@ def fifty(name: str, X: Floats, y: Ints, repeat: int) -> dict[str, Any]:
         "proven": sum(one["gap"] <= MIP_GAP for one in found),
         "median s": float(np.median([one["seconds"] for one in found])),
         "slowest s": slowest,
-        "< 60": verdict(slowest < LIMIT),
+        "< 60": verdict(slowest < BAR),
         "VS3VM optimal": sum(one <= 100.0 * MIP_GAP for one in short),
         "mean gap %": float(np.mean(short)),
         "largest gap %": max(short),
@@ -85,7 +87,9 @@ def fifty(name: str, X: Floats, y: Ints, repeat: int) -> dict[str, Any]:
 
 def more(name: str, X: Floats, y: Ints, n_unlabeled: int) -> dict[str, Any]:
     """Summarise a few draws with other numbers of unlabelled rows."""
-    found = [solve(*draw(X, y, n_unlabeled, 100 + seed)) for seed in range(DRAWS_OF_MORE)]
+    found = [
+        solve(*draw(X, y, n_unlabeled, 100 + seed), LIMIT_OF_MORE) for seed in range(DRAWS_OF_MORE)
+    ]
     return {
         "set": name,
         "unlabelled": n_unlabeled,
@@ -99,10 +103,10 @@ def more(name: str, X: Floats, y: Ints, n_unlabeled: int) -> dict[str, Any]:
 
 def run(folder: Path, repeat: int) -> dict[str, Any]:
     """Print the times and gaps."""
-    report = Report("mip", draws=repeat, labels=N_LABELED, mu=MU, nu=NU, limit=LIMIT)
+    report = Report("mip", draws=repeat, labels=N_LABELED, mu=MU, nu=NU)
     data = {name: load_dense(folder, name) for name in SETS}
     rows = [fifty(name, X, y, repeat) for name, (X, y) in data.items()]
     report.table(f"{N_UNLABELED} unlabelled rows", rows)
     rows = [more(name, X, y, u) for name, (X, y) in data.items() for u in MORE]
-    report.table("more unlabelled rows", rows)
+    report.table(f"fewer and more, at most {LIMIT_OF_MORE:g} s each", rows)
     return report.result()

@@ -225,6 +225,7 @@ def _about_prior(estimator: Any, labels: NDArray[np.object_]) -> list[str]:
     n = sum(count_labels(labels).values())
     if (
         getattr(estimator, "class_prior", ...) is not None
+        or not getattr(estimator, "balances_by_default", True)
         or n >= FEW_FOR_SHARES
         or n == len(labels)
     ):

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from problems import sparse_text
-from semisvm.designs import CsrDesign, DenseDesign, Workers, csr, make_design, workers
+from semisvm.designs import CsrDesign, DenseDesign, Design, Workers, csr, make_design, workers
 from semisvm.designs.workers import balanced_blocks
 
 BIAS = 0.7
@@ -172,3 +172,15 @@ def test_error_in_a_worker_reaches_the_caller():
 
     with Workers(2) as pool, pytest.raises(RuntimeError, match="block failed"):
         pool.run(task, ((0, 1), (1, 2)))
+
+
+def test_rows_as_a_matrix_in_the_order_of_the_design(monkeypatch):
+    monkeypatch.setattr(csr, "worth_renumbering", lambda *facts: True)
+    X, _ = sparse_text(60, 5000)
+    index, w = np.array([3, 7, 41]), np.random.default_rng(0).standard_normal(5000)
+    for design in (CsrDesign(X, 0.0, Workers()), DenseDesign(X.toarray(), 0.0, Workers())):
+        own = design.encode(w, 0.0)[:-1]
+        assert np.array_equal(own, w) == isinstance(design, DenseDesign)
+        np.testing.assert_allclose(design.matrix(index) @ own, X[index] @ w)
+    with pytest.raises(TypeError, match="DenseDesign cannot hand over its rows"):
+        Design.matrix(design, index)

@@ -11,8 +11,9 @@ from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide, two_blobs
-from semisvm import ConcaveSVC, OneNormSVC, RobustLPC
+from semisvm import ConcaveSVC, OneNormSVC, RobustLPC, train
 from semisvm.estimators.concave import supergradient
+from semisvm.io import MatrixData
 
 
 def least_norm_of_fewest_errors(X, y):
@@ -191,6 +192,15 @@ def test_max_iter_and_callback_stop_a_fit():
     stopped = ConcaveSVC(callback=lambda row: row["iteration"] == 1).fit(X, partly)
     assert stopped.n_iter_ == 2
     assert stopped.trace_["pivots"].sum() > 0
+
+
+def test_a_summary_says_nothing_of_a_prior_that_is_not_used():
+    X, y = two_blobs(60, 3)
+    labels = np.where(np.arange(60) < 10, y.astype(object), None)
+    data = MatrixData(sparse.csr_matrix(X), labels)
+    notes = {name: train(data, name).summary["notes"] for name in ("tsvm", "vs3vm")}
+    assert any("class prior" in note for note in notes["tsvm"])
+    assert not any("class prior" in note for note in notes["vs3vm"])
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,8 @@ class OneNormClassifier(LinearSemiSupervisedClassifier):
     fit_intercept = True
     intercept_scaling = 1.0
     warm_start = False
+    # without class_prior= the labelled fractions constrain nothing
+    balances_by_default = False
     n_jobs: int | None = None
 
     @abstractmethod

@@ -147,9 +147,8 @@ def solve_mixed_integer(
         point.col_value = vector("start", start, n).tolist()
         solver.setSolution(point)
     status, info = _run(solver, time_limit), solver.getInfo()
-    found = int(info.primal_solution_status) == 2
-    late = status is Status.TIME_LIMIT and found
-    if late:
+    feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
+    if status is Status.TIME_LIMIT and info.primal_solution_status == feasible:
         warnings.warn(
             f"{program} was not solved to the end within {time_limit:g} s: its best point may be "
             f"{info.mip_gap:.2%} above the optimum. Raise the time limit or the gap.",
@@ -196,6 +195,10 @@ def _run(solver: Any, seconds: float | None) -> Status:
     # HiGHS refuses another number of threads than that of its last run, by any model
     solver.resetGlobalScheduler(True)
     solver.run()
+    if solver.getModelStatus().name == "kUnboundedOrInfeasible":
+        # presolve does not tell the two apart; the simplex method does
+        solver.setOptionValue("presolve", "off")
+        solver.run()
     return STATUSES.get(solver.getModelStatus().name, Status.TROUBLE)
 
 

@@ -139,9 +139,9 @@ class MixedIntegerSolution:
         No point has a lower objective.
     gap : float
         (objective - bound) / abs(objective), at most ``mip_gap`` where the status is
-        `Status.OPTIMAL`.
+        ``Status.OPTIMAL``.
     status : Status
-        `Status.OPTIMAL`, or `Status.TIME_LIMIT` after a warning.
+        ``Status.OPTIMAL``, or ``Status.TIME_LIMIT`` after a warning.
     nodes : int
         Of the search tree.
     """

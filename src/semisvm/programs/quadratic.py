@@ -89,7 +89,7 @@ class QuadraticSolution:
     x : array of shape (n,)
     objective : float
     status : Status
-        `Status.OPTIMAL`, or `Status.INACCURATE` after a warning.
+        ``Status.OPTIMAL``, or ``Status.INACCURATE`` after a warning.
     equality_duals : array of shape (k,)
     inequality_duals : array of shape (m,)
         Not negative.

@@ -26,8 +26,8 @@ ADVICE = {
 """What to do about a program without a solution."""
 
 
-class ProgramError(RuntimeError):
-    """A program has no solution, or none was found.
+class ProgramError(ValueError):
+    """A program has no solution, or none was found; other numbers or limits would help.
 
     Attributes
     ----------
