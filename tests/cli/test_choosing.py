@@ -118,7 +118,7 @@ def test_compare_as_json_repeats(blobs):
 def test_compare_without_unlabelled_rows(tmp_path):
     X, y = two_blobs(30)
     np.savez(tmp_path / "a.npz", X=X, y=y)
-    options = ("--folds", 2, "--repeats", 1, "--methods", "svm,tsvm")
+    options = ["--methods", "tsvm,da", "--folds", 2, "--repeats", 1]
     shown = run("compare", tmp_path / "a.npz", *options).stdout
     assert "note: tsvm is left out: it needs unlabelled rows" in shown
     assert "Only svm was tried" in shown
@@ -178,6 +178,9 @@ def test_tables_are_listed():
     assert "Sindhwani" in run("reproduce", "--list").stdout
     tables = json.loads(run("reproduce", "--list", "--json").stdout)["tables"]
     assert [table["name"] for table in tables] == list(TABLES)
+    needs = {table["name"]: table["needs"] for table in tables}
+    assert needs["pcmac"] == ["text1_pcmac"]
+    assert len(needs["clustered"]) == 7
 
 
 def test_a_table_is_run(tmp_path, monkeypatch):

@@ -119,6 +119,13 @@ def test_time_limit_keeps_the_start_and_tells():
     assert model.objective_ <= ConcaveSVC(nu=1.0).fit(X, partly).objective_
 
 
+def test_a_callback_stops_it_before_the_search():
+    X, y = two_blobs(50, 5, gap=1.5, seed=3)
+    model = MixedIntegerSVC(max_iter=1, callback=lambda row: True).fit(X, hide(y, 12))
+    assert model.trace_["phase"].tolist() == ["concave"]
+    assert model.optimality_gap_ == 1.0, "nothing is known of the optimum"
+
+
 def test_without_unlabelled_rows_there_is_nothing_to_search():
     X, y = two_blobs(30, 3)
     model = MixedIntegerSVC().fit(X, y)

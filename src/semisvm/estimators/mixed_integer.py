@@ -178,13 +178,14 @@ class MixedIntegerSVC(OneNormClassifier):
         begun = perf_counter()
         balance = balance_of(task) if self.class_prior is not None else None
         method = Majorizing(task, float(self.mu), float(self.nu), balance)
-        rounds, settled = method.follow(START_TOL, self.max_iter)
-        bound = method.state.objective
+        rounds, _ = method.follow(START_TOL, self.max_iter)
+        # no objective is negative; without unlabelled rows the start is the optimum
+        bound = 0.0 if len(task.unlabeled) else method.state.objective
         if len(task.unlabeled) and not task.recorder.stopped:
-            bound = self._search(method, balance, begun)
+            bound = max(bound, self._search(method, balance, begun))
             rounds += 1
         warn_if_one_sided(task, method.state.scores, type(self).__name__)
-        return Found(method.state.w, method.state.objective, rounds, settled, bound)
+        return Found(method.state.w, method.state.objective, rounds, bound=bound)
 
     def _search(self, method: Majorizing, balance: Balance | None, begun: float) -> float:
         """Let branch and cut choose the labels; give the lower bound that it proved."""
@@ -219,8 +220,7 @@ class MixedIntegerSVC(OneNormClassifier):
             in_doubt=in_doubt,
         )
         task.recorder.level_done()
-        # no objective is negative, whatever the search has come to know
-        return max(found.bound, 0.0)
+        return found.bound
 
     def _publish_certificate(self, found: list[Found]) -> None:
         objective = sum(part.objective for part in found)
