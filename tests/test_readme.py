@@ -33,6 +33,7 @@ MODULES = (
     "semisvm.estimators.constrained",
     "semisvm.estimators.gradient",
     "semisvm.estimators.low_density",
+    "semisvm.estimators.means",
     "semisvm.estimators.newton",
     "semisvm.estimators.posterior",
     "semisvm.estimators.transductive",

@@ -185,10 +185,15 @@ BALANCE = Parameter(
 CONSTRAINT = Parameter("constraint_tol", float, "how far mean probabilities may miss it")
 KL_WEIGHT = Parameter("kl_weight", float, "weight of the class shares")
 
+COST = Parameter("C", float, "cost of a labelled row, against 1/2 ||w||^2")
+UNLABELED_COST = Parameter("C_unlabeled", float, "cost of the means and of an unlabelled row")
+
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
 WEIGHTS = (0.1,)
 SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
+MEANS = (COST, UNLABELED_COST, PRIOR, KERNEL, JOBS, BALANCE)
+COSTS, UNLABELED_COSTS = (1.0,), (0.01, 1.0)
 MAXENT = Suits(probabilities=True)
 
 METHODS: tuple[Method, ...] = (
@@ -239,6 +244,26 @@ METHODS: tuple[Method, ...] = (
         Suits(),
         (*SEMI, BALANCE),
         grid={"reg": (1e-3, 1e-1), "unlabeled_weight": WEIGHTS},
+    ),
+    Method(
+        "means3vm",
+        ("mean", "means"),
+        "semisvm.estimators:MeanSVC",
+        "label means: separates the means of the two classes, then fits an SVM; fast",
+        Suits(),
+        MEANS,
+        fixed={"method": "iter"},
+        grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
+    ),
+    Method(
+        "means3vm-mkl",
+        ("mean-mkl",),
+        "semisvm.estimators:MeanSVC",
+        "label means by a convex relaxation, with cutting planes: depends on no start",
+        Suits(),
+        MEANS,
+        fixed={"method": "mkl"},
+        grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
     ),
     Method(
         "tsvm-log",

@@ -16,6 +16,7 @@ Index = NDArray[np.intp]
 RowOperator = Callable[[Index, int, int, Floats], None]
 
 CHUNK = 256
+FEW = 32
 BY_ROW = -1
 
 
@@ -212,6 +213,30 @@ class Design(ABC):
             products[k] = self.few_scores(one, rows)[:, 0]
             one[...] = 0.0
         return products
+
+    def inner_products(self, index: Index) -> Floats:
+        """Give x_i . x_j of all rows i with a few rows j, with the constant feature.
+
+        Returns
+        -------
+        products : array of shape (n_rows, k)
+        """
+        columns = self._as_columns(index)
+        return self.scores_many(columns, self.all_rows, np.empty((self.n_rows, len(index))))
+
+    def squares(self) -> Floats:
+        """Give x_i . x_i of all rows, with the constant feature."""
+        found = np.empty(self.n_rows)
+        for start in range(0, self.n_rows, FEW):
+            index = np.arange(start, min(start + FEW, self.n_rows))
+            rows = RowList(index, ((0, len(index)),))
+            found[index] = self.few_scores(self._as_columns(index), rows).diagonal()
+        return found
+
+    def _as_columns(self, index: Index) -> Floats:
+        """Give a few rows as weight vectors, shape (n_weights, k)."""
+        rows = RowList(index, ((0, len(index)),))
+        return self.add_few(np.eye(len(index)), rows, np.zeros((self.n_weights, len(index))))
 
     def _accumulate(
         self, name: str, vectors: tuple[Floats, ...], rows: RowList, out: Floats

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import _dense_kernels
-from semisvm.designs.base import Design, Index, read_only
+from semisvm.designs.base import Design, Floats, Index, read_only
 from semisvm.designs.workers import Workers
 
 
@@ -22,6 +22,16 @@ class DenseDesign(Design):
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
         """Run a sequential kernel that a solver brings along over the data."""
         kernels.dense(*self._arrays, self.bias, *arguments)
+
+    def inner_products(self, index: Index) -> Floats:
+        """Give x_i . x_j of all rows i with a few rows j, with the constant feature."""
+        X = self._arrays[0]
+        if X.dtype != np.float64:
+            # a mixed product would copy all of X
+            return super().inner_products(index)
+        products: Floats = X @ X[index].T
+        products += self.bias * self.bias
+        return products
 
     def _work(self, index: Index) -> NDArray[Any]:
         return np.full(len(index), self._arrays[0].shape[1] + 1, dtype=np.int64)

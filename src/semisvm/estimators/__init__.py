@@ -7,6 +7,7 @@ from semisvm.estimators.constrained import (
 )
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.low_density import LowDensitySeparation
+from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.posterior import PosteriorRegularizedClassifier
 from semisvm.estimators.transductive import TransductiveSVC
@@ -17,6 +18,7 @@ __all__ = [
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
     "LowDensitySeparation",
+    "MeanSVC",
     "NewtonSVC",
     "PosteriorRegularizedClassifier",
     "TransductiveSVC",

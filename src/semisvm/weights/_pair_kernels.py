@@ -1,0 +1,80 @@
+"""Compiled steps of pairwise ascent; self-contained, since the cache tracks one file."""
+
+import numba
+import numpy as np
+
+DONE, MISSING, LIMIT = 0, 1, 2
+# Share of the largest diagonal entry below which the curvature of a pair counts as zero.
+FLAT = 1e-12
+
+
+@numba.njit(nogil=True, cache=True)
+def _move(gradient, step, rising, falling, beta, lower, upper):
+    """Follow a step; give who now most wants to rise, how much, and how much to fall.
+
+    One pass does both: the steps are short and many.
+    """
+    best, highest, lowest = -1, -np.inf, np.inf
+    for k in range(gradient.shape[0]):
+        g = gradient[k] + step * (rising[k] - falling[k])
+        gradient[k] = g
+        if beta[k] < upper[k] and -g > highest:
+            highest = -g
+            best = k
+        if beta[k] > lower[k] and -g < lowest:
+            lowest = -g
+    return best, highest, lowest
+
+
+@numba.njit(nogil=True, cache=True)
+def _partner(column, i, highest, diagonal, floor, beta, gradient, lower):
+    """Find the coordinate whose fall, together with the rise of i, gains most."""
+    best, most = -1, 0.0
+    for k in range(beta.shape[0]):
+        gap = highest + gradient[k]
+        if gap > 0.0 and beta[k] > lower[k]:
+            curvature = max(diagonal[i] + diagonal[k] - 2.0 * column[k], floor)
+            # compared before the division, which is what costs here
+            if gap * gap > most * curvature:
+                most = gap * gap / curvature
+                best = k
+    return best
+
+
+@numba.njit(nogil=True, cache=True)
+def ascend(
+    columns, slot, used, clock, diagonal, lower, upper, beta, gradient, violation, max_steps
+):
+    """Move pairs of coordinates until no pair is worth it.
+
+    Returns why it stopped, the column that is missing or -1, the steps, and the clock by
+    which ``used`` tells when each column was last needed.
+    """
+    floor = FLAT * max(diagonal.max(), 1e-300)
+    steps = 0
+    i, highest, lowest = _move(gradient, 0.0, diagonal, diagonal, beta, lower, upper)
+    while True:
+        if not highest - lowest > violation:
+            return DONE, -1, steps, clock
+        if steps >= max_steps:
+            return LIMIT, -1, steps, clock
+        if slot[i] < 0:
+            return MISSING, i, steps, clock
+        rising = columns[slot[i]]
+        clock += 1
+        used[slot[i]] = clock
+        j = _partner(rising, i, highest, diagonal, floor, beta, gradient, lower)
+        if slot[j] < 0:
+            return MISSING, j, steps, clock
+        falling = columns[slot[j]]
+        used[slot[j]] = clock
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * rising[j], floor)
+        step = (gradient[j] - gradient[i]) / curvature
+        room_above, room_below = upper[i] - beta[i], beta[j] - lower[j]
+        # a bound that is reached is reached exactly
+        if step >= min(room_above, room_below):
+            step = min(room_above, room_below)
+        beta[i] = upper[i] if step == room_above else beta[i] + step
+        beta[j] = lower[j] if step == room_below else beta[j] - step
+        i, highest, lowest = _move(gradient, step, rising, falling, beta, lower, upper)
+        steps += 1
