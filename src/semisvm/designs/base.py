@@ -16,7 +16,6 @@ Index = NDArray[np.intp]
 RowOperator = Callable[[Index, int, int, Floats], None]
 
 CHUNK = 256
-FEW = 32
 BY_ROW = -1
 
 
@@ -221,22 +220,9 @@ class Design(ABC):
         -------
         products : array of shape (n_rows, k)
         """
-        columns = self._as_columns(index)
-        return self.scores_many(columns, self.all_rows, np.empty((self.n_rows, len(index))))
-
-    def squares(self) -> Floats:
-        """Give x_i . x_i of all rows, with the constant feature."""
-        found = np.empty(self.n_rows)
-        for start in range(0, self.n_rows, FEW):
-            index = np.arange(start, min(start + FEW, self.n_rows))
-            rows = RowList(index, ((0, len(index)),))
-            found[index] = self.few_scores(self._as_columns(index), rows).diagonal()
-        return found
-
-    def _as_columns(self, index: Index) -> Floats:
-        """Give a few rows as weight vectors, shape (n_weights, k)."""
-        rows = RowList(index, ((0, len(index)),))
-        return self.add_few(np.eye(len(index)), rows, np.zeros((self.n_weights, len(index))))
+        size, rows = len(index), RowList(index, ((0, len(index)),))
+        columns = self.add_few(np.eye(size), rows, np.zeros((self.n_weights, size)))
+        return self.scores_many(columns, self.all_rows, np.empty((self.n_rows, size)))
 
     def _accumulate(
         self, name: str, vectors: tuple[Floats, ...], rows: RowList, out: Floats

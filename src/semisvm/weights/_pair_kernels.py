@@ -3,7 +3,6 @@
 import numba
 import numpy as np
 
-DONE, MISSING, LIMIT = 0, 1, 2
 # Share of the largest diagonal entry below which the curvature of a pair counts as zero.
 FLAT = 1e-12
 
@@ -42,39 +41,32 @@ def _partner(column, i, highest, diagonal, floor, beta, gradient, lower):
 
 
 @numba.njit(nogil=True, cache=True)
-def ascend(
-    columns, slot, used, clock, diagonal, lower, upper, beta, gradient, violation, max_steps
-):
-    """Move pairs of coordinates until no pair is worth it.
-
-    Returns why it stopped, the column that is missing or -1, the steps, and the clock by
-    which ``used`` tells when each column was last needed.
-    """
+def ascend(G, lower, upper, beta, gradient, violation, max_steps):
+    """Move pairs of coordinates until no two disagree by more; return the steps."""
+    diagonal = np.diag(G).copy()
     floor = FLAT * max(diagonal.max(), 1e-300)
-    steps = 0
     i, highest, lowest = _move(gradient, 0.0, diagonal, diagonal, beta, lower, upper)
-    while True:
-        if not highest - lowest > violation:
-            return DONE, -1, steps, clock
-        if steps >= max_steps:
-            return LIMIT, -1, steps, clock
-        if slot[i] < 0:
-            return MISSING, i, steps, clock
-        rising = columns[slot[i]]
-        clock += 1
-        used[slot[i]] = clock
+    steps = 0
+    while highest - lowest > violation and steps < max_steps:
+        rising = G[i]
         j = _partner(rising, i, highest, diagonal, floor, beta, gradient, lower)
-        if slot[j] < 0:
-            return MISSING, j, steps, clock
-        falling = columns[slot[j]]
-        used[slot[j]] = clock
+        falling = G[j]
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * rising[j], floor)
-        step = (gradient[j] - gradient[i]) / curvature
         room_above, room_below = upper[i] - beta[i], beta[j] - lower[j]
+        step = min((gradient[j] - gradient[i]) / curvature, room_above, room_below)
         # a bound that is reached is reached exactly
-        if step >= min(room_above, room_below):
-            step = min(room_above, room_below)
         beta[i] = upper[i] if step == room_above else beta[i] + step
         beta[j] = lower[j] if step == room_below else beta[j] - step
         i, highest, lowest = _move(gradient, step, rising, falling, beta, lower, upper)
         steps += 1
+    return steps
+
+
+@numba.njit(nogil=True, cache=True)
+def add_columns(columns, places, change, out):
+    """Out += sum of change_k times the column at places_k."""
+    for k in range(places.shape[0]):
+        if change[k] != 0.0:
+            column = columns[places[k]]
+            for i in range(out.shape[0]):
+                out[i] += change[k] * column[i]

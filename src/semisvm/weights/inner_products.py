@@ -1,10 +1,11 @@
-"""Inner products of rows, a column for each row that a solver asks for."""
+"""Inner products of rows: the matrix of a dual, of which a solver asks for parts."""
 
 from typing import Protocol
 
 import numpy as np
 
 from semisvm.designs import Design, Floats, Index
+from semisvm.weights._pair_kernels import add_columns
 
 BLOCK = 64
 """Columns that are made at a time: one pass over the rows serves all of them."""
@@ -13,26 +14,19 @@ MEMORY = 2**28
 
 
 class Gram(Protocol):
-    """A positive semi-definite matrix of which some columns are at hand.
+    """A positive semi-definite matrix."""
 
-    Attributes
-    ----------
-    columns : array of shape (k, n)
-        Columns, one a row.
-    slot : int array of shape (n,)
-        Where the columns are; -1 for those that are not at hand.
-    used : int array of shape (k,)
-        When each was last needed; solvers write it.
-    diagonal : array of shape (n,)
-    """
+    @property
+    def room(self) -> int:
+        """How many rows may be asked for at once."""
+        ...
 
-    columns: Floats
-    slot: Index
-    used: Index
-    diagonal: Floats
+    def among(self, rows: Index) -> Floats:
+        """Give the part of the matrix with these rows and columns."""
+        ...
 
-    def fetch(self, wanted: Index) -> None:
-        """Bring the first of the wanted columns, and some of the others, in their order."""
+    def add(self, rows: Index, change: Floats, out: Floats) -> None:
+        """Add the product with a vector to ``out`` that is ``change`` on rows, else zero."""
         ...
 
 
@@ -40,17 +34,24 @@ class WholeGram:
     """A small matrix, all of it at hand."""
 
     def __init__(self, matrix: Floats) -> None:
-        self.columns = np.ascontiguousarray(matrix)
-        self.slot = np.arange(len(matrix))
-        self.used = np.zeros(len(matrix), dtype=np.intp)
-        self.diagonal = np.ascontiguousarray(matrix.diagonal())
+        self._matrix = np.ascontiguousarray(matrix)
 
-    def fetch(self, wanted: Index) -> None:
-        """Do nothing: everything is here."""
+    @property
+    def room(self) -> int:
+        """How many rows may be asked for at once."""
+        return len(self._matrix)
+
+    def among(self, rows: Index) -> Floats:
+        """Give the part of the matrix with these rows and columns."""
+        return self._matrix[np.ix_(rows, rows)]
+
+    def add(self, rows: Index, change: Floats, out: Floats) -> None:
+        """Add the product with a vector to ``out`` that is ``change`` on rows, else zero."""
+        add_columns(self._matrix, rows, change, out)
 
 
 class RowGram:
-    """Inner products of all rows of a design, made when they are asked for.
+    """Inner products of all rows of a design, made when they are first asked for.
 
     Parameters
     ----------
@@ -61,28 +62,47 @@ class RowGram:
 
     def __init__(self, design: Design, memory: int = MEMORY) -> None:
         n = design.n_rows
-        room = min(n, max(memory // (8 * n), 2 * BLOCK))
+        room = min(n, max(memory // (8 * n), BLOCK))
         self._design = design
-        self._n_kept = 0
+        self._columns = np.empty((room, n))
+        self._place = np.full(n, -1)
         self._owner = np.full(room, -1)
-        self.columns = np.empty((room, n))
-        self.slot = np.full(n, -1)
-        self.used = np.zeros(room, dtype=np.intp)
-        self.diagonal = design.squares()
+        self._used = np.zeros(room, dtype=np.intp)
+        self._clock = 0
 
-    def fetch(self, wanted: Index) -> None:
-        """Bring the first of the wanted columns, and some of the others, in their order."""
-        new = wanted[self.slot[wanted] < 0][:BLOCK]
-        places = self._places(len(new))
+    @property
+    def room(self) -> int:
+        """How many rows may be asked for at once."""
+        return len(self._columns)
+
+    @property
+    def at_hand(self) -> Index:
+        """Rows whose columns are kept."""
+        return np.flatnonzero(self._place >= 0)
+
+    def among(self, rows: Index) -> Floats:
+        """Give the part of the matrix with these rows and columns."""
+        return self._columns[np.ix_(self._bring(rows), rows)]
+
+    def add(self, rows: Index, change: Floats, out: Floats) -> None:
+        """Add the product with a vector to ``out`` that is ``change`` on rows, else zero."""
+        add_columns(self._columns, self._bring(rows), change, out)
+
+    def _bring(self, rows: Index) -> Index:
+        """Make the columns that are missing; give the places of all."""
+        here = self._place[rows]
+        self._clock += 1
+        self._used[here[here >= 0]] = self._clock
+        missing = rows[here < 0]
+        for start in range(0, len(missing), BLOCK):
+            self._make(missing[start : start + BLOCK])
+        return self._place[rows]
+
+    def _make(self, rows: Index) -> None:
+        """Put new columns in the place of those that were not needed for longest."""
+        places = np.argsort(self._used, kind="stable")[: len(rows)]
         gone = self._owner[places]
-        self.slot[gone[gone >= 0]] = -1
-        self.columns[places] = self._design.inner_products(new).T
-        self.slot[new] = places
-        self._owner[places] = new
-
-    def _places(self, count: int) -> Index:
-        """Give free places, then those whose columns were not needed for longest."""
-        free = np.arange(self._n_kept, min(self._n_kept + count, len(self._owner)))
-        self._n_kept += len(free)
-        old = np.argsort(self.used[: self._n_kept], kind="stable")
-        return np.concatenate([free, old[~np.isin(old, free)][: count - len(free)]])
+        self._place[gone[gone >= 0]] = -1
+        self._columns[places] = self._design.inner_products(rows).T
+        self._place[rows], self._owner[places] = places, rows
+        self._used[places] = self._clock

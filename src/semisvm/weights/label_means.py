@@ -182,8 +182,7 @@ class MeanMargin:
     ) -> Mixture:
         """Find the best duals for given weights of the planes, from given duals."""
         problem = self.problem(planes, mu)
-        gradient = problem.gram.columns @ beta + problem.push - problem.target
-        state = PairState(beta.copy(), gradient)
+        state = PairState.at(problem, beta)
         solve_pairs(problem, state, tol=tol, max_iter=max_iter)
         return Mixture(planes, mu, state, self.energies(planes, state.beta))
 
