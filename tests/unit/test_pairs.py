@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 
 from problems import sparse_text, two_blobs
 from semisvm.designs import Workers, make_design
-from semisvm.weights.inner_products import BLOCK, RowGram, WholeGram
+from semisvm.weights.inner_products import RowGram, WholeGram
 from semisvm.weights.pairs import PairProblem, PairState, certify, hinge_problem, solve_pairs
 
 
@@ -98,20 +98,22 @@ def test_a_start_near_the_solution_is_cheap():
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense", "float32"])
-def test_columns_come_when_they_are_asked_for(kind):
-    X, y = sparse_text(300, 60) if kind == "sparse" else two_blobs(300, 5, gap=1.0)
+@pytest.mark.parametrize("room", [40, 4096])
+def test_rows_of_a_design_are_never_all_at_hand(kind, room):
+    X, y = sparse_text(400, 60) if kind == "sparse" else two_blobs(400, 5, gap=1.0)
     X = X.astype(np.float32) if kind == "float32" else X
     full = np.asarray(X.toarray() if kind == "sparse" else X, dtype=np.float64)
-    design = make_design(X, 0.7, Workers())
-    products = full @ full.T + 0.7**2
-    # room for fewer columns than there are rows, so that old ones have to go
-    gram = RowGram(design, memory=8 * 300 * 2 * BLOCK)
-    assert gram.room == 2 * BLOCK
-    some = np.array([3, 200, 299])
-    np.testing.assert_allclose(gram.among(some), products[np.ix_(some, some)], atol=1e-5)
-    found = solved(hinge_problem(gram, y == 1, np.full(300, 2.0)), 1e-8)
-    assert len(gram.at_hand) == gram.room
-    np.testing.assert_allclose(gram.among(some), products[np.ix_(some, some)], atol=1e-5)
+    gram, whole = RowGram(make_design(X, 0.7, Workers())), WholeGram(full @ full.T + 0.7**2)
+    some, change = np.array([3, 200, 399]), np.array([0.5, 1.0, -1.5])
+    np.testing.assert_allclose(gram.among(some), whole.among(some), atol=1e-5)
+    ours, theirs = np.ones(400), np.ones(400)
+    gram.add(some, change, ours)
+    whole.add(some, change, theirs)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    # with little room the working sets are smaller than the free coordinates
+    gram.room = room
+    found = solved(hinge_problem(gram, y == 1, np.full(400, 0.5)), 1e-7)
+    assert found.converged
     # the constant feature is without effect: the duals have sum zero
-    _, peer = svm(full, y, np.full(300, 2.0))
+    _, peer = svm(full, y, np.full(400, 0.5))
     assert found.scale == pytest.approx(peer.scale, rel=1e-6)

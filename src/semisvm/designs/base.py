@@ -16,6 +16,7 @@ Index = NDArray[np.intp]
 RowOperator = Callable[[Index, int, int, Floats], None]
 
 CHUNK = 256
+FEW = 64
 BY_ROW = -1
 
 
@@ -205,24 +206,13 @@ class Design(ABC):
     def gram(self, rows: RowList) -> Floats:
         """Give the inner products of a few rows, with the constant feature."""
         products = np.empty((len(rows), len(rows)))
-        one = np.zeros((self.n_weights, 1))
-        for k in range(len(rows)):
-            row = RowList(rows.index[k : k + 1], ((0, 1),))
-            self.add_few(np.ones((1, 1)), row, one)
-            products[k] = self.few_scores(one, rows)[:, 0]
-            one[...] = 0.0
+        for start in range(0, len(rows), FEW):
+            index = rows.index[start : start + FEW]
+            part = RowList(index, ((0, len(index)),))
+            columns = np.zeros((self.n_weights, len(index)))
+            self.add_few(np.eye(len(index)), part, columns)
+            products[start : start + FEW] = self.few_scores(columns, rows).T
         return products
-
-    def inner_products(self, index: Index) -> Floats:
-        """Give x_i . x_j of all rows i with a few rows j, with the constant feature.
-
-        Returns
-        -------
-        products : array of shape (n_rows, k)
-        """
-        size, rows = len(index), RowList(index, ((0, len(index)),))
-        columns = self.add_few(np.eye(size), rows, np.zeros((self.n_weights, size)))
-        return self.scores_many(columns, self.all_rows, np.empty((self.n_rows, size)))
 
     def _accumulate(
         self, name: str, vectors: tuple[Floats, ...], rows: RowList, out: Floats

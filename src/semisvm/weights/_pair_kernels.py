@@ -60,13 +60,3 @@ def ascend(G, lower, upper, beta, gradient, violation, max_steps):
         i, highest, lowest = _move(gradient, step, rising, falling, beta, lower, upper)
         steps += 1
     return steps
-
-
-@numba.njit(nogil=True, cache=True)
-def add_columns(columns, places, change, out):
-    """Out += sum of change_k times the column at places_k."""
-    for k in range(places.shape[0]):
-        if change[k] != 0.0:
-            column = columns[places[k]]
-            for i in range(out.shape[0]):
-                out[i] += change[k] * column[i]
