@@ -14,6 +14,7 @@ PAGES = (
     "docs/choosing.md",
     "docs/faq.md",
     "docs/kernels.md",
+    "docs/label_means.md",
     "docs/linear.md",
     "docs/many_classes.md",
     "docs/parameters.md",
