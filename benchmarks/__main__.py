@@ -34,6 +34,7 @@ BENCHMARKS = {
     "hierarchy": "twenty classes with the hierarchy of their names",
     "labelsteps": "label steps on their own: times, gaps, and their effect",
     "maxent": "two classes: methods that know the class shares",
+    "meanqp": "the quadratic program of label means against an interior point solver",
     "regs": "the grid behind the default regularisation of every loss",
 }
 

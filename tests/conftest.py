@@ -26,3 +26,14 @@ def dataset():
         return X, np.load(folder / "y.npy")
 
     return load
+
+
+@pytest.fixture(scope="session")
+def splits(dataset):
+    """Load the published splits of a real data set; skipped like the set itself."""
+
+    def load(name):
+        dataset(name)
+        return np.load(DATA / name / "splits.npz")
+
+    return load

@@ -199,6 +199,9 @@ NU = Parameter("nu", float, "weight of each unlabelled row, against 1 for each l
 TIME_LIMIT = Parameter("time_limit", float, "seconds of the search, for two classes")
 MIP_GAP = Parameter("mip_gap", float, "distance from the lower bound that counts as optimal")
 
+COST = Parameter("C", float, "cost of a labelled row, against 1/2 ||w||^2")
+UNLABELED_COST = Parameter("C_unlabeled", float, "cost of the means and of an unlabelled row")
+
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
 WEIGHTS = (0.1,)
@@ -206,6 +209,8 @@ MUS = (0.1, 3.0)
 NUS = (0.01,)
 SUPERVISED = Suits(needs_unlabeled=False, uses_prior=False)
 SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
+MEANS = (COST, UNLABELED_COST, PRIOR, KERNEL, JOBS, BALANCE)
+COSTS, UNLABELED_COSTS = (1.0,), (0.01, 1.0)
 MAXENT = Suits(probabilities=True)
 
 METHODS: tuple[Method, ...] = (
@@ -256,6 +261,26 @@ METHODS: tuple[Method, ...] = (
         Suits(),
         (*SEMI, BALANCE),
         grid={"reg": (1e-3, 1e-1), "unlabeled_weight": WEIGHTS},
+    ),
+    Method(
+        "means3vm",
+        ("mean", "means"),
+        "semisvm.estimators:MeanSVC",
+        "label means: separates the means of the two classes, then fits an SVM; fast",
+        Suits(),
+        MEANS,
+        fixed={"method": "iter"},
+        grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
+    ),
+    Method(
+        "means3vm-mkl",
+        ("mean-mkl",),
+        "semisvm.estimators:MeanSVC",
+        "label means by a convex relaxation, with cutting planes: depends on no start",
+        Suits(),
+        MEANS,
+        fixed={"method": "mkl"},
+        grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
     ),
     Method(
         "tsvm-log",

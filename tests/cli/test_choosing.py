@@ -175,12 +175,14 @@ def test_mistakes_have_one_message(blobs, monkeypatch, arguments, said):
 
 
 def test_tables_are_listed():
+
     assert "Sindhwani" in run("reproduce", "--list").stdout
     tables = json.loads(run("reproduce", "--list", "--json").stdout)["tables"]
     assert [table["name"] for table in tables] == list(TABLES)
     needs = {table["name"]: table["needs"] for table in tables}
     assert needs["pcmac"] == ["text1_pcmac"]
     assert len(needs["clustered"]) == 7
+    assert {"pcmac", "reuters", "newsgroups", "book", "halves", "meantimes"} <= set(TABLES)
 
 
 def test_a_table_is_run(tmp_path, monkeypatch):

@@ -23,6 +23,7 @@ T = TypeVar("T")
 RowOperator = Callable[[Index, int, int, Floats], None]
 
 CHUNK = 256
+FEW = 64
 BY_ROW = -1
 # Every block of a sum over rows has an output of its own to clear and to add; more blocks
 # than threads are worth it where reading the rows takes much longer than that.
@@ -266,12 +267,12 @@ class Design(ABC):
     def gram(self, rows: RowList) -> Floats:
         """Give the inner products of a few rows, with the constant feature."""
         products = np.empty((len(rows), len(rows)))
-        one = np.zeros((self.n_weights, 1))
-        for k in range(len(rows)):
-            row = self.rows(rows.index[k : k + 1])
-            self.add_few(np.ones((1, 1)), row, one)
-            products[k] = self.few_scores(one, rows)[:, 0]
-            one[...] = 0.0
+        for start in range(0, len(rows), FEW):
+            index = rows.index[start : start + FEW]
+            part = self.rows(index)
+            columns = np.zeros((self.n_weights, len(index)))
+            self.add_few(np.eye(len(index)), part, columns)
+            products[start : start + FEW] = self.few_scores(columns, rows).T
         return products
 
     def _accumulate(

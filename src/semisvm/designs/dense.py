@@ -96,3 +96,10 @@ class DenseDesign(Design):
     def _add(self, chunk: NDArray[Any], V: Floats, into: Floats) -> None:
         into[:-1] += product(chunk.T, V)
         into[-1] += self.bias * V.sum(axis=0)
+
+    def gram(self, rows: RowList) -> Floats:
+        """Give the inner products of a few rows, with the constant feature."""
+        X = self._chunk(rows, 0, len(rows))
+        products = product(X, X.T)
+        products += self.bias * self.bias
+        return products

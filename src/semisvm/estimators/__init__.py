@@ -9,6 +9,7 @@ from semisvm.estimators.constrained import (
 )
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.low_density import LowDensitySeparation
+from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.mixed_integer import MixedIntegerSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.one_norm import OneNormSVC, RobustLPC
@@ -23,6 +24,7 @@ __all__ = [
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
     "LowDensitySeparation",
+    "MeanSVC",
     "MixedIntegerSVC",
     "NewtonSVC",
     "OneNormSVC",

@@ -1,0 +1,128 @@
+"""The tables of the label means paper, on made-up rows under the names of its sets."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from problems import hide, sparse_text, two_blobs
+from semisvm.reproduce import book, compared, halves, meantimes
+from semisvm.reproduce.data import MissingDataError
+from semisvm.reproduce.ssl_book import PUBLISHED, SETS, load_book, present, published
+
+QUICK = ("1-NN", "SVM", "TSVM", "SelfTraining", "LabelSpreading", "meanS3VM-iter", "meanS3VM-mkl")
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Leave out the methods that take seconds, and the second process."""
+    entries = tuple(entry for entry in compared.ENTRIES if entry.name in QUICK)
+    for module in (book, halves, meantimes):
+        monkeypatch.setattr(module, "ENTRIES", entries)
+    for module in (book, halves):
+        monkeypatch.setattr(module, "in_parallel", lambda task, calls: (task(*c) for c in calls))
+
+
+def save(folder, name, X, y, splits=None):
+    place = folder / name
+    place.mkdir()
+    if sparse.issparse(X):
+        sparse.save_npz(place / "X.npz", X)
+    else:
+        np.save(place / "X.npy", X)
+    np.save(place / "y.npy", y)
+    if splits is not None:
+        np.savez(place / "splits.npz", **splits)
+
+
+@pytest.fixture
+def sets(tmp_path):
+    for name, (X, y) in {"g241c": two_blobs(90, 4), "text_ssl": sparse_text(90, 80)}.items():
+        rows = {n: [np.flatnonzero(hide(y, n, k) >= 0)[:n] for k in (0, 1)] for n in (10, 50)}
+        splits = {"lab_10": np.array(rows[10]), "lab_100": np.array(rows[50])}
+        save(tmp_path, name, X, 2 * y - 1, splits)
+    return tmp_path
+
+
+def test_published_figures_are_whole():
+    for n in (10, 100):
+        assert all(len(row) == len(SETS) for row in PUBLISHED[n].values())
+    assert published("meanS3VM-iter", "text_ssl", 10) == 69.57
+    assert published("Laplacian SVM", "bci", 100) == 67.61
+    assert published("DA", "g241c", 10) is None
+
+
+def test_table_one(sets, quick, capsys):
+    assert present(sets) == ["g241c", "text_ssl"]
+    result = book.run(sets, 1)
+    capsys.readouterr()
+    assert list(result["tables"])[:2] == ["g241c, 10 labels", "Text, 10 labels"]
+    rows = result["tables"]["g241c, 10 labels"]
+    cells = {(row["method"], row["kernel"], row["prior"]): row for row in rows}
+    assert {
+        ("meanS3VM-mkl", kernel, prior)
+        for kernel in ("linear", "rbf")
+        for prior in ("true", "labels")
+    } <= set(cells)
+    assert ("SVM", "linear", "-") in cells
+    assert cells["meanS3VM-iter", "linear", "true"]["paper"] == 72.22
+    assert cells["meanS3VM-iter", "linear", "true"]["ok"] in ("ok", "MISSED")
+    assert cells["meanS3VM-iter", "linear", "labels"]["ok"] is None
+    assert cells["meanS3VM-iter", "linear", "true"]["accuracy %"] > 80
+    ranked = result["tables"]["10 labels: better kernel, true prior (rank)"]
+    assert [row["method"] for row in ranked] == list(QUICK)
+    best = max(cells["TSVM", kernel, "true"]["accuracy %"] for kernel in ("linear", "rbf"))
+    assert ranked[2]["g241c"].startswith(f"{best:.2f} (")
+
+
+def test_ranks_and_bars():
+    assert book.ranks({"a": 3.0, "b": 5.0, "c": 3.0}) == {"a": 2, "b": 1, "c": 2}
+    key = ("meanS3VM-iter", "linear", "true")
+    assert book.bar(key, "g241c", 10, 72.8) == "ok"
+    assert book.bar(key, "g241c", 10, 73.0) == "MISSED"
+    assert book.bar(key, "g241c", 100, 80.0) is None
+    assert book.bar(("TSVM", "linear", "labels"), "text_ssl", 10, 70.0) == "ok"
+    assert book.bar(("TSVM", "linear", "labels"), "text_ssl", 10, 65.0) == "MISSED"
+
+
+def test_the_width_is_chosen_by_the_labels_where_there_are_enough(sets):
+    data = load_book(sets, "g241c")
+    assert compared.chosen_width(data.problem(10, 0), data.width) == data.width
+    factor = compared.chosen_width(data.problem(100, 0), data.width) / data.width
+    assert min(abs(factor - known) for known in compared.WIDTHS) < 1e-12
+
+
+def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
+    votes, y = two_blobs(80, 3)
+    votes = np.where(votes > 0, 1.0, -1.0)
+    votes[:20, 1] = 0.0
+    save(tmp_path, "house_votes", votes, y)
+    X, groups = sparse_text(200, 60)
+    save(tmp_path, "20news_tfidf", X, groups)
+    monkeypatch.setattr(halves, "SMALL", {"house_votes": halves.SMALL["house_votes"]})
+    monkeypatch.setattr(halves, "PAIRS", {"(1, 2)": halves.PAIRS["(1, 2)"]})
+    halves.load_rows.cache_clear()
+    assert halves.load_rows(tmp_path, "house_votes")[0].shape == (60, 3), "no missing votes"
+    result = halves.run(tmp_path, 2)
+    capsys.readouterr()
+    small, pairs = result["tables"].values()
+    assert {row["method"] for row in small} == {"SVM", "TSVM", "meanS3VM-iter", "meanS3VM-mkl"}
+    assert pairs[-1]["paper"] == 84.27
+    assert max(row["accuracy %"] for row in pairs) > 70
+    with pytest.raises(MissingDataError, match="wdbc"):
+        halves.load_rows(tmp_path, "wdbc")
+
+
+def test_seconds_side_by_side(sets, quick, capsys):
+    result = meantimes.run(sets, 1)
+    capsys.readouterr()
+    rows = result["tables"]["g241c, 90 rows, 10 labels"]
+    assert [row["method"] for row in rows] == [*QUICK, meantimes.YARDSTICK]
+    assert rows[-1]["share of SVC on all labels"] == 1.0
+    assert [row["method"] for row in rows if row["below 1"]] == ["meanS3VM-iter"]
+
+
+def test_a_folder_without_the_sets(tmp_path):
+    with pytest.raises(MissingDataError, match="none of g241c"):
+        present(tmp_path)
+    with pytest.raises(MissingDataError, match="no set 'bci'"):
+        load_book(tmp_path, "bci")
