@@ -184,12 +184,16 @@ BALANCE = Parameter(
 )
 CONSTRAINT = Parameter("constraint_tol", float, "how far mean probabilities may miss it")
 KL_WEIGHT = Parameter("kl_weight", float, "weight of the class shares")
+MANIFOLD_WEIGHT = Parameter("manifold_weight", float, "weight of the roughness on the graph")
+NEIGHBORS = Parameter("n_neighbors", int, "neighbours of a row in the graph")
+POWER = Parameter("power", int, "how many times the Laplacian of the graph is applied")
 
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
 WEIGHTS = (0.1,)
 SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
 MAXENT = Suits(probabilities=True)
+GRAPH = Suits(uses_prior=False)
 
 METHODS: tuple[Method, ...] = (
     Method(
@@ -239,6 +243,24 @@ METHODS: tuple[Method, ...] = (
         Suits(),
         (*SEMI, BALANCE),
         grid={"reg": (1e-3, 1e-1), "unlabeled_weight": WEIGHTS},
+    ),
+    Method(
+        "lapsvm",
+        ("laplacian",),
+        "semisvm.estimators:LaplacianSVC",
+        "Laplacian SVM: outputs that are smooth on a graph of neighbours; for curved shapes",
+        GRAPH,
+        (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, KERNEL, JOBS),
+        grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "laprls",
+        (),
+        "semisvm.estimators:LaplacianRLSC",
+        "Laplacian least squares: as lapsvm, by one linear system",
+        GRAPH,
+        (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, KERNEL, JOBS),
+        grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
     ),
     Method(
         "tsvm-log",

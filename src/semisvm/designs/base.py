@@ -202,15 +202,20 @@ class Design(ABC):
         self._kernels.pull_back_many(*self._arrays, V, self.bias, *part, out)
         return out
 
+    def few_rows(self, rows: RowList) -> Floats:
+        """Give a few rows as a dense array, with the constant feature, shape (k, n_weights)."""
+        out = np.zeros((len(rows), self.n_weights))
+        for k, row in enumerate(out):
+            one = RowList(rows.index[k : k + 1], ((0, 1),))
+            self.add_few(np.ones((1, 1)), one, row.reshape(-1, 1))
+        return out
+
     def gram(self, rows: RowList) -> Floats:
         """Give the inner products of a few rows, with the constant feature."""
         products = np.empty((len(rows), len(rows)))
-        one = np.zeros((self.n_weights, 1))
         for k in range(len(rows)):
-            row = RowList(rows.index[k : k + 1], ((0, 1),))
-            self.add_few(np.ones((1, 1)), row, one)
-            products[k] = self.few_scores(one, rows)[:, 0]
-            one[...] = 0.0
+            one = self.few_rows(RowList(rows.index[k : k + 1], ((0, 1),)))
+            products[k] = self.few_scores(one.reshape(-1, 1), rows)[:, 0]
         return products
 
     def _accumulate(

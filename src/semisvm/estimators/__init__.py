@@ -6,6 +6,7 @@ from semisvm.estimators.constrained import (
     ExpectationConstrainedClassifier,
 )
 from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.laplacian import LaplacianRLSC, LaplacianSVC
 from semisvm.estimators.low_density import LowDensitySeparation
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.posterior import PosteriorRegularizedClassifier
@@ -16,6 +17,8 @@ __all__ = [
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
+    "LaplacianRLSC",
+    "LaplacianSVC",
     "LowDensitySeparation",
     "NewtonSVC",
     "PosteriorRegularizedClassifier",

@@ -173,7 +173,7 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
     def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
         w = np.zeros(task.n_weights) if start is None else start
-        state = task.start(w, **self._options(task))
+        state = task.start(w, **newton_options(self, task))
         task.recorder.level_done()
         scores = np.zeros(task.design.n_rows)
         task.design.scores(state.w, task.design.rows(task.unlabeled), scores)
@@ -181,17 +181,20 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
     def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
         w = np.zeros(task.n_weights) if start is None else start
-        state = task.start(w, **self._options(task))
+        state = task.start(w, **newton_options(self, task))
         task.recorder.level_done()
         scores = task.scores(state.w, task.unlabeled)
         return _solution(state, scores[task.unlabeled].argmax(axis=1))
 
-    def _options(self, task: BinaryTask | MultiTask) -> dict[str, Any]:
-        def record(state: State) -> bool:
-            task.recorder.record("newton", state, objective=state.objective)
-            return task.recorder.stopped
 
-        return {"tol": self.tol, "max_iter": self.max_iter, "on_step": record}
+def newton_options(estimator: Any, task: BinaryTask | MultiTask) -> dict[str, Any]:
+    """Give what an estimator tells the Newton solver; every step is a row of the trace."""
+
+    def record(state: State) -> bool:
+        task.recorder.record("newton", state, objective=state.objective)
+        return task.recorder.stopped
+
+    return {"tol": estimator.tol, "max_iter": estimator.max_iter, "on_step": record}
 
 
 def _solution(state: State, codes: NDArray[np.intp]) -> Solution:

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from semisvm.features import FeatureMap, Kernel, KernelMap
 from semisvm.features.kernels import NAMES, PRECOMPUTED
 from semisvm.features.paths import PathMap
+from semisvm.graphs import fit_neighbors
 from semisvm.model_files.archive import Arrays
 from semisvm.model_files.errors import ModelFileError
 
@@ -98,6 +98,6 @@ def _restore_paths(state: Mapping[str, Any], arrays: Stored) -> PathMap:
     n = rows.shape[0]
     if lengths.shape != (n, n) or centre.shape != (n,) or len(vectors) != n:
         raise ModelFileError("the distances of the model do not fit its rows.")
-    neighbors = NearestNeighbors(n_neighbors=int(state["n_neighbors"])).fit(rows)
+    neighbors = fit_neighbors(rows, int(state["n_neighbors"]))
     unit, rho = float(state["unit"]), float(state["rho"])
     return PathMap(neighbors, rows, unit, rho, lengths, centre, vectors)

@@ -22,6 +22,7 @@ from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
 from semisvm.multi_losses import SmoothMultiLoss
 from semisvm.vectors import touched
+from semisvm.weights.conjugate_gradients import Operator
 from semisvm.weights.stiff_rows import Inverse, StiffRows
 
 
@@ -45,7 +46,7 @@ class Linearization:
     gradient: Floats
     product: Callable[[Floats, Floats], Floats]
     scales: Callable[[], Floats]
-    inverse: Callable[[], Inverse | None]
+    inverse: Callable[[], Operator | None]
     n_active: int
 
 

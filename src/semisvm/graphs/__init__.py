@@ -1,0 +1,12 @@
+"""Graphs of nearest neighbours, and how rough a function on them is."""
+
+from semisvm.graphs.laplacian import Roughness, normalized_laplacian
+from semisvm.graphs.neighbors import fit_neighbors, neighbor_graph, undirected
+
+__all__ = [
+    "Roughness",
+    "fit_neighbors",
+    "neighbor_graph",
+    "normalized_laplacian",
+    "undirected",
+]
