@@ -12,6 +12,7 @@ from semisvm._version import __version__
 if TYPE_CHECKING:
     from semisvm.estimators import (
         AnnealedSVC,
+        ClusterKernelSVC,
         EntropyRegularizedClassifier,
         ExpectationConstrainedClassifier,
         GradientTSVC,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         LowDensitySeparation,
         NewtonSVC,
         PosteriorRegularizedClassifier,
+        SemiBoostClassifier,
         TransductiveSVC,
     )
     from semisvm.homotopy import Trace
@@ -39,6 +41,7 @@ _HOMES = {
     "AnnealedSVC": "semisvm.estimators",
     "AnnealedSVCCV": "semisvm.model_selection",
     "CalibratedPartialClassifier": "semisvm.model_selection",
+    "ClusterKernelSVC": "semisvm.estimators",
     "EntropyRegularizedClassifier": "semisvm.estimators",
     "ExpectationConstrainedClassifier": "semisvm.estimators",
     "GradientTSVC": "semisvm.estimators",
@@ -49,6 +52,7 @@ _HOMES = {
     "NewtonSVC": "semisvm.estimators",
     "PartialLabelKFold": "semisvm.model_selection",
     "PosteriorRegularizedClassifier": "semisvm.estimators",
+    "SemiBoostClassifier": "semisvm.estimators",
     "Trace": "semisvm.homotopy",
     "TransductiveKFold": "semisvm.model_selection",
     "TransductiveSVC": "semisvm.estimators",
@@ -63,6 +67,7 @@ __all__ = [
     "AnnealedSVC",
     "AnnealedSVCCV",
     "CalibratedPartialClassifier",
+    "ClusterKernelSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
@@ -73,6 +78,7 @@ __all__ = [
     "NewtonSVC",
     "PartialLabelKFold",
     "PosteriorRegularizedClassifier",
+    "SemiBoostClassifier",
     "Trace",
     "TransductiveKFold",
     "TransductiveSVC",

@@ -187,6 +187,8 @@ KL_WEIGHT = Parameter("kl_weight", float, "weight of the class shares")
 MANIFOLD_WEIGHT = Parameter("manifold_weight", float, "weight of the roughness on the graph")
 NEIGHBORS = Parameter("n_neighbors", int, "neighbours of a row in the graph")
 POWER = Parameter("power", int, "how many times the Laplacian of the graph is applied")
+CLUSTERS = Parameter("n_clusters", int, "clusters of a run of k-means")
+ROUNDS = Parameter("n_estimators", int, "most rounds of boosting")
 
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
@@ -261,6 +263,24 @@ METHODS: tuple[Method, ...] = (
         GRAPH,
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, KERNEL, JOBS),
         grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "cluster-kernel",
+        (),
+        "semisvm.estimators:ClusterKernelSVC",
+        "supervised SVM with a kernel by clusters of all rows",
+        GRAPH,
+        (REG, CLUSTERS, KERNEL, JOBS),
+        grid={"reg": REGS, "n_clusters": (4, 20)},
+    ),
+    Method(
+        "semiboost",
+        (),
+        "semisvm.estimators:SemiBoostClassifier",
+        "boosting of an SVM by rows whose labels their neighbours agree on",
+        GRAPH,
+        (UNLABELED_WEIGHT, NEIGHBORS, ROUNDS),
+        grid={"unlabeled_weight": (0.01, 0.1)},
     ),
     Method(
         "tsvm-log",

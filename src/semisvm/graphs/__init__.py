@@ -1,6 +1,6 @@
 """Graphs of nearest neighbours, and how rough a function on them is."""
 
-from semisvm.graphs.laplacian import Roughness, normalized_laplacian
+from semisvm.graphs.laplacian import Roughness, normalized_laplacian, similarities
 from semisvm.graphs.neighbors import fit_neighbors, neighbor_graph, undirected
 
 __all__ = [
@@ -8,5 +8,6 @@ __all__ = [
     "fit_neighbors",
     "neighbor_graph",
     "normalized_laplacian",
+    "similarities",
     "undirected",
 ]

@@ -19,8 +19,8 @@ from semisvm.designs import Floats
 from semisvm.graphs.neighbors import fit_neighbors, neighbor_graph, undirected
 
 
-def normalized_laplacian(X: Any, n_neighbors: int) -> Any:
-    """Give L of the graph of nearest neighbours, CSR of shape (n, n) with about n k entries.
+def similarities(X: Any, n_neighbors: int) -> Any:
+    """Give the edge weights W, symmetric CSR of shape (n, n) with about n k entries.
 
     Parameters
     ----------
@@ -34,9 +34,21 @@ def normalized_laplacian(X: Any, n_neighbors: int) -> Any:
     weights.data = np.exp(-0.5 * (weights.data / width) ** 2)
     # the longest edge of a lonely row may be so long that its weight is no number any more
     weights.data = np.maximum(weights.data, np.finfo(np.float64).tiny)
+    return weights
+
+
+def normalized_laplacian(X: Any, n_neighbors: int) -> Any:
+    """Give L of the graph of nearest neighbours, CSR of shape (n, n).
+
+    Parameters
+    ----------
+    X : matrix of shape (n, d)
+        Two or more rows.
+    n_neighbors : int
+    """
+    weights = similarities(X, n_neighbors)
     scale = sparse.diags_array(1.0 / np.sqrt(np.asarray(weights.sum(axis=1)).ravel()))
-    n = weights.shape[0]
-    return sparse.csr_array(sparse.eye_array(n) - scale @ weights @ scale)
+    return sparse.csr_array(sparse.eye_array(weights.shape[0]) - scale @ weights @ scale)
 
 
 @dataclass(frozen=True)
