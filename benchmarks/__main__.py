@@ -24,6 +24,7 @@ BENCHMARKS = {
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
     "splits": "published splits with few labels, linear and with kernels",
+    "graphs": "Laplacian machines, cluster kernel and SemiBoost beside Table 1 of 002; 10,000 rows",
     "ranks": "features of a Gaussian kernel by the tolerance of its factor",
     "comp": "one group of newsgroups against the rest",
     "toys": "two moons and two circles with a Gaussian kernel and two labels",

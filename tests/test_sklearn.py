@@ -11,12 +11,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from problems import hide, sparse_text, two_blobs
 from semisvm import (
     AnnealedSVC,
+    ClusterKernelSVC,
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
     GradientTSVC,
+    LaplacianRLSC,
+    LaplacianSVC,
     LowDensitySeparation,
     NewtonSVC,
     PosteriorRegularizedClassifier,
+    SemiBoostClassifier,
     TransductiveSVC,
 )
 from semisvm.model_selection import (
@@ -41,6 +45,11 @@ REASONS = {
         GradientTSVC(),
         GradientTSVC(kernel="rbf"),
         LowDensitySeparation(),
+        LaplacianSVC(),
+        LaplacianSVC(kernel="rbf"),
+        LaplacianRLSC(kernel="linear"),
+        ClusterKernelSVC(n_runs=5),
+        SemiBoostClassifier(),
         AnnealedSVC(kernel="poly", degree=2),
         TransductiveSVC(),
         AnnealedSVC(),

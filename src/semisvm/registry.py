@@ -6,7 +6,7 @@ entry to `METHODS`; nothing else names methods. Estimators are imported when one
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -178,6 +178,7 @@ KERNEL = Parameter(
     "--kernel",
     ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine"),
 )
+GRAPH_KERNEL = replace(KERNEL, choices=("neighbors", *KERNEL.choices))
 TEMPERATURE = Parameter("temperature", float, "first temperature")
 BALANCE = Parameter(
     "balance_tol", float, "how far the outputs of two classes may miss the class prior"
@@ -252,7 +253,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:LaplacianSVC",
         "Laplacian SVM: outputs that are smooth on a graph of neighbours; for curved shapes",
         GRAPH,
-        (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, KERNEL, JOBS),
+        (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
         grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
     ),
     Method(
@@ -261,7 +262,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:LaplacianRLSC",
         "Laplacian least squares: as lapsvm, by one linear system",
         GRAPH,
-        (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, KERNEL, JOBS),
+        (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
         grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
     ),
     Method(

@@ -14,7 +14,8 @@ from semisvm.estimators.newton import newton_options
 from semisvm.estimators.task import BinaryTask
 from semisvm.features import FeatureMap
 from semisvm.features.kernels import PRECOMPUTED
-from semisvm.graphs import Roughness, normalized_laplacian
+from semisvm.features.local import NEIGHBORS, LocalMap
+from semisvm.graphs import Roughness, fit_neighbors, neighbor_graph, normalized_laplacian
 from semisvm.homotopy import Callback
 from semisvm.losses import SQUARED, SQUARED_HINGE
 from semisvm.validation import check_count, check_real
@@ -36,14 +37,14 @@ class _LaplacianMachine(LinearSemiSupervisedClassifier):
         manifold_weight: float = 10.0,
         n_neighbors: int = 5,
         power: int = 2,
-        kernel: str | Callable[..., float] = "rbf",
+        kernel: str | Callable[..., float] = "neighbors",
         gamma: float | str = "mean_distance",
         degree: int = 3,
         coef0: float = 1.0,
         n_components: int | None = None,
         kernel_tol: float = 1e-4,
         unlabeled: Any = -1,
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = 200,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -98,11 +99,20 @@ class _LaplacianMachine(LinearSemiSupervisedClassifier):
     def _features(self, X: Any) -> tuple[FeatureMap | None, Any]:
         if X.shape[0] < 2:
             raise ValueError(f"{type(self).__name__} needs two or more rows, got n_samples=1.")
-        found, features = super()._features(X)
-        rows = features if self.kernel == PRECOMPUTED else X
-        laplacian = normalized_laplacian(rows, int(self.n_neighbors))
+        found: FeatureMap | None = None
+        features = None
+        if self.kernel != NEIGHBORS:
+            found, features = super()._features(X)
+        rows = features if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
+        neighbors = fit_neighbors(rows, int(self.n_neighbors))
+        directed = neighbor_graph(neighbors)
+        if self.kernel == NEIGHBORS:
+            found = LocalMap(neighbors, rows)
+            features = found.features()
+        laplacian = normalized_laplacian(directed)
         weight = float(self.manifold_weight) / X.shape[0]
-        self._term = GraphTerm.of(Roughness(laplacian, int(self.power), weight), features)
+        form = Roughness(laplacian, int(self.power), weight)
+        self._term = GraphTerm.of(form, features, self.intercept_scaling)
         return found, features
 
     def _descend(self, task: BinaryTask) -> State:
@@ -135,14 +145,14 @@ class LaplacianSVC(_LaplacianMachine):
     Minimises over weights w and an intercept b, with outputs f(x) = w . x + b, ::
 
         reg/2 ||w||^2 + 1/(2l) sum_i max(0, 1 - y_i f(x_i))^2
-            + manifold_weight/(2n) g^T L^p g,     g_i = w . x_i for all n rows
+            + manifold_weight/(2n) f^T L^p f,     f of all n rows
 
     where L is the normalised Laplacian of the graph of nearest neighbours: outputs may
     change between regions, and hardly along them. The loss is the *squared*
     hinge, not the hinge of the paper: the problem is then smooth, and solved by Newton steps.
 
     The rows x are features of the kernel, so new rows are predicted by the weights, without
-    the graph. More than two classes are one-vs-rest problems on the same graph.
+    the Laplacian. More than two classes are one-vs-rest problems on the same graph.
 
     Parameters
     ----------
@@ -154,9 +164,11 @@ class LaplacianSVC(_LaplacianMachine):
         Neighbours of a row in the graph.
     power : int, default=2
         p: how many times the Laplacian is applied.
-    kernel : str or callable, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed"; the latter has its neighbours in the space of the kernel.
+    kernel : str or callable, default="neighbors"
+        "neighbors" has the outputs of the training rows themselves as weights, and a new row
+        averages those of its neighbours. Others are "linear", "rbf", "poly", "sigmoid",
+        "laplacian", "cosine", a function of two rows, or "precomputed", which has its
+        neighbours in the space of the kernel.
     gamma : float, "scale" or "mean_distance", default="mean_distance"
         Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
         rows as the width.
@@ -164,13 +176,13 @@ class LaplacianSVC(_LaplacianMachine):
     coef0 : float, default=1.0
         Of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``. Tens of
-        thousands of rows need it, or the linear kernel.
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``. Few features
+        cannot follow a graph well.
     kernel_tol : float, default=1e-4
         Share of the trace of the kernel matrix that the features may leave out.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         Certified relative error of the objective.
     max_iter : int, default=200
         Newton steps.
@@ -183,9 +195,10 @@ class LaplacianSVC(_LaplacianMachine):
     Attributes
     ----------
     coef_ : array of shape (1, rank) or (m, rank)
-        Weights of the features of the kernel, or of the columns if it is linear.
+        Weights of the features of the kernel, or of the columns if it is linear; with
+        "neighbors" there is one for every training row.
     intercept_ : array of shape (1,) or (m,)
-    kernel_map_ : KernelMap or None
+    kernel_map_ : KernelMap, LocalMap or None
         Features of the kernel; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
@@ -213,7 +226,8 @@ class LaplacianSVC(_LaplacianMachine):
     >>> from semisvm import LaplacianSVC
     >>> X, y = make_moons(200, noise=0.05, random_state=0)
     >>> labels = np.where(np.arange(200) < 6, y, -1)
-    >>> bool(LaplacianSVC().fit(X, labels).score(X, y) > 0.97)
+    >>> model = LaplacianSVC().fit(X, labels)
+    >>> bool(model.score(X, y) > 0.97)
     True
     """
 
@@ -226,14 +240,14 @@ class LaplacianRLSC(_LaplacianMachine):
     Minimises over weights w and an intercept b, with outputs f(x) = w . x + b, ::
 
         reg/2 ||w||^2 + 1/(2l) sum_i (1 - y_i f(x_i))^2
-            + manifold_weight/(2n) g^T L^p g,     g_i = w . x_i for all n rows
+            + manifold_weight/(2n) f^T L^p f,     f of all n rows
 
     where L is the normalised Laplacian of the graph of nearest neighbours: outputs may
     change between regions, and hardly along them. The loss is
     quadratic, so that one Newton step is the solution.
 
     The rows x are features of the kernel, so new rows are predicted by the weights, without
-    the graph. More than two classes are one-vs-rest problems on the same graph.
+    the Laplacian. More than two classes are one-vs-rest problems on the same graph.
 
     Parameters
     ----------
@@ -245,9 +259,11 @@ class LaplacianRLSC(_LaplacianMachine):
         Neighbours of a row in the graph.
     power : int, default=2
         p: how many times the Laplacian is applied.
-    kernel : str or callable, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed"; the latter has its neighbours in the space of the kernel.
+    kernel : str or callable, default="neighbors"
+        "neighbors" has the outputs of the training rows themselves as weights, and a new row
+        averages those of its neighbours. Others are "linear", "rbf", "poly", "sigmoid",
+        "laplacian", "cosine", a function of two rows, or "precomputed", which has its
+        neighbours in the space of the kernel.
     gamma : float, "scale" or "mean_distance", default="mean_distance"
         Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
         rows as the width.
@@ -255,13 +271,13 @@ class LaplacianRLSC(_LaplacianMachine):
     coef0 : float, default=1.0
         Of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``. Tens of
-        thousands of rows need it, or the linear kernel.
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``. Few features
+        cannot follow a graph well.
     kernel_tol : float, default=1e-4
         Share of the trace of the kernel matrix that the features may leave out.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         Certified relative error of the objective.
     max_iter : int, default=200
         Newton steps.
@@ -274,9 +290,10 @@ class LaplacianRLSC(_LaplacianMachine):
     Attributes
     ----------
     coef_ : array of shape (1, rank) or (m, rank)
-        Weights of the features of the kernel, or of the columns if it is linear.
+        Weights of the features of the kernel, or of the columns if it is linear; with
+        "neighbors" there is one for every training row.
     intercept_ : array of shape (1,) or (m,)
-    kernel_map_ : KernelMap or None
+    kernel_map_ : KernelMap, LocalMap or None
         Features of the kernel; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
@@ -304,7 +321,8 @@ class LaplacianRLSC(_LaplacianMachine):
     >>> from semisvm import LaplacianRLSC
     >>> X, y = make_moons(200, noise=0.05, random_state=0)
     >>> labels = np.where(np.arange(200) < 6, y, -1)
-    >>> bool(LaplacianRLSC().fit(X, labels).score(X, y) > 0.97)
+    >>> model = LaplacianRLSC().fit(X, labels)
+    >>> bool(model.score(X, y) > 0.97)
     True
     """
 

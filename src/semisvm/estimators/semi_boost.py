@@ -12,7 +12,7 @@ from semisvm.designs import Floats, Index
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.scoring import ScoringClassifier, Solution
 from semisvm.features.votes import VoteMap, vote
-from semisvm.graphs import similarities
+from semisvm.graphs import fit_neighbors, neighbor_graph, similarities
 from semisvm.homotopy import Callback, Recorder
 from semisvm.validation import check_count, check_real
 from semisvm.vectors import dot
@@ -229,7 +229,7 @@ class SemiBoostClassifier(ScoringClassifier):
         X, labels = self._read(X, y)
         m, u = len(labels.classes), len(labels.unlabeled)
         recorder = Recorder(self.callback, self.verbose)
-        S = similarities(X, int(self.n_neighbors)) if u else None
+        S = self._similarities(X) if u else None
         of_labeled = labels.codes[labels.labeled]
         found = [
             self._boost(X, S, labels.labeled, labels.unlabeled, of_labeled == k, recorder, k)
@@ -249,6 +249,9 @@ class SemiBoostClassifier(ScoringClassifier):
         self.coef_ = sparse.block_diag([one[None] for one in weights]).toarray()
         self.intercept_ = np.zeros(len(found))
         self._publish(labels, labels.fractions(), solution, recorder)
+
+    def _similarities(self, X: Any) -> Any:
+        return similarities(neighbor_graph(fit_neighbors(X, int(self.n_neighbors))))
 
     def _boost(
         self,

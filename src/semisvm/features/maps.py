@@ -40,8 +40,8 @@ class FeatureMap(Protocol):
         """Training rows that the features are made of."""
         ...
 
-    def transform(self, X: Any) -> Floats:
-        """Give the features of rows, shape (n, rank)."""
+    def transform(self, X: Any) -> Any:
+        """Give the features of rows, dense or CSR, shape (n, rank)."""
         ...
 
 

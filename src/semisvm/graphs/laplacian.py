@@ -16,37 +16,34 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.designs import Floats
-from semisvm.graphs.neighbors import fit_neighbors, neighbor_graph, undirected
+from semisvm.graphs.neighbors import undirected
 
 
-def similarities(X: Any, n_neighbors: int) -> Any:
-    """Give the edge weights W, symmetric CSR of shape (n, n) with about n k entries.
+def similarities(directed: Any) -> Any:
+    """Give the edge weights W, symmetric CSR of shape (n, n).
 
     Parameters
     ----------
-    X : matrix of shape (n, d)
-        Two or more rows.
-    n_neighbors : int
+    directed : CSR of shape (n, n)
+        Distances of every row to its neighbours.
     """
-    directed = neighbor_graph(fit_neighbors(X, n_neighbors))
     weights = undirected(directed)
     width = float(directed.data.mean()) or 1.0
-    weights.data = np.exp(-0.5 * (weights.data / width) ** 2)
-    # the longest edge of a lonely row may be so long that its weight is no number any more
+    weights.data = np.exp(-0.5 * np.square(weights.data / width))
+    # the edge of a lonely row may be so long that its weight is no number any more
     weights.data = np.maximum(weights.data, np.finfo(np.float64).tiny)
     return weights
 
 
-def normalized_laplacian(X: Any, n_neighbors: int) -> Any:
+def normalized_laplacian(directed: Any) -> Any:
     """Give L of the graph of nearest neighbours, CSR of shape (n, n).
 
     Parameters
     ----------
-    X : matrix of shape (n, d)
-        Two or more rows.
-    n_neighbors : int
+    directed : CSR of shape (n, n)
+        Distances of every row to its neighbours.
     """
-    weights = similarities(X, n_neighbors)
+    weights = similarities(directed)
     scale = sparse.diags_array(1.0 / np.sqrt(np.asarray(weights.sum(axis=1)).ravel()))
     return sparse.csr_array(sparse.eye_array(weights.shape[0]) - scale @ weights @ scale)
 

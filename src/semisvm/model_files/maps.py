@@ -10,6 +10,7 @@ from scipy import sparse
 from semisvm.features import FeatureMap, Kernel, KernelMap
 from semisvm.features.clusters import ClusterMap
 from semisvm.features.kernels import NAMES, PRECOMPUTED
+from semisvm.features.local import LocalMap
 from semisvm.features.paths import PathMap
 from semisvm.features.votes import VoteMap
 from semisvm.graphs import fit_neighbors
@@ -27,6 +28,8 @@ def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
         return _paths_state(found)
     if isinstance(found, VoteMap):
         return _votes_state(found)
+    if isinstance(found, LocalMap):
+        return _local_state(found)
     assert isinstance(found, KernelMap)
     if not isinstance(found.kernel.metric, str):
         raise ModelFileError(
@@ -52,6 +55,8 @@ def restore_map(state: Mapping[str, Any] | None, arrays: Stored) -> FeatureMap |
         return None
     if state["kind"] == "paths":
         return _restore_paths(state, arrays)
+    if state["kind"] == "local":
+        return _restore_local(state, arrays)
     if state["kind"] == "votes":
         return _restore_votes(state, arrays)
     if state["kind"] not in ("kernel", "clusters") or state["metric"] not in (*NAMES, PRECOMPUTED):
@@ -143,3 +148,14 @@ def _restore_paths(state: Mapping[str, Any], arrays: Stored) -> PathMap:
     neighbors = fit_neighbors(rows, int(state["n_neighbors"]))
     unit, rho = float(state["unit"]), float(state["rho"])
     return PathMap(neighbors, rows, unit, rho, lengths, centre, vectors)
+
+
+def _local_state(found: LocalMap) -> tuple[dict[str, Any], Arrays]:
+    k = int(found.neighbors.n_neighbors)
+    state: dict[str, Any] = {"kind": "local", "n_neighbors": k}
+    return state, _rows(state, found.rows)
+
+
+def _restore_local(state: Mapping[str, Any], arrays: Stored) -> LocalMap:
+    rows = _restore_rows(state, arrays)
+    return LocalMap(fit_neighbors(rows, int(state["n_neighbors"])), rows)
