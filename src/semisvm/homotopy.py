@@ -90,20 +90,23 @@ class Recorder:
         iteration: int = 0,
         **facts: Any,
     ) -> None:
-        """Add a row; ``stopped`` is set if the callback returned True."""
-        row = {
-            "phase": phase,
-            "level": level,
-            "value": value,
-            "iteration": iteration,
-            "objective": objective,
+        """Add a row about weights and what the solver did to find them."""
+        self.add(
+            phase,
+            level=level,
+            value=value,
+            iteration=iteration,
+            objective=objective,
             **facts,
-            "newton_steps": weights.n_iter,
-            "cg_steps": weights.cg_steps,
-            "active_rows": weights.n_active,
-            "gradient_norm": weights.gradient_norm,
-            "seconds": perf_counter() - self._start,
-        }
+            newton_steps=weights.n_iter,
+            cg_steps=weights.cg_steps,
+            active_rows=weights.n_active,
+            gradient_norm=weights.gradient_norm,
+        )
+
+    def add(self, phase: str, **facts: Any) -> None:
+        """Add a row; ``stopped`` is set if the callback returned True."""
+        row = {"phase": phase, **facts, "seconds": perf_counter() - self._start}
         self.trace.rows.append(row)
         if self._callback is not None and self._callback(dict(row)):
             self.stopped = True

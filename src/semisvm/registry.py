@@ -6,7 +6,7 @@ entry to `METHODS`; nothing else names methods. Estimators are imported when one
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -188,6 +188,7 @@ KERNEL = Parameter(
     "--kernel",
     ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine"),
 )
+GRAPH_KERNEL = replace(KERNEL, choices=("neighbors", *KERNEL.choices))
 TEMPERATURE = Parameter("temperature", float, "first temperature")
 BALANCE = Parameter(
     "balance_tol", float, "how far the outputs of two classes may miss the class prior"
@@ -201,6 +202,11 @@ MIP_GAP = Parameter("mip_gap", float, "distance from the lower bound that counts
 
 COST = Parameter("C", float, "cost of a labelled row, against 1/2 ||w||^2")
 UNLABELED_COST = Parameter("C_unlabeled", float, "cost of the means and of an unlabelled row")
+MANIFOLD_WEIGHT = Parameter("manifold_weight", float, "weight of the roughness on the graph")
+NEIGHBORS = Parameter("n_neighbors", int, "neighbours of a row in the graph")
+POWER = Parameter("power", int, "how many times the Laplacian of the graph is applied")
+CLUSTERS = Parameter("n_clusters", int, "clusters of a run of k-means")
+ROUNDS = Parameter("n_estimators", int, "most rounds of boosting")
 
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
@@ -212,6 +218,7 @@ SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
 MEANS = (COST, UNLABELED_COST, PRIOR, KERNEL, JOBS, BALANCE)
 COSTS, UNLABELED_COSTS = (1.0,), (0.01, 1.0)
 MAXENT = Suits(probabilities=True)
+GRAPH = Suits(uses_prior=False)
 
 METHODS: tuple[Method, ...] = (
     Method(
@@ -281,6 +288,42 @@ METHODS: tuple[Method, ...] = (
         MEANS,
         fixed={"method": "mkl"},
         grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
+    ),
+    Method(
+        "lapsvm",
+        ("laplacian",),
+        "semisvm.estimators:LaplacianSVC",
+        "Laplacian SVM: outputs that are smooth on a graph of neighbours; for curved shapes",
+        GRAPH,
+        (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
+        grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "laprls",
+        (),
+        "semisvm.estimators:LaplacianRLSC",
+        "Laplacian least squares: as lapsvm, by one linear system",
+        GRAPH,
+        (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
+        grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
+    ),
+    Method(
+        "cluster-kernel",
+        (),
+        "semisvm.estimators:ClusterKernelSVC",
+        "supervised SVM with a kernel by clusters of all rows",
+        GRAPH,
+        (REG, CLUSTERS, KERNEL, JOBS),
+        grid={"reg": REGS, "n_clusters": (4, 20)},
+    ),
+    Method(
+        "semiboost",
+        (),
+        "semisvm.estimators:SemiBoostClassifier",
+        "boosting of an SVM by rows whose labels their neighbours agree on",
+        GRAPH,
+        (UNLABELED_WEIGHT, NEIGHBORS, ROUNDS),
+        grid={"unlabeled_weight": (0.01, 0.1)},
     ),
     Method(
         "tsvm-log",

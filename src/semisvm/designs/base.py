@@ -264,6 +264,14 @@ class Design(ABC):
         self._kernels.pull_back_many(*self._arrays, V, self.bias, *part, out)
         return out
 
+    def few_rows(self, rows: RowList) -> Floats:
+        """Give a few rows as a dense array, with the constant feature, shape (k, n_weights)."""
+        out = np.zeros((len(rows), self.n_weights))
+        for k, row in enumerate(out):
+            one = self.rows(rows.index[k : k + 1])
+            self.add_few(np.ones((1, 1)), one, row.reshape(-1, 1))
+        return out
+
     def gram(self, rows: RowList) -> Floats:
         """Give the inner products of a few rows, with the constant feature."""
         products = np.empty((len(rows), len(rows)))

@@ -1,6 +1,7 @@
 """The estimators: a file for each, or for a close family, all on the same base."""
 
 from semisvm.estimators.annealed import AnnealedSVC
+from semisvm.estimators.cluster_kernel import ClusterKernelSVC
 from semisvm.estimators.clustered import ClusteredSVC
 from semisvm.estimators.concave import ConcaveSVC
 from semisvm.estimators.constrained import (
@@ -8,21 +9,26 @@ from semisvm.estimators.constrained import (
     ExpectationConstrainedClassifier,
 )
 from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.laplacian import LaplacianRLSC, LaplacianSVC
 from semisvm.estimators.low_density import LowDensitySeparation
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.mixed_integer import MixedIntegerSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.one_norm import OneNormSVC, RobustLPC
 from semisvm.estimators.posterior import PosteriorRegularizedClassifier
+from semisvm.estimators.semi_boost import SemiBoostClassifier
 from semisvm.estimators.transductive import TransductiveSVC
 
 __all__ = [
     "AnnealedSVC",
+    "ClusterKernelSVC",
     "ClusteredSVC",
     "ConcaveSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
     "GradientTSVC",
+    "LaplacianRLSC",
+    "LaplacianSVC",
     "LowDensitySeparation",
     "MeanSVC",
     "MixedIntegerSVC",
@@ -30,5 +36,6 @@ __all__ = [
     "OneNormSVC",
     "PosteriorRegularizedClassifier",
     "RobustLPC",
+    "SemiBoostClassifier",
     "TransductiveSVC",
 ]

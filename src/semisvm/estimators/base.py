@@ -1,20 +1,16 @@
 """What the linear estimators share: reading the data, publishing the model."""
 
-import warnings
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, Self
+from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
 from semisvm.estimators.multi_task import MultiTask
+from semisvm.estimators.scoring import ScoringClassifier
+from semisvm.estimators.scoring import Solution as Solution
 from semisvm.estimators.task import BinaryTask
 from semisvm.features import FeatureMap, fit_map
 from semisvm.features.kernels import PRECOMPUTED
@@ -26,50 +22,19 @@ from semisvm.multi_losses import DEFAULT_REGS, HINGE, MAXENT, MULTI_LOSSES, prob
 from semisvm.partial_labels import (
     PartialLabels,
     check_empty_classes,
-    encode,
     prior_counts,
     resolve_prior,
 )
 from semisvm.validation import (
     check_choice,
     check_count,
-    check_finite,
     check_finite_model,
     check_real,
-    check_same_length,
     check_weights,
 )
 
 LINEAR = "linear"
-DENSE_KERNELS = ("laplacian", PRECOMPUTED)
-FLOATS = (np.float64, np.float32)
 ESTIMATE = "estimate"
-COLUMNS = ("n_features_in_", "feature_names_in_")
-
-
-@dataclass
-class Solution:
-    """What a method hands back.
-
-    Attributes
-    ----------
-    w : array of shape (n_weights,)
-        Flat, in the order of the design; one column a node of the class hierarchy.
-    objective : float
-    n_iter : int
-    converged : bool
-    codes : int array of shape (u,)
-        Classes chosen for the unlabelled rows.
-    beliefs : array of shape (u, m), optional
-        Probabilities of the classes, for methods that have them.
-    """
-
-    w: Floats
-    objective: float
-    n_iter: int
-    converged: bool
-    codes: NDArray[np.intp]
-    beliefs: Floats | None = None
 
 
 def _is_maxent(estimator: Any) -> bool:
@@ -77,16 +42,12 @@ def _is_maxent(estimator: Any) -> bool:
     return bool(estimator.loss == MAXENT.name)
 
 
-class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
+class LinearSemiSupervisedClassifier(ScoringClassifier):
     """Base of the linear classifiers; subclasses say how their tasks are solved.
 
     Two classes with one score a row are a `BinaryTask`; more classes, losses of several
     scores and hierarchies are a `MultiTask`.
     """
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
 
     @abstractmethod
     def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
@@ -107,28 +68,8 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, got {self.callback!r}.")
 
-    def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
-        self._check_parameters()
-        before = {name: getattr(self, name) for name in COLUMNS if hasattr(self, name)}
-        try:
-            self._fit_checked(X, y, sample_weight)
-        except BaseException:
-            # validation has noted the columns of the new data: an earlier fit keeps its own
-            for name in COLUMNS:
-                if hasattr(self, name):
-                    delattr(self, name)
-            for name, value in before.items():
-                setattr(self, name, value)
-            raise
-        return self
-
     def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, order="C"
-        )
-        check_finite(X)
-        labels = encode(y, self.unlabeled)
-        check_same_length(X, labels.codes, "y")
+        X, labels = self._read(X, y)
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight[labels.labeled].any():
             raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
@@ -143,6 +84,7 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             nodes = _decode(design, solution.w)
         check_finite_model(solution.w, X)
         self.kernel_map_ = kernel_map
+        self.reg_ = self._regularisation()
         self._publish(labels, prior, solution, recorder)
         self._publish_weights(*nodes, hierarchy)
 
@@ -273,30 +215,6 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         columns = [design.encode(*pair) for pair in zip(coef, intercept.tolist(), strict=True)]
         return np.column_stack(columns).ravel()
 
-    def _publish(
-        self, labels: PartialLabels, prior: Floats, solution: Solution, recorder: Recorder
-    ) -> None:
-        codes = labels.codes.copy()
-        codes[labels.unlabeled] = solution.codes
-        self.classes_ = labels.classes
-        self.class_prior_ = prior
-        self.reg_ = self._regularisation()
-        self.transduction_ = labels.decode(codes)
-        self.objective_ = solution.objective
-        self.n_iter_ = solution.n_iter
-        self.trace_ = recorder.trace
-        if solution.beliefs is not None:
-            distribution = np.eye(len(labels.classes))[codes]
-            distribution[labels.unlabeled] = solution.beliefs
-            self.label_distribution_ = distribution
-        if not solution.converged and not recorder.stopped:
-            message = (
-                f"{type(self).__name__} did not converge; see trace_. Raise max_iter "
-                f"({self.max_iter}) or tol ({self.tol:g}), or scale the columns of X."
-            )
-            recorder.note(message)
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
-
     def _publish_weights(self, coef: Floats, intercept: Floats, hierarchy: Hierarchy) -> None:
         self.node_coef_, self.node_intercept_ = coef, intercept
         self.hierarchy_ = hierarchy
@@ -306,43 +224,6 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
             # two classes have one score, as everywhere in scikit-learn
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
-
-    def decision_function(self, X: Any) -> Floats:
-        """Give scores: for two classes one a row, for more one a row and class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-
-        Returns
-        -------
-        scores : array of shape (n,) or (n, m)
-            Of two classes, positive for ``classes_[1]``.
-        """
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
-        )
-        check_finite(X)
-        if self.kernel_map_ is not None:
-            X = self.kernel_map_.transform(X)
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        scores = np.asarray(scores, dtype=np.float64)
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-
-        Returns
-        -------
-        y : array of shape (n,)
-        """
-        codes = self._predict_codes(X)
-        return self.classes_[codes]
 
     def predict_at_depth(self, X: Any, depth: int) -> NDArray[Any]:
         """Predict nodes of the class hierarchy.
@@ -383,16 +264,6 @@ class LinearSemiSupervisedClassifier(ClassifierMixin, BaseEstimator, ABC):
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
         return probabilities(scores)
-
-    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        scores = self.decision_function(X)
-        return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel not in DENSE_KERNELS
-        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
-        return tags
 
 
 def check_two_classes(classes: NDArray[Any], hierarchy: Hierarchy) -> None:

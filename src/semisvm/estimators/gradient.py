@@ -13,7 +13,7 @@ from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.task import BinaryTask
 from semisvm.estimators.transductive import balance, supervised_solution
 from semisvm.homotopy import Callback, Level, follow, rising, settling
-from semisvm.losses import SQUARED_HINGE
+from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.validation import check_real
 from semisvm.vectors import dot
 from semisvm.weights import State
@@ -345,7 +345,7 @@ def one_against_rest(task: MultiTask, y: int) -> BinaryTask:
         positive=task.codes == y,
         weight=task.weight,
         n_positive=int(task.counts[y]),
-        loss=SQUARED_HINGE,
+        loss=LOSSES[task.loss.name],
         reg=task.reg,
         recorder=task.recorder,
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
@@ -172,27 +172,33 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         return len(labels.labeled) > len(labels.unlabeled)
 
     def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
-        w = np.zeros(task.n_weights) if start is None else start
-        state = task.start(w, **self._options(task))
-        task.recorder.level_done()
-        scores = np.zeros(task.design.n_rows)
-        task.design.scores(state.w, task.design.rows(task.unlabeled), scores)
-        return _solution(state, (scores[task.unlabeled] > 0.0).astype(np.intp))
+        return solve_labeled(self, task, start)
 
     def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
-        w = np.zeros(task.n_weights) if start is None else start
-        state = task.start(w, **self._options(task))
-        task.recorder.level_done()
-        scores = task.scores(state.w, task.unlabeled)
-        return _solution(state, scores[task.unlabeled].argmax(axis=1))
-
-    def _options(self, task: BinaryTask | MultiTask) -> dict[str, Any]:
-        def record(state: State) -> bool:
-            task.recorder.record("newton", state, objective=state.objective)
-            return task.recorder.stopped
-
-        return {"tol": self.tol, "max_iter": self.max_iter, "on_step": record}
+        return solve_labeled(self, task, start)
 
 
-def _solution(state: State, codes: NDArray[np.intp]) -> Solution:
+def solve_labeled(
+    estimator: Any, task: BinaryTask | MultiTask, start: Floats | None = None
+) -> Solution:
+    """Fit the labelled rows, and predict the others."""
+    w = np.zeros(task.n_weights) if start is None else start
+    state = task.start(w, **newton_options(estimator, task))
+    task.recorder.level_done()
+    if isinstance(task, BinaryTask):
+        scores = np.zeros(task.design.n_rows)
+        task.design.scores(state.w, task.design.rows(task.unlabeled), scores)
+        codes = (scores[task.unlabeled] > 0.0).astype(np.intp)
+    else:
+        codes = task.scores(state.w, task.unlabeled)[task.unlabeled].argmax(axis=1)
     return Solution(state.w, state.objective, state.n_iter, state.converged, codes)
+
+
+def newton_options(estimator: Any, task: BinaryTask | MultiTask) -> dict[str, Any]:
+    """Give what an estimator tells the Newton solver; every step is a row of the trace."""
+
+    def record(state: State) -> bool:
+        task.recorder.record("newton", state, objective=state.objective)
+        return task.recorder.stopped
+
+    return {"tol": estimator.tol, "max_iter": estimator.max_iter, "on_step": record}

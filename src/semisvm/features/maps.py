@@ -40,8 +40,8 @@ class FeatureMap(Protocol):
         """Training rows that the features are made of."""
         ...
 
-    def transform(self, X: Any) -> Floats:
-        """Give the features of rows, shape (n, rank)."""
+    def transform(self, X: Any) -> Any:
+        """Give the features of rows, dense or CSR, shape (n, rank)."""
         ...
 
 
@@ -79,8 +79,12 @@ class KernelMap:
         return np.concatenate(parts) if parts else np.empty((0, self.rank))
 
     def _part(self, X: Any) -> Floats:
-        values = self.kernel.columns(X, self.rows, self.pivots)
+        values = self._values(X)
         return np.ascontiguousarray(solve_triangular(self.corner, values.T, lower=True).T)
+
+    def _values(self, X: Any) -> Floats:
+        """Give the kernel of rows and pivots, shape (n, rank)."""
+        return self.kernel.columns(X, self.rows, self.pivots)
 
 
 def fit_map(

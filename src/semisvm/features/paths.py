@@ -21,11 +21,9 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import NearestNeighbors
 
 from semisvm.designs import Floats
-
-NEXT_TO_NOTHING = 1e-9
+from semisvm.graphs import fit_neighbors, neighbor_graph, undirected
 
 
 @dataclass(frozen=True)
@@ -91,14 +89,11 @@ def fit_paths(X: Any, *, n_neighbors: int, rho: float, share: float) -> tuple[Pa
         Share of the variance that the features may leave out.
     """
     n = X.shape[0]
-    neighbors = NearestNeighbors(n_neighbors=min(n_neighbors, n - 1)).fit(X)
-    graph = neighbors.kneighbors_graph(mode="distance")
-    # a sparse graph cannot hold the distance zero of rows at the same place
-    longest = float(graph.data.max())
-    if longest == 0.0:
+    neighbors = fit_neighbors(X, n_neighbors)
+    graph = neighbor_graph(neighbors)
+    if not graph.data.any():
         raise ValueError("all rows of X are at the same place: there is nothing to separate.")
-    graph.data = np.maximum(graph.data, NEXT_TO_NOTHING * longest)
-    graph = _connected(graph.maximum(graph.T), X)
+    graph = _connected(undirected(graph), X)
     unit = float(graph.data.mean())
     graph.data = np.expm1(rho * graph.data / unit)
     lengths = dijkstra(graph, directed=False)

@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from semisvm.features import FeatureMap, Kernel, KernelMap
+from semisvm.features.clusters import ClusterMap
 from semisvm.features.kernels import NAMES, PRECOMPUTED
+from semisvm.features.local import LocalMap
 from semisvm.features.paths import PathMap
+from semisvm.features.votes import VoteMap
+from semisvm.graphs import fit_neighbors
 from semisvm.model_files.archive import Arrays
 from semisvm.model_files.errors import ModelFileError
 
@@ -23,6 +26,10 @@ def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
         return None, {}
     if isinstance(found, PathMap):
         return _paths_state(found)
+    if isinstance(found, VoteMap):
+        return _votes_state(found)
+    if isinstance(found, LocalMap):
+        return _local_state(found)
     assert isinstance(found, KernelMap)
     if not isinstance(found.kernel.metric, str):
         raise ModelFileError(
@@ -36,6 +43,9 @@ def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
         "residual": found.residual,
     }
     arrays = {"pivots": found.pivots, "corner": found.corner, **_rows(state, found.rows)}
+    if isinstance(found, ClusterMap):
+        state["kind"] = "clusters"
+        arrays |= {"centres": found.centres, "codes": found.codes}
     return state, arrays
 
 
@@ -45,7 +55,11 @@ def restore_map(state: Mapping[str, Any] | None, arrays: Stored) -> FeatureMap |
         return None
     if state["kind"] == "paths":
         return _restore_paths(state, arrays)
-    if state["kind"] != "kernel" or state["metric"] not in (*NAMES, PRECOMPUTED):
+    if state["kind"] == "local":
+        return _restore_local(state, arrays)
+    if state["kind"] == "votes":
+        return _restore_votes(state, arrays)
+    if state["kind"] not in ("kernel", "clusters") or state["metric"] not in (*NAMES, PRECOMPUTED):
         raise ModelFileError("this model file has a kernel that is not known here.")
     kernel = Kernel(
         str(state["metric"]), {str(k): float(v) for k, v in state["parameters"].items()}
@@ -55,7 +69,40 @@ def restore_map(state: Mapping[str, Any] | None, arrays: Stored) -> FeatureMap |
     k = len(pivots)
     if corner.shape != (k, k) or (rows is not None and rows.shape[0] != k):
         raise ModelFileError("the kernel of the model does not fit its pivot rows.")
-    return KernelMap(kernel, pivots, rows, corner, float(state["residual"]))
+    found = KernelMap(kernel, pivots, rows, corner, float(state["residual"]))
+    return found if state["kind"] == "kernel" else _with_clusters(found, arrays)
+
+
+def _with_clusters(found: KernelMap, arrays: Stored) -> ClusterMap:
+    centres, codes = arrays["centres"], arrays["codes"]
+    if found.rows is None or centres.ndim != 3 or centres.shape[2] != found.rows.shape[1]:
+        raise ModelFileError("the clusters of the model do not fit its rows.")
+    if codes.shape != (found.rank, len(centres)):
+        raise ModelFileError("the clusters of the model do not fit its pivot rows.")
+    parts = (found.kernel, found.pivots, found.rows, found.corner, found.residual)
+    return ClusterMap(*parts, centres=centres, codes=codes)
+
+
+def _votes_state(found: VoteMap) -> tuple[dict[str, Any], Arrays]:
+    # members are estimators, which may have maps of their own
+    from semisvm.model_files.states import estimator_state
+
+    states, arrays = [], Arrays()
+    for k, member in enumerate(found.members):
+        state, own = estimator_state(member)
+        states.append(state)
+        arrays.update({f"{k}.{name}": array for name, array in own.items()})
+    return {"kind": "votes", "members": states}, arrays
+
+
+def _restore_votes(state: Mapping[str, Any], arrays: Stored) -> VoteMap:
+    from semisvm.model_files.states import restore_estimator
+
+    members = []
+    for k, member in enumerate(state["members"]):
+        own = {n.removeprefix(f"{k}."): a for n, a in arrays.items() if n.startswith(f"{k}.")}
+        members.append(restore_estimator(member, own))
+    return VoteMap(members)
 
 
 def _rows(state: dict[str, Any], rows: Any) -> Arrays:
@@ -98,6 +145,17 @@ def _restore_paths(state: Mapping[str, Any], arrays: Stored) -> PathMap:
     n = rows.shape[0]
     if lengths.shape != (n, n) or centre.shape != (n,) or len(vectors) != n:
         raise ModelFileError("the distances of the model do not fit its rows.")
-    neighbors = NearestNeighbors(n_neighbors=int(state["n_neighbors"])).fit(rows)
+    neighbors = fit_neighbors(rows, int(state["n_neighbors"]))
     unit, rho = float(state["unit"]), float(state["rho"])
     return PathMap(neighbors, rows, unit, rho, lengths, centre, vectors)
+
+
+def _local_state(found: LocalMap) -> tuple[dict[str, Any], Arrays]:
+    k = int(found.neighbors.n_neighbors)
+    state: dict[str, Any] = {"kind": "local", "n_neighbors": k}
+    return state, _rows(state, found.rows)
+
+
+def _restore_local(state: Mapping[str, Any], arrays: Stored) -> LocalMap:
+    rows = _restore_rows(state, arrays)
+    return LocalMap(fit_neighbors(rows, int(state["n_neighbors"])), rows)

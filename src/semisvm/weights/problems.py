@@ -21,6 +21,7 @@ from semisvm.designs.workers import Workers
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
 from semisvm.multi_losses import SmoothMultiLoss
+from semisvm.weights.conjugate_gradients import Operator
 from semisvm.weights.stiff_rows import Inverse, StiffRows
 
 
@@ -44,7 +45,7 @@ class Linearization:
     gradient: Floats
     product: Callable[[Floats, Floats], Floats]
     scales: Callable[[], Floats]
-    inverse: Callable[[], Inverse | None]
+    inverse: Callable[[], Operator | None]
     n_active: int
 
 

@@ -1,0 +1,192 @@
+"""A supervised machine with a kernel that the clusters of all rows have shaped."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.designs import Floats
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
+from semisvm.estimators.multi_task import MultiTask
+from semisvm.estimators.newton import solve_labeled
+from semisvm.estimators.task import BinaryTask
+from semisvm.features import FeatureMap
+from semisvm.features.clusters import fit_clusters
+from semisvm.features.kernels import PRECOMPUTED
+from semisvm.homotopy import Callback
+from semisvm.losses import SQUARED_HINGE
+from semisvm.validation import check_count
+
+
+class ClusterKernelSVC(LinearSemiSupervisedClassifier):
+    r"""SVM with the bagged cluster kernel.
+
+    k-means is run ``n_runs`` times on labelled and unlabelled rows together. With c_p(x)
+    the cluster of a row in run p, the kernel is ::
+
+        k(x, z) = k_base(x, z) / n_runs * sum_p [c_p(x) = c_p(z)]
+
+    and a supervised machine with it is fitted to the labelled rows: with outputs f, ::
+
+        reg/2 ||f||^2 + 1/(2l) sum_i max(0, 1 - y_i f(x_i))^2
+
+    So rows that clusterings keep together share their outputs. A new row belongs to the
+    nearest centre of every run.
+
+    Parameters
+    ----------
+    reg : float, default=1e-3
+        Strength of the regularisation, lambda.
+    n_clusters : int, default=10
+        Clusters of a run.
+    n_runs : int, default=50
+    kernel : str or callable, default="rbf"
+        The base kernel: "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", or a
+        function of two rows.
+    gamma : float, "scale" or "mean_distance", default="mean_distance"
+        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
+        rows as the width.
+    degree : int, default=3
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    n_components : int or None, default=None
+        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float, default=1e-4
+        Share of the trace of the kernel matrix that the features may leave out.
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+    tol : float, default=1e-10
+        Certified relative error of the objective.
+    max_iter : int, default=200
+        Newton steps.
+    random_state : int, RandomState or None, default=0
+        Of k-means; None draws anew in every fit.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all.
+    verbose : int, default=0
+    callback : callable, default=None
+        Called with every row of the trace; a fit stops when it returns True.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, rank) or (m, rank)
+        Weights of the features.
+    intercept_ : array of shape (1,) or (m,)
+    kernel_map_ : ClusterMap
+        The features, with the centres of all runs.
+    classes_ : array of shape (m,)
+    class_prior_ : array of shape (m,)
+        Shares of the classes among the labelled rows; the method does not use them.
+    reg_ : float
+    transduction_ : array of shape (n,)
+        Given labels, and predictions for the unlabelled rows.
+    objective_ : float
+    n_iter_ : int
+        Newton steps.
+    trace_ : Trace
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+
+    References
+    ----------
+    Weston, Leslie, Ie, Zhou, Elisseeff and Noble, Semi-supervised protein classification
+    using cluster kernels, Bioinformatics 21, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_blobs
+    >>> from semisvm import ClusterKernelSVC
+    >>> X, y = make_blobs(200, centers=4, random_state=1)
+    >>> labels = np.where(np.arange(200) < 12, y, -1)
+    >>> bool(ClusterKernelSVC().fit(X, labels).score(X, y) > 0.9)
+    True
+    """
+
+    loss = SQUARED_HINGE.name
+    fit_intercept = True
+    intercept_scaling = 1.0
+    warm_start = False
+
+    def __init__(
+        self,
+        reg: float = 1e-3,
+        *,
+        n_clusters: int = 10,
+        n_runs: int = 50,
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str = "mean_distance",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        kernel_tol: float = 1e-4,
+        unlabeled: Any = -1,
+        tol: float = 1e-10,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.reg = reg
+        self.n_clusters = n_clusters
+        self.n_runs = n_runs
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.kernel_tol = kernel_tol
+        self.unlabeled = unlabeled
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit to labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of two or more classes, and the marker for unlabelled rows.
+
+        Returns
+        -------
+        self : ClusterKernelSVC
+        """
+        return self._fit(X, y)
+
+    def _check_parameters(self) -> None:
+        self._check_shared_parameters()
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_runs", self.n_runs)
+        check_count("n_components", self.n_components, optional=True)
+        if self.kernel == PRECOMPUTED:
+            raise ValueError(
+                "kernel='precomputed' has no rows to cluster; give the rows and a kernel by name."
+            )
+
+    def _features(self, X: Any) -> tuple[FeatureMap, Any]:
+        return fit_clusters(
+            X.astype(np.float64, copy=False),
+            self.kernel,
+            n_clusters=int(self.n_clusters),
+            n_runs=int(self.n_runs),
+            random_state=self.random_state,
+            n_components=self.n_components,
+            tol=self.kernel_tol,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+        )
+
+    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
+        return solve_labeled(self, task)
+
+    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        return solve_labeled(self, task)

@@ -1,0 +1,159 @@
+"""What all estimators share: reading rows and labels, scores and predictions.
+
+A fitted model is linear in features: those of a kernel, votes of an ensemble, or the columns
+of X themselves. ``kernel_map_`` makes the features, ``coef_`` and ``intercept_`` the scores.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from semisvm.designs import Floats
+from semisvm.features.kernels import PRECOMPUTED
+from semisvm.homotopy import Recorder
+from semisvm.partial_labels import PartialLabels, encode
+from semisvm.validation import check_finite, check_same_length
+
+DENSE_KERNELS = ("laplacian", PRECOMPUTED)
+FLOATS = (np.float64, np.float32)
+COLUMNS = ("n_features_in_", "feature_names_in_")
+
+
+@dataclass
+class Solution:
+    """What a method hands back.
+
+    Attributes
+    ----------
+    w : array of shape (n_weights,)
+        Flat, in the order of the design; one column a node of the class hierarchy.
+    objective : float
+    n_iter : int
+    converged : bool
+    codes : int array of shape (u,)
+        Classes chosen for the unlabelled rows.
+    beliefs : array of shape (u, m), optional
+        Probabilities of the classes, for methods that have them.
+    """
+
+    w: Floats
+    objective: float
+    n_iter: int
+    converged: bool
+    codes: NDArray[np.intp]
+    beliefs: Floats | None = None
+
+
+class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base of all classifiers; subclasses say how weights of features are found."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    @abstractmethod
+    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+        """Fit, the parameters being checked; `_read` and `_publish` help."""
+
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
+        self._check_parameters()
+        before = {name: getattr(self, name) for name in COLUMNS if hasattr(self, name)}
+        try:
+            self._fit_checked(X, y, sample_weight)
+        except BaseException:
+            # validation has noted the columns of the new data: an earlier fit keeps its own
+            for name in COLUMNS:
+                if hasattr(self, name):
+                    delattr(self, name)
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
+        return self
+
+    def _read(self, X: Any, y: ArrayLike) -> tuple[Any, PartialLabels]:
+        """Check rows and labels."""
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, order="C"
+        )
+        check_finite(X)
+        labels = encode(y, self.unlabeled)
+        check_same_length(X, labels.codes, "y")
+        return X, labels
+
+    def _publish(
+        self, labels: PartialLabels, prior: Floats, solution: Solution, recorder: Recorder
+    ) -> None:
+        codes = labels.codes.copy()
+        codes[labels.unlabeled] = solution.codes
+        self.classes_ = labels.classes
+        self.class_prior_ = prior
+        self.transduction_ = labels.decode(codes)
+        self.objective_ = solution.objective
+        self.n_iter_ = solution.n_iter
+        self.trace_ = recorder.trace
+        if solution.beliefs is not None:
+            distribution = np.eye(len(labels.classes))[codes]
+            distribution[labels.unlabeled] = solution.beliefs
+            self.label_distribution_ = distribution
+        if not solution.converged and not recorder.stopped:
+            message = (
+                f"{type(self).__name__} did not converge; see trace_. Raise max_iter "
+                f"({self.max_iter}) or tol ({self.tol:g}), or scale the columns of X."
+            )
+            recorder.note(message)
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Give scores: for two classes one a row, for more one a row and class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+
+        Returns
+        -------
+        scores : array of shape (n,) or (n, m)
+            Of two classes, positive for ``classes_[1]``.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
+        )
+        check_finite(X)
+        if self.kernel_map_ is not None:
+            X = self.kernel_map_.transform(X)
+        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = np.asarray(scores, dtype=np.float64)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+
+        Returns
+        -------
+        y : array of shape (n,)
+        """
+        codes = self._predict_codes(X)
+        return self.classes_[codes]
+
+    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
+        scores = self.decision_function(X)
+        return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel not in DENSE_KERNELS
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        return tags

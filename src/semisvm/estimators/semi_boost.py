@@ -1,0 +1,297 @@
+"""SemiBoost: boosting of any classifier by rows whose labels their neighbours agree on."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from semisvm.designs import Floats, Index
+from semisvm.estimators.newton import NewtonSVC
+from semisvm.estimators.scoring import ScoringClassifier, Solution
+from semisvm.features.votes import VoteMap, vote
+from semisvm.graphs import fit_neighbors, neighbor_graph, similarities
+from semisvm.homotopy import Callback, Recorder
+from semisvm.validation import check_count, check_real
+from semisvm.vectors import dot
+
+FURTHEST = 150.0
+"""Outputs are cut there before they are exponents, whose products stay numbers then."""
+LEAST_WRONG = 1e-10
+"""Share of the confidence that a member is taken to miss at least, which bounds its weight."""
+
+
+@dataclass(frozen=True)
+class Confidence:
+    r"""How much neighbours want an unlabelled row to be positive, p, and negative, q.
+
+    With outputs H of the unlabelled rows, F = F_l + C F_u sums S_ij exp(-2 y_i H_j) over
+    labelled rows i and unlabelled j, and S_ij exp(H_i - H_j) over unlabelled rows. A vote
+    h_i of weight a changes F by at most the change of ::
+
+        sum_i exp(-2 a h_i) p_i + exp(2 a h_i) q_i
+
+    which is what a member of the ensemble is chosen for.
+
+    Attributes
+    ----------
+    up, down : arrays of shape (u,)
+        Sums of the similarities to the positive and to the negative labelled rows.
+    between : CSR of shape (u, u)
+        Similarities of the unlabelled rows, times C.
+    """
+
+    up: Floats
+    down: Floats
+    between: Any
+
+    @classmethod
+    def of(cls, S: Any, labeled: Index, unlabeled: Index, positive: Any, C: float) -> Self:
+        """Cut the similarities of all rows, (n, n), into parts."""
+        to_labeled = S[unlabeled][:, labeled]
+        sign = positive.astype(np.float64)
+        between = sparse.csr_array(S[unlabeled][:, unlabeled]) * C
+        return cls(to_labeled @ sign, to_labeled @ (1.0 - sign), between)
+
+    def at(self, H: Floats) -> tuple[Floats, Floats]:
+        """Give p and q at outputs H."""
+        rise = np.exp(np.clip(H, -FURTHEST, FURTHEST))
+        fall = 1.0 / rise
+        p = fall * (self.up * fall + 0.5 * (self.between @ rise))
+        q = rise * (self.down * rise + 0.5 * (self.between @ fall))
+        return p, q
+
+    def inconsistency(self, H: Floats) -> float:
+        """Give F at outputs H."""
+        rise = np.exp(np.clip(H, -FURTHEST, FURTHEST))
+        fall = 1.0 / rise
+        alone = dot(self.up, fall * fall) + dot(self.down, rise * rise)
+        return alone + dot(rise, self.between @ fall)
+
+
+@dataclass
+class Ensemble:
+    """Members of one two-class problem, with their weights, and the outputs so far.
+
+    Attributes
+    ----------
+    H : array of shape (u,)
+        Outputs of the unlabelled rows.
+    members : list of fitted classifiers
+    weights : list of float
+    """
+
+    H: Floats
+    members: list[Any] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+
+    def add(self, member: Any, weight: float, votes: Floats) -> None:
+        """Let one more member vote."""
+        self.members.append(member)
+        self.weights.append(weight)
+        self.H = self.H + weight * votes
+
+
+def vote_weight(p: Floats, q: Floats, votes: Floats) -> float:
+    """Give the weight a at which sum_i exp(-2 a h_i) p_i + exp(2 a h_i) q_i is smallest."""
+    right = dot(p, np.maximum(votes, 0.0)) + dot(q, np.maximum(-votes, 0.0))
+    wrong = dot(p, np.maximum(-votes, 0.0)) + dot(q, np.maximum(votes, 0.0))
+    least = LEAST_WRONG * (right + wrong)
+    return 0.25 * float(np.log(max(right, least) / max(wrong, least))) if least > 0.0 else 0.0
+
+
+class SemiBoostClassifier(ScoringClassifier):
+    r"""SemiBoost: an ensemble of any classifier, for labels that similar rows share.
+
+    With similarities S of neighbours, labels y_i = -1 or 1 and outputs H of the unlabelled
+    rows, the inconsistency ::
+
+        1/(lu) sum_ij S_ij exp(-2 y_i H_j) + unlabeled_weight/u^2 sum_jk S_jk exp(H_j - H_k)
+
+    is large where a row's output is at odds with labels or outputs of similar rows. In every
+    round the unlabelled rows that are surest of a label by this measure join the labelled
+    ones, a classifier is fitted to them, and its votes get the weight that lowers a bound
+    on the inconsistency most. H is the weighted sum of the votes.
+
+    More than two classes are one-vs-rest problems on the same similarities.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        What is boosted: anything with ``fit(X, y)`` and ``predict(X)`` for labels 0 and 1.
+        None is `NewtonSVC`, a linear SVM.
+    n_estimators : int, default=20
+        Most rounds for a class; they end sooner where no vote lowers the bound.
+    share : float, default=0.1
+        Share of the unlabelled rows that join in a round.
+    unlabeled_weight : float, default=1.0
+        Weight of the pairs of unlabelled rows.
+    n_neighbors : int, default=10
+        Neighbours by which rows are similar: by a Gaussian as wide as their mean distance.
+        As many as there are rows takes all pairs.
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+    verbose : int, default=0
+    callback : callable, default=None
+        Called with every row of the trace; a fit stops when it returns True.
+
+    Attributes
+    ----------
+    kernel_map_ : VoteMap
+        The members: features of a row are their votes, -1 or 1.
+    coef_ : array of shape (1, rank) or (m, rank)
+        Weights of the votes; of many classes, members of other classes have none.
+    intercept_ : array of shape (1,) or (m,)
+        Zero.
+    classes_ : array of shape (m,)
+    class_prior_ : array of shape (m,)
+        Shares of the classes among the labelled rows; the method does not use them.
+    transduction_ : array of shape (n,)
+        Given labels, and predictions for the unlabelled rows.
+    objective_ : float
+        The inconsistency; of many classes, the sum over their problems.
+    n_iter_ : int
+        Rounds.
+    trace_ : Trace
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+
+    References
+    ----------
+    Mallapragada, Jin, Jain and Liu, SemiBoost: boosting for semi-supervised learning, IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 31, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from semisvm import SemiBoostClassifier
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> labels = np.where(np.arange(200) < 6, y, -1)
+    >>> tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    >>> plain = tree.fit(X[:6], y[:6]).score(X, y)
+    >>> bool(SemiBoostClassifier(tree).fit(X, labels).score(X, y) > plain)
+    True
+    """
+
+    kernel = "votes"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 20,
+        share: float = 0.1,
+        unlabeled_weight: float = 1.0,
+        n_neighbors: int = 10,
+        unlabeled: Any = -1,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.share = share
+        self.unlabeled_weight = unlabeled_weight
+        self.n_neighbors = n_neighbors
+        self.unlabeled = unlabeled
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit to labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Sparse only if the estimator that is boosted takes it.
+        y : array-like of shape (n,)
+            Labels of two or more classes, and the marker for unlabelled rows.
+
+        Returns
+        -------
+        self : SemiBoostClassifier
+        """
+        return self._fit(X, y)
+
+    def _check_parameters(self) -> None:
+        check_count("n_estimators", self.n_estimators)
+        check_count("n_neighbors", self.n_neighbors)
+        check_real("unlabeled_weight", self.unlabeled_weight, at_least=0)
+        if not 0.0 < check_real("share", self.share) <= 1.0:
+            raise ValueError(f"share must be above 0 and at most 1, got {self.share!r}.")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function or None, got {self.callback!r}.")
+
+    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+        X, labels = self._read(X, y)
+        m, u = len(labels.classes), len(labels.unlabeled)
+        recorder = Recorder(self.callback, self.verbose)
+        S = self._similarities(X) if u else None
+        of_labeled = labels.codes[labels.labeled]
+        found = [
+            self._boost(X, S, labels.labeled, labels.unlabeled, of_labeled == k, recorder, k)
+            for k in ((1,) if m == 2 else range(m))
+        ]
+        scores = np.column_stack([ensemble.H for ensemble, _ in found])
+        codes = (scores[:, 0] > 0.0).astype(np.intp) if m == 2 else scores.argmax(axis=1)
+        weights = [np.array(ensemble.weights) for ensemble, _ in found]
+        solution = Solution(
+            np.concatenate(weights),
+            sum(inconsistency for _, inconsistency in found),
+            sum(map(len, weights)),
+            True,
+            codes,
+        )
+        self.kernel_map_ = VoteMap([one for ensemble, _ in found for one in ensemble.members])
+        self.coef_ = sparse.block_diag([one[None] for one in weights]).toarray()
+        self.intercept_ = np.zeros(len(found))
+        self._publish(labels, labels.fractions(), solution, recorder)
+
+    def _similarities(self, X: Any) -> Any:
+        return similarities(neighbor_graph(fit_neighbors(X, int(self.n_neighbors))))
+
+    def _boost(
+        self,
+        X: Any,
+        S: Any,
+        labeled: Index,
+        unlabeled: Index,
+        positive: NDArray[np.bool_],
+        recorder: Recorder,
+        of_class: int,
+    ) -> tuple[Ensemble, float]:
+        """Boost one class against the rest; give the members and the inconsistency."""
+        ensemble = Ensemble(np.zeros(len(unlabeled)))
+        if len(unlabeled) == 0:
+            recorder.note("no unlabelled rows: this is the supervised solution")
+            ensemble.add(self._member(X[labeled], positive), 1.0, ensemble.H)
+            return ensemble, 0.0
+        pairs, u = len(labeled) * len(unlabeled), len(unlabeled)
+        C = float(self.unlabeled_weight) * len(labeled) / u
+        wanted = Confidence.of(S, labeled, unlabeled, positive, C)
+        joining = max(1, round(float(self.share) * u))
+        inconsistency = wanted.inconsistency(ensemble.H) / pairs
+        for number in range(self.n_estimators):
+            p, q = wanted.at(ensemble.H)
+            surest = np.sort(np.argsort(-np.abs(p - q), kind="stable")[:joining])
+            rows = np.concatenate([labeled, unlabeled[surest]])
+            member = self._member(X[rows], np.concatenate([positive, (p > q)[surest]]))
+            votes = vote(member, X[unlabeled])
+            weight = vote_weight(p, q, votes)
+            if not weight > 0.0 and ensemble.members:
+                break
+            ensemble.add(member, max(weight, LEAST_WRONG), votes)
+            inconsistency = wanted.inconsistency(ensemble.H) / pairs
+            facts = {"value": float(of_class), "objective": inconsistency, "weight": weight}
+            recorder.add("boosting", level=of_class, iteration=number, **facts)
+            if recorder.stopped:
+                break
+        recorder.level_done()
+        return ensemble, inconsistency
+
+    def _member(self, X: Any, positive: NDArray[np.bool_]) -> Any:
+        estimator = NewtonSVC() if self.estimator is None else clone(self.estimator)
+        return estimator.fit(X, positive.astype(np.intp))

@@ -1,0 +1,121 @@
+r"""The bagged cluster kernel: a kernel counts as far as clusterings agree.
+
+k-means is run N times from random rows. With c_p(x) the cluster of a row in run p, ::
+
+    k_bag(x, z) = 1/N sum_p [c_p(x) = c_p(z)],      k(x, z) = k_base(x, z) k_bag(x, z)
+
+Rows that nearly always share a cluster keep their kernel, rows that never do have none. A
+product of kernels is a kernel. A new row belongs to the nearest centre of every run.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import check_random_state
+
+from semisvm.designs import Floats
+from semisvm.features.cholesky import pivoted_cholesky
+from semisvm.features.kernels import make_kernel
+from semisvm.features.maps import KernelMap
+
+Codes = NDArray[np.intp]
+KMEANS_STEPS = 30
+"""Steps of one run: clusters of a bag need not be settled to the last row."""
+
+
+@dataclass(frozen=True)
+class ClusterMap(KernelMap):
+    """Features of rows by the cluster kernel.
+
+    Attributes
+    ----------
+    centres : array of shape (N, k, d)
+    codes : int array of shape (rank, N)
+        Clusters of the pivots.
+    """
+
+    centres: Floats
+    codes: Codes
+
+    def _values(self, X: Any) -> Floats:
+        return super()._values(X) * agreement(assign(X, self.centres), self.codes)
+
+
+def assign(X: Any, centres: Floats) -> Codes:
+    """Give the cluster of every row in every run, shape (n, N)."""
+    nearest = [pairwise_distances_argmin(X, run) for run in centres]
+    return np.column_stack(nearest).astype(np.intp)
+
+
+def agreement(a: Codes, b: Codes) -> Floats:
+    """Give the share of runs in which rows have the same cluster, (n, N) and (k, N) to (n, k)."""
+    shared = np.zeros((len(a), len(b)))
+    for of_a, of_b in zip(a.T, b.T, strict=True):
+        shared += of_a[:, None] == of_b
+    return shared / a.shape[1]
+
+
+def run_kmeans(X: Any, n_clusters: int, n_runs: int, random_state: Any) -> Floats:
+    """Give the centres of k-means from random rows, shape (N, k, d)."""
+    rng = check_random_state(random_state)
+    k = min(n_clusters, distinct_rows(X, n_clusters))
+    seeds = rng.randint(np.iinfo(np.int32).max, size=n_runs)
+    shared = {"n_clusters": k, "init": "random", "n_init": 1, "max_iter": KMEANS_STEPS}
+    runs = [KMeans(random_state=int(seed), **shared).fit(X).cluster_centers_ for seed in seeds]
+    return np.array(runs)
+
+
+def distinct_rows(X: Any, enough: int) -> int:
+    """Count different rows, up to about ``enough``: k-means has no more clusters than those."""
+    # equal rows have equal products with any vector, different ones with a random vector differ
+    products = X @ np.random.default_rng(0).standard_normal(X.shape[1])
+    return min(len(np.unique(products)), enough)
+
+
+def fit_clusters(
+    X: Any,
+    kernel: str | Callable[..., float],
+    *,
+    n_clusters: int,
+    n_runs: int,
+    random_state: Any,
+    n_components: int | None,
+    tol: float,
+    **parameters: Any,
+) -> tuple[ClusterMap, Floats]:
+    """Make the map of training rows; give it and their features.
+
+    Parameters
+    ----------
+    X : matrix of shape (n, d)
+    kernel : str or callable
+        The base kernel.
+    n_clusters, n_runs : int
+    random_state : None, int or RandomState
+    n_components : int, optional
+        Most features to make; None leaves it to ``tol``.
+    tol : float
+        Share of the trace of the kernel matrix that the features may leave out.
+    **parameters : of the base kernel
+    """
+    known = make_kernel(kernel, X, **parameters)
+    centres = run_kmeans(X, n_clusters, n_runs, random_state)
+    codes = assign(X, centres)
+
+    def entries(rows: NDArray[np.intp] | None, index: NDArray[np.intp]) -> Floats:
+        at = slice(None) if rows is None else rows
+        return known.columns(X[at], X[index], index) * agreement(codes[at], codes[index])
+
+    most = min(n_components or X.shape[0], X.shape[0])
+    factor = pivoted_cholesky(known.diagonal(X), entries, tol=tol, max_rank=most)
+    pivots = factor.pivots
+    corner = np.tril(factor.L[pivots])
+    found = ClusterMap(
+        known, pivots, X[pivots], corner, factor.residual, centres=centres, codes=codes[pivots]
+    )
+    return found, factor.L

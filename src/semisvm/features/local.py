@@ -1,0 +1,61 @@
+r"""Features by nearest neighbours: one a training row, of which a row has a few.
+
+A training row has the feature of itself alone, so that the weights are its output. A new row
+has those of the k training rows x_j that are nearest to it, ::
+
+    phi_j(x) ~ 1 / ||x - x_j||^2,     which sum to one,
+
+so that its output is an average of theirs, and agrees with them where it meets one. Such
+features can take any values on the training rows, with n numbers for n rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+NEIGHBORS = "neighbors"
+
+
+@dataclass(frozen=True)
+class LocalMap:
+    """Features of rows by their nearest training rows.
+
+    Attributes
+    ----------
+    neighbors : NearestNeighbors
+        Of the training rows.
+    rows : matrix of shape (n, d)
+        The training rows.
+    """
+
+    neighbors: Any
+    rows: Any
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return int(self.rows.shape[0])
+
+    @property
+    def pivots(self) -> NDArray[np.intp]:
+        """All training rows."""
+        return np.arange(self.rank)
+
+    def features(self) -> Any:
+        """Give the features of the training rows, CSR of shape (rank, rank)."""
+        return sparse.eye_array(self.rank, format="csr")
+
+    def transform(self, X: Any) -> Any:
+        """Give the features of rows, CSR of shape (n, rank)."""
+        distances, index = self.neighbors.kneighbors(X)
+        nearest = distances.min(axis=1, keepdims=True)
+        # relative to the nearest, which may be at no distance at all
+        ratio = np.divide(nearest, distances, out=np.ones_like(distances), where=distances > 0.0)
+        weights = ratio**2
+        weights /= weights.sum(axis=1, keepdims=True)
+        ends = np.arange(0, weights.size + 1, weights.shape[1])
+        shape = (len(weights), self.rank)
+        return sparse.csr_array((weights.ravel(), index.ravel(), ends), shape=shape)

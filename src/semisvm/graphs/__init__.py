@@ -1,0 +1,13 @@
+"""Graphs of nearest neighbours, and how rough a function on them is."""
+
+from semisvm.graphs.laplacian import Roughness, normalized_laplacian, similarities
+from semisvm.graphs.neighbors import fit_neighbors, neighbor_graph, undirected
+
+__all__ = [
+    "Roughness",
+    "fit_neighbors",
+    "neighbor_graph",
+    "normalized_laplacian",
+    "similarities",
+    "undirected",
+]
