@@ -35,8 +35,8 @@ def compare(
         str | None,
         typer.Option(
             "--methods",
-            help="Names of methods with commas between; by default all that suit the data. The "
-            "supervised svm is always there.",
+            help="Names of methods with commas between; by default all that suit the data and "
+            "learn from unlabelled rows. The supervised svm is always there.",
         ),
     ] = None,
     folds: Annotated[
@@ -100,7 +100,10 @@ def _named(text: str | None) -> list[Method]:
     """Read the names of methods; the supervised baseline comes first."""
     baseline = all_methods()[0]
     if text is None:
-        return [method for method in all_methods() if method.compared]
+        # another supervised machine that wins would tell nothing about the unlabelled rows
+        return [
+            m for m in all_methods() if m.compared and (m is baseline or m.suits.needs_unlabeled)
+        ]
     with parameters_are_the_users():
         named = {get(name.strip()).name for name in text.split(",") if name.strip()}
     return [m for m in all_methods() if m is baseline or m.name in named]
