@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from problems import sparse_text
-from semisvm.designs import CsrDesign, DenseDesign, Workers, csr, make_design, workers
+from semisvm.designs import CsrDesign, DenseDesign, Design, Workers, csr, make_design, workers
 from semisvm.designs.workers import balanced_blocks
 
 BIAS = 0.7
@@ -172,3 +172,16 @@ def test_error_in_a_worker_reaches_the_caller():
 
     with Workers(2) as pool, pytest.raises(RuntimeError, match="block failed"):
         pool.run(task, ((0, 1), (1, 2)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_inner_products_of_a_few_rows(form, renumber):
+    """A design's own way and the one that any design has."""
+    X, _ = sparse_text(60, 90)
+    X = sparse.vstack([X[:7], sparse.csr_matrix((1, 90)), X[8:]], format="csr")
+    X = FORMS[form](X)
+    design = make_design(X, BIAS, Workers(), renumber=renumber)
+    index = np.array([0, 7, 8, 31, 59])
+    A = reference(X)[index]
+    np.testing.assert_allclose(design.gram(design.rows(index)), A @ A.T, rtol=1e-6)
+    np.testing.assert_allclose(Design.gram(design, design.rows(index)), A @ A.T, rtol=1e-6)

@@ -16,7 +16,6 @@ Index = NDArray[np.intp]
 RowOperator = Callable[[Index, int, int, Floats], None]
 
 CHUNK = 256
-FEW = 64
 BY_ROW = -1
 
 
@@ -206,12 +205,12 @@ class Design(ABC):
     def gram(self, rows: RowList) -> Floats:
         """Give the inner products of a few rows, with the constant feature."""
         products = np.empty((len(rows), len(rows)))
-        for start in range(0, len(rows), FEW):
-            index = rows.index[start : start + FEW]
-            part = RowList(index, ((0, len(index)),))
-            columns = np.zeros((self.n_weights, len(index)))
-            self.add_few(np.eye(len(index)), part, columns)
-            products[start : start + FEW] = self.few_scores(columns, rows).T
+        one = np.zeros((self.n_weights, 1))
+        for k in range(len(rows)):
+            row = RowList(rows.index[k : k + 1], ((0, 1),))
+            self.add_few(np.ones((1, 1)), row, one)
+            products[k] = self.few_scores(one, rows)[:, 0]
+            one[...] = 0.0
         return products
 
     def _accumulate(

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from semisvm.designs import _csr_kernels
-from semisvm.designs.base import Design, Floats, Index, read_only
+from semisvm.designs.base import Design, Floats, Index, RowList, read_only
 from semisvm.designs.workers import Workers
 
 # Renumbering costs about three passes over the data; it pays where a weight vector does
@@ -45,6 +46,22 @@ class CsrDesign(Design):
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
         """Run a sequential kernel that a solver brings along over the data."""
         kernels.csr(*self._arrays, self.bias, *arguments)
+
+    def gram(self, rows: RowList) -> Floats:
+        """Give the inner products of a few rows, with the constant feature."""
+        part = self._part(rows.index)
+        products: Floats = (part @ part.T).toarray()
+        products += self.bias * self.bias
+        return products
+
+    def _part(self, index: Index) -> Any:
+        """Copy a few rows, in the design's own order of columns."""
+        indptr, indices, data = self._arrays
+        counts = indptr[index + 1] - indptr[index]
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        at = np.repeat(indptr[index] - ends[:-1], counts) + np.arange(ends[-1])
+        columns, values = indices[at].astype(np.int64), data[at].astype(np.float64)
+        return sparse.csr_array((values, columns, ends), shape=(len(index), self.n_weights))
 
     def _work(self, index: Index) -> NDArray[Any]:
         return self._row_work[index]
