@@ -263,3 +263,16 @@ def test_rows_as_a_matrix_in_the_order_of_the_design(monkeypatch):
         np.testing.assert_allclose(design.matrix(index) @ own, X[index] @ w)
     with pytest.raises(TypeError, match="DenseDesign cannot hand over its rows"):
         Design.matrix(design, index)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_inner_products_of_a_few_rows(form, renumber):
+    """A design's own way and the one that any design has."""
+    X, _ = sparse_text(60, 90)
+    X = sparse.vstack([X[:7], sparse.csr_matrix((1, 90)), X[8:]], format="csr")
+    X = FORMS[form](X)
+    design = make_design(X, BIAS, Workers(), renumber=renumber)
+    index = np.array([0, 7, 8, 31, 59])
+    A = reference(X)[index]
+    np.testing.assert_allclose(design.gram(design.rows(index)), A @ A.T, rtol=1e-6)
+    np.testing.assert_allclose(Design.gram(design, design.rows(index)), A @ A.T, rtol=1e-6)

@@ -23,7 +23,6 @@ T = TypeVar("T")
 RowOperator = Callable[[Index, int, int, Floats], None]
 
 CHUNK = 256
-FEW = 64
 BY_ROW = -1
 # Every block of a sum over rows has an output of its own to clear and to add; more blocks
 # than threads are worth it where reading the rows takes much longer than that.

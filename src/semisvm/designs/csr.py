@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs import _csr_kernels
-from semisvm.designs.base import Design, Floats, Index, read_only
+from semisvm.designs.base import Design, Floats, Index, RowList, read_only
 from semisvm.designs.workers import Workers
 
 # Renumbering costs about three passes over the data; it pays where a weight vector does
@@ -50,8 +50,18 @@ class CsrDesign(Design):
     def matrix(self, index: Index) -> Any:
         """Give the listed rows as a CSR matrix, columns in the design's own order."""
         indptr, indices, data = self._arrays
-        shape = (self.n_rows, self.n_weights - 1)
-        return sparse.csr_matrix((data, indices.astype(np.int64), indptr), shape)[index]
+        counts = indptr[index + 1] - indptr[index]
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        at = np.repeat(indptr[index] - ends[:-1], counts) + np.arange(ends[-1])
+        shape = (len(index), self.n_weights - 1)
+        return sparse.csr_matrix((data[at], indices[at].astype(np.int64), ends), shape)
+
+    def gram(self, rows: RowList) -> Floats:
+        """Give the inner products of a few rows, with the constant feature."""
+        part = self.matrix(rows.index).astype(np.float64)
+        products: Floats = (part @ part.T).toarray()
+        products += self.bias * self.bias
+        return products
 
     def _total_work(self, index: Index) -> NDArray[np.int64]:
         return np.cumsum(self._row_work[index], dtype=np.int64)
