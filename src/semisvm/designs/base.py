@@ -274,12 +274,8 @@ class Design(ABC):
     def gram(self, rows: RowList) -> Floats:
         """Give the inner products of a few rows, with the constant feature."""
         products = np.empty((len(rows), len(rows)))
-        for start in range(0, len(rows), FEW):
-            index = rows.index[start : start + FEW]
-            part = self.rows(index)
-            columns = np.zeros((self.n_weights, len(index)))
-            self.add_few(np.eye(len(index)), part, columns)
-            products[start : start + FEW] = self.few_scores(columns, rows).T
+        for k, row in enumerate(self.few_rows(rows)):
+            products[k] = self.few_scores(row.reshape(-1, 1), rows)[:, 0]
         return products
 
     def _accumulate(

@@ -128,7 +128,7 @@ class SemiBoostClassifier(ScoringClassifier):
         Share of the unlabelled rows that join in a round.
     unlabeled_weight : float, default=1.0
         Weight of the pairs of unlabelled rows.
-    n_neighbors : int, default=10
+    n_neighbors : int, default=50
         Neighbours by which rows are similar: by a Gaussian as wide as their mean distance.
         As many as there are rows takes all pairs.
     unlabeled : scalar, default=-1
@@ -186,7 +186,7 @@ class SemiBoostClassifier(ScoringClassifier):
         n_estimators: int = 20,
         share: float = 0.1,
         unlabeled_weight: float = 1.0,
-        n_neighbors: int = 10,
+        n_neighbors: int = 50,
         unlabeled: Any = -1,
         verbose: int = 0,
         callback: Callback | None = None,
