@@ -42,6 +42,23 @@ def load(folder: Path, name: str) -> tuple[Matrix, Ints]:
     return X, y.astype(np.intp)
 
 
+def load_coded(folder: Path, name: str) -> tuple[Matrix, Ints]:
+    """Load a set with classes from 0 on."""
+    X, y = load(folder, name)
+    return X, np.unique(y, return_inverse=True)[1].astype(np.intp)
+
+
+def load_rows_of_splits(folder: Path, name: str) -> dict[str, Ints]:
+    """Load the published splits of a set: labelled rows, one split a row, by their keys."""
+    try:
+        splits = np.load(folder / name / "splits.npz")
+    except FileNotFoundError as error:
+        raise MissingDataError(
+            f"the folder {str(folder)!r} has no splits of the set {name!r}"
+        ) from error
+    return {key: splits[key].astype(np.intp) for key in splits}
+
+
 @dataclass(frozen=True)
 class PartlyLabeled:
     """Rows of classes 0 and 1 of which few are labelled.

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from semisvm.reproduce.book import TRUE, priors
 from semisvm.reproduce.compared import ENTRIES, Entry, Setting
-from semisvm.reproduce.data import Ints, Matrix, MissingDataError, hide, rows_of_each_class
+from semisvm.reproduce.data import Ints, Matrix, hide, load, rows_of_each_class
 from semisvm.reproduce.many import in_parallel
 from semisvm.reproduce.table import Report
 
@@ -85,12 +84,7 @@ PAIRS = {f"({i + 1}, {j + 1})": _pair(i, j) for i, j in combinations(range(GROUP
 @lru_cache(maxsize=2)
 def load_rows(folder: Path, name: str) -> Rows:
     """Load a task: rows of two classes, 0 and 1."""
-    place = folder / (NEWS if name in PAIRS else name)
-    try:
-        X = sparse.load_npz(place / "X.npz") if name in PAIRS else np.load(place / "X.npy")
-        y = np.load(place / "y.npy")
-    except FileNotFoundError as error:
-        raise MissingDataError(f"the folder {str(folder)!r} has no set {place.name!r}") from error
+    X, y = load(folder, NEWS if name in PAIRS else name)
     X, y = PAIRS[name](X, y) if name in PAIRS else SMALL[name](X, y)
     if name not in PAIRS:
         X = StandardScaler().fit_transform(X)

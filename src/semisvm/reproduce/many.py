@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import f1_score
@@ -23,7 +22,7 @@ from sklearn.preprocessing import normalize
 
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.labels import exact
-from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, MissingDataError
+from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, load_coded
 
 NEWS = "20news_tfidf"
 COUNTED = ("la1", "ohscal")
@@ -75,16 +74,10 @@ def load_many(folder: Path, name: str) -> tuple[Matrix, Ints]:
     if name == "digits":
         X, y = load_digits(return_X_y=True)
         return normalize(X), y.astype(np.intp)
-    place = folder / name
-    try:
-        is_sparse = (place / "X.npz").exists()
-        X = sparse.load_npz(place / "X.npz") if is_sparse else np.load(place / "X.npy")
-        y = np.load(place / "y.npy")
-    except FileNotFoundError as error:
-        raise MissingDataError(f"the folder {str(folder)!r} has no set {name!r}") from error
+    X, y = load_coded(folder, name)
     if name in COUNTED:
         X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
-    return normalize(X.astype(np.float64)), np.unique(y, return_inverse=True)[1].astype(np.intp)
+    return normalize(X.astype(np.float64)), y
 
 
 def draw_rows(y: Ints, n_labeled: int, seed: int) -> Ints:

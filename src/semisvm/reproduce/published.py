@@ -4,10 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, MissingDataError
+from semisvm.reproduce.data import (
+    UNLABELED,
+    Floats,
+    Ints,
+    Matrix,
+    load_coded,
+    load_rows_of_splits,
+)
 
 
 @dataclass(frozen=True)
@@ -39,14 +45,8 @@ class Problem:
 
 def load_splits(folder: Path, name: str, key: str) -> Problem:
     """Load a set and its splits."""
-    place = folder / name
-    try:
-        thin = (place / "X.npz").exists()
-        X = sparse.load_npz(place / "X.npz") if thin else np.load(place / "X.npy")
-        y, splits = np.load(place / "y.npy"), np.load(place / "splits.npz")[key]
-    except FileNotFoundError as error:
-        raise MissingDataError(f"the data folder has no set {name!r} with splits") from error
-    return Problem(X, np.unique(y, return_inverse=True)[1].astype(np.intp), splits)
+    X, y = load_coded(folder, name)
+    return Problem(X, y, load_rows_of_splits(folder, name)[key])
 
 
 def median_distance(X: Matrix) -> float:

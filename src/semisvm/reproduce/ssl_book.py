@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-from scipy import sparse
-
 from semisvm.features.kernels import mean_distance
-from semisvm.reproduce.data import Ints, Matrix, MissingDataError, PartlyLabeled, hide
+from semisvm.reproduce.data import (
+    Ints,
+    Matrix,
+    MissingDataError,
+    PartlyLabeled,
+    hide,
+    load_coded,
+    load_rows_of_splits,
+)
 
 SETS = {
     "g241c": "g241c",
@@ -97,13 +102,7 @@ def present(folder: Path) -> list[str]:
 @lru_cache(maxsize=2)
 def load_book(folder: Path, name: str) -> BookSet:
     """Load a set."""
-    place = folder / name
-    try:
-        is_sparse = (place / "X.npz").exists()
-        X = sparse.load_npz(place / "X.npz") if is_sparse else np.load(place / "X.npy")
-        y, splits = np.load(place / "y.npy"), np.load(place / "splits.npz")
-    except FileNotFoundError as error:
-        raise MissingDataError(f"the folder {str(folder)!r} has no set {name!r}") from error
-    known = {n: splits[f"lab_{n}"].astype(np.intp) for n in LABELED if f"lab_{n}" in splits}
-    codes = np.unique(y, return_inverse=True)[1].astype(np.intp)
-    return BookSet(name, X, codes, known, mean_distance(X))
+    X, y = load_coded(folder, name)
+    splits = load_rows_of_splits(folder, name)
+    known = {n: splits[f"lab_{n}"] for n in LABELED if f"lab_{n}" in splits}
+    return BookSet(name, X, y, known, mean_distance(X))
