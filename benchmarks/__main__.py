@@ -23,7 +23,7 @@ BENCHMARKS = {
     "priors": "how well the class prior is estimated, and what a wrong one costs",
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
-    "graphs": "Laplacian machines, cluster kernel and SemiBoost beside the published figures; 10,000 rows",
+    "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
     "ranks": "features of a Gaussian kernel by the tolerance of its factor",
     "kernelfits": "kernel machines against scikit-learn's, and the factor of the kernel matrix",
     "comp": "one group of newsgroups against the rest",

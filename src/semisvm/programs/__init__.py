@@ -12,10 +12,11 @@ from semisvm.programs.linear import (
     MixedIntegerProgram,
     MixedIntegerSolution,
 )
-from semisvm.programs.quadratic import QuadraticProgram, QuadraticSolution
+from semisvm.programs.quadratic import Cone, QuadraticProgram, QuadraticSolution
 from semisvm.programs.status import ProgramError, ProgramWarning, Status
 
 __all__ = [
+    "Cone",
     "LinearModel",
     "LinearProgram",
     "LinearSolution",

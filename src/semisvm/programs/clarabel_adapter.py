@@ -1,4 +1,4 @@
-"""Quadratic programs by Clarabel, an interior point method for cones."""
+"""Quadratic and cone programs by Clarabel, an interior point method."""
 
 import warnings
 from typing import Any
@@ -61,7 +61,12 @@ def solve_quadratic(
 
     rows, right, bounded = _constraints(program)
     m, k = len(right), len(program.b)
-    cones = [clarabel.ZeroConeT(k), clarabel.NonnegativeConeT(m - k)]
+    sizes = [1 + cone.F.shape[0] for cone in program.cones]
+    cones = [
+        clarabel.ZeroConeT(k),
+        clarabel.NonnegativeConeT(m - k - sum(sizes)),
+        *(clarabel.SecondOrderConeT(size) for size in sizes),
+    ]
     settings = _settings(clarabel, tol, max_iter, time_limit, threads)
     solver = clarabel.DefaultSolver(
         upper_triangle(program.P), program.q, rows, right, cones, settings
@@ -81,12 +86,15 @@ def solve_quadratic(
 
 
 def _constraints(program: QuadraticProgram) -> tuple[Any, Any, Any]:
-    """Give all constraints as rows of A x + s = b: equations, inequalities, bounds."""
+    """Give all constraints as rows of A x + s = b: equations, inequalities, bounds, cones."""
     low, high = np.isfinite(program.lower), np.isfinite(program.upper)
     unit = sparse.eye(program.n_variables, format="csr")
-    rows = sparse.vstack([program.A, program.G, -unit[low], unit[high]], format="csc")
-    right = np.concatenate([program.b, program.h, -program.lower[low], program.upper[high]])
-    return rows, right, (low, high)
+    of_cones = [part for cone in program.cones for part in (-cone.c[None, :], -cone.F)]
+    sides = [part for cone in program.cones for part in ([cone.d], cone.f)]
+    plain = [program.A, program.G, -unit[low], unit[high]]
+    rows = sparse.vstack([*plain, *map(sparse.csr_matrix, of_cones)], format="csc")
+    right = [program.b, program.h, -program.lower[low], program.upper[high], *sides]
+    return rows, np.concatenate(right), (low, high)
 
 
 def _settings(
@@ -106,12 +114,20 @@ def _solution(
     program: QuadraticProgram, found: Any, status: Status, bounded: Any
 ) -> QuadraticSolution:
     low, high = bounded
-    sizes = [len(program.b), len(program.h), int(low.sum())]
-    equal, inequal, below, above = np.split(np.array(found.z), np.cumsum(sizes))
+    sizes = [len(program.b), len(program.h), int(low.sum()), int(high.sum())]
+    sizes += [1 + cone.F.shape[0] for cone in program.cones]
+    equal, inequal, below, above, *cones = np.split(np.array(found.z), np.cumsum(sizes))[:-1]
     at_bounds = np.zeros(program.n_variables)
     at_bounds[low] -= below
     at_bounds[high] += above
     x = np.array(found.x)
     return QuadraticSolution(
-        x, program.objective(x), status, equal, inequal, at_bounds, int(found.iterations)
+        x,
+        program.objective(x),
+        status,
+        equal,
+        inequal,
+        at_bounds,
+        int(found.iterations),
+        tuple(cones),
     )

@@ -2,9 +2,11 @@ r"""Quadratic programs as data, and their solutions.
 
 The form is ::
 
-    minimise  1/2 x' P x + q' x    subject to    A x = b,   G x <= h,   lower <= x <= upper
+    minimise  1/2 x' P x + q' x    subject to    A x = b,   G x <= h,   lower <= x <= upper,
+                                                 ||F x + f|| <= c' x + d   for every cone
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,47 @@ from scipy import sparse
 from semisvm.designs.base import Floats
 from semisvm.programs.checks import bounds, matrix, vector
 from semisvm.programs.status import Status
+
+
+@dataclass(frozen=True)
+class Cone:
+    """The constraint ||F x + f|| <= c' x + d, with the Euclidean norm: a second-order cone.
+
+    Attributes
+    ----------
+    F : {array, sparse matrix} of shape (k, n)
+    f : array of shape (k,), optional
+        Zero where not given.
+    c : array of shape (n,), optional
+        Zero where not given.
+    d : float
+    """
+
+    F: Any
+    f: Any = None
+    c: Any = None
+    d: float = 0.0
+
+    def __post_init__(self) -> None:
+        n = np.shape(self.F)[1] if np.ndim(self.F) == 2 or sparse.issparse(self.F) else 0
+        F = matrix("F", self.F, n)
+        zeros = {"f": np.zeros(F.shape[0]), "c": np.zeros(n)}
+        given = {
+            name: zeros[name] if getattr(self, name) is None else getattr(self, name)
+            for name in zeros
+        }
+        clean = {
+            "F": F,
+            "f": vector("f", given["f"], F.shape[0]),
+            "c": vector("c", given["c"], n),
+            "d": float(vector("d", [self.d], 1)[0]),
+        }
+        for name, value in clean.items():
+            object.__setattr__(self, name, value)
+
+    def slack(self, x: Floats) -> float:
+        """Give c' x + d - ||F x + f||: not negative where the constraint holds."""
+        return float(self.c @ x + self.d - np.linalg.norm(self.F @ x + self.f))
 
 
 @dataclass(frozen=True)
@@ -33,6 +76,7 @@ class QuadraticProgram:
         Right sides of the inequalities.
     lower, upper : array of shape (n,), or one number for all, optional
         Bounds of the variables; infinite ones are none.
+    cones : sequence of Cone
     """
 
     P: Any
@@ -43,6 +87,7 @@ class QuadraticProgram:
     h: Any = None
     lower: Any = None
     upper: Any = None
+    cones: Sequence[Cone] = ()
 
     def __post_init__(self) -> None:
         n = np.size(self.q)
@@ -54,6 +99,12 @@ class QuadraticProgram:
             raise ValueError("P must be symmetric: give (P + P.T) / 2.")
         A, G = matrix("A", self.A, n), matrix("G", self.G, n)
         lower, upper = bounds(self.lower, self.upper, n)
+        for k, cone in enumerate(self.cones):
+            if cone.F.shape[1] != n:
+                raise ValueError(
+                    f"F of cone {k} must have {n} columns, as q has entries, and has "
+                    f"{cone.F.shape[1]}."
+                )
         clean = {
             "P": P,
             "q": vector("q", self.q, n),
@@ -63,6 +114,7 @@ class QuadraticProgram:
             "h": vector("h", self.h, G.shape[0]),
             "lower": lower,
             "upper": upper,
+            "cones": tuple(self.cones),
         }
         for name, value in clean.items():
             object.__setattr__(self, name, value)
@@ -82,7 +134,7 @@ class QuadraticSolution:
     """The solution of a quadratic program, and its certificate.
 
     The multipliers satisfy ``P x + q + A' equality_duals + G' inequality_duals +
-    bound_duals = 0`` up to the accuracy of the solver.
+    bound_duals = sum over cones of [c, F'] cone_duals`` up to the accuracy of the solver.
 
     Attributes
     ----------
@@ -96,6 +148,9 @@ class QuadraticSolution:
     bound_duals : array of shape (n,)
         Positive where the upper bound holds x back, negative where the lower one does.
     iterations : int
+    cone_duals : tuple of arrays of shape (1 + k,)
+        One for each cone and in the cone itself: the first entry, of c, is at least the norm
+        of the others, of the rows of F.
     """
 
     x: Floats
@@ -105,6 +160,7 @@ class QuadraticSolution:
     inequality_duals: Floats
     bound_duals: Floats
     iterations: int
+    cone_duals: tuple[Floats, ...] = ()
 
 
 def upper_triangle(P: Any) -> Any:

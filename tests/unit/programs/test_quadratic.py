@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from semisvm.programs import ProgramError, QuadraticProgram, Status, solve_quadratic
+from semisvm.programs import Cone, ProgramError, QuadraticProgram, Status, solve_quadratic
 
 
 def some_program(rng, n=6, k=2, m=4):
@@ -116,3 +116,46 @@ def test_importing_loads_no_solver():
     code = "import sys, semisvm.programs; print({'clarabel', 'highspy'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "set()"
+
+
+def test_projection_on_a_ball():
+    point = np.array([3.0, -4.0, 12.0])
+    ball = Cone(np.eye(3), d=2.0)
+    found = solve_quadratic(QuadraticProgram(np.eye(3), -point, cones=[ball]))
+    np.testing.assert_allclose(found.x, 2.0 * point / 13.0, atol=1e-6)
+    assert abs(ball.slack(found.x)) < 1e-6
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_first_order_conditions_with_cones(seed):
+    rng = np.random.default_rng(seed)
+    p = some_program(rng)
+    inside = np.linalg.lstsq(p.A.toarray(), p.b, rcond=None)[0]
+    cones = []
+    for k in (1, 3):
+        F, f, c = rng.standard_normal((k, 6)), rng.standard_normal(k), rng.standard_normal(6)
+        d = float(np.linalg.norm(F @ inside + f) - c @ inside + rng.random())
+        cones.append(Cone(F, f, c, d))
+    p = QuadraticProgram(p.P, p.q, p.A, p.b, cones=cones)
+    found = solve_quadratic(p)
+    slope = p.P @ found.x + p.q + p.A.T @ found.equality_duals
+    for cone, z in zip(p.cones, found.cone_duals, strict=True):
+        assert cone.slack(found.x) > -1e-6
+        assert z[0] >= np.linalg.norm(z[1:]) - 1e-6
+        slope = slope - z[0] * cone.c - cone.F.T @ z[1:]
+        value = np.concatenate([[cone.c @ found.x + cone.d], cone.F @ found.x + cone.f])
+        assert abs(value @ z) < 1e-4 * (1.0 + abs(z).max() * abs(value).max())
+    np.testing.assert_allclose(slope, 0.0, atol=1e-4)
+
+
+def test_a_cone_that_nothing_meets():
+    cones = [Cone(np.eye(2), d=-1.0)]
+    with pytest.raises(ProgramError) as caught:
+        solve_quadratic(QuadraticProgram(np.eye(2), np.ones(2), cones=cones))
+    assert caught.value.status is Status.INFEASIBLE
+
+
+def test_a_cone_of_another_size_is_refused():
+    with pytest.raises(ValueError, match="F of cone 0 must have 2 columns"):
+        QuadraticProgram(np.eye(2), np.ones(2), cones=[Cone(np.eye(3))])
