@@ -283,7 +283,7 @@ METHODS: tuple[Method, ...] = (
         "means3vm-mkl",
         ("mean-mkl",),
         "semisvm.estimators:MeanSVC",
-        "label means by a convex relaxation, with cutting planes: depends on no start",
+        "label means by a convex relaxation, with cutting planes",
         Suits(),
         MEANS,
         fixed={"method": "mkl"},

@@ -134,7 +134,7 @@ class MeanSVC(LinearSemiSupervisedClassifier):
         Cost of the means, and of the unlabelled rows in the last fit.
     method : {"iter", "mkl"}, default="iter"
         "iter" alternates between means and labels. "mkl" solves a convex relaxation by
-        cutting planes: it depends on no start, and takes longer.
+        cutting planes.
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None takes the fractions of the labelled rows; "estimate" also asks the
