@@ -115,7 +115,8 @@ def random_rows(y: Ints, size: int, seed: int) -> Ints:
 
 
 def rows_of_each_class(y: Ints, size: int, seed: int) -> Ints:
-    """Draw as many rows of class 0 as of class 1."""
+    """Draw as many rows of every class."""
     rng = np.random.default_rng(seed)
-    drawn = [rng.choice(np.flatnonzero(y == k), size, replace=False) for k in (0, 1)]
+    classes = np.unique(y[y != UNLABELED])
+    drawn = [rng.choice(np.flatnonzero(y == k), size, replace=False) for k in classes]
     return np.sort(np.concatenate(drawn))
