@@ -17,9 +17,13 @@ from sklearn.svm import SVC
 
 from semisvm import (
     AnnealedSVC,
+    ClusterKernelSVC,
     GradientTSVC,
+    LaplacianRLSC,
+    LaplacianSVC,
     LowDensitySeparation,
     MeanSVC,
+    SemiBoostClassifier,
     TransductiveSVC,
 )
 from semisvm.reproduce.data import UNLABELED, Floats, Ints, PartlyLabeled
@@ -146,6 +150,27 @@ ENTRIES: tuple[Entry, ...] = (
         uses_prior=False,
         transductive=True,
     ),
+    Entry(
+        "Cluster-Kernel",
+        lambda s: ClusterKernelSVC(random_state=0),
+        kernels=("-",),
+        uses_prior=False,
+    ),
+    Entry(
+        "Laplacian RLS",
+        lambda s: LaplacianRLSC(),
+        kernels=("-",),
+        uses_prior=False,
+        transductive=True,
+    ),
+    Entry(
+        "Laplacian SVM",
+        lambda s: LaplacianSVC(),
+        kernels=("-",),
+        uses_prior=False,
+        transductive=True,
+    ),
+    Entry("SemiBoost", lambda s: SemiBoostClassifier(), kernels=("-",), uses_prior=False),
     Entry("meanS3VM-iter", means("iter")),
     Entry("meanS3VM-mkl", means("mkl")),
 )
