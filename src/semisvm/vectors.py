@@ -65,11 +65,15 @@ def scatter(values, scale, index, out, start, stop):
 
 @numba.njit(nogil=True, cache=True)
 def factorise(a):
-    """Replace a symmetric positive definite matrix by its lower Cholesky factor."""
+    """Replace a symmetric positive definite matrix by its lower Cholesky factor.
+
+    Where it is not one, for all that double precision can tell, the diagonal has a NaN.
+    """
     for i in range(a.shape[0]):
         for j in range(i):
             a[i, j] = (a[i, j] - dot(a[i, :j], a[j, :j])) / a[j, j]
-        a[i, i] = np.sqrt(a[i, i] - dot(a[i, :i], a[i, :i]))
+        left = a[i, i] - dot(a[i, :i], a[i, :i])
+        a[i, i] = np.sqrt(left) if left > 0.0 else np.nan
 
 
 @numba.njit(nogil=True, cache=True)

@@ -1,4 +1,5 @@
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -314,3 +315,21 @@ def test_a_callback_stops_the_fit():
     X, y = two_blobs(300, 6, gap=1.2)
     model = MeanSVC(C=10.0, C_unlabeled=5.0, callback=lambda row: True).fit(X, hide(y, 12))
     assert [row["phase"] for row in model.trace_] == ["means", "machine"]
+
+
+@pytest.mark.parametrize("method", ["iter", "mkl"])
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e100, 1e200])
+def test_extreme_values_give_a_finite_model_or_an_error(method, size):
+    X, y = two_blobs(60, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # overflow and missing convergence are expected
+        model, message = MeanSVC(method=method, max_iter=3), ""
+        try:
+            model.fit(size * X, hide(y, 10))
+        except ValueError as error:
+            message = str(error)
+    if hasattr(model, "coef_"):
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.intercept_).all()
+    else:
+        assert "Scale the columns" in message

@@ -10,6 +10,7 @@ from semisvm.estimators import task as binary_task
 from semisvm.hierarchy import flat
 from semisvm.losses import SQUARED_HINGE
 from semisvm.multi_losses import MULTI_LOSSES
+from semisvm.vectors import factorise
 from semisvm.weights import BinaryProblem, MultiProblem, State, minimize
 from semisvm.weights.stiff_rows import stiff_rows
 
@@ -111,3 +112,10 @@ def test_a_fit_does_not_depend_on_it(monkeypatch):
     np.testing.assert_array_equal(found.transduction_, plain.transduction_)
     assert found.objective_ == pytest.approx(plain.objective_, rel=1e-6)
     assert found.trace_["cg_steps"].sum() < plain.trace_["cg_steps"].sum()
+
+
+def test_a_singular_matrix_has_no_factor():
+    """A pivot of exactly zero is no error of division, but told like all others."""
+    a = np.ones((3, 3))
+    factorise(a)
+    assert np.isnan(a.diagonal()).any()

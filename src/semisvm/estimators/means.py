@@ -283,6 +283,13 @@ class MeanSVC(LinearSemiSupervisedClassifier):
     def _max_steps(self) -> int:
         return STEPS_PER_ITERATION * int(self.max_iter)
 
+    def _solve_task(self, task: BinaryTask | MultiTask, start: Floats | None) -> Solution:
+        if not _in_range(task):
+            # weights that are not finite are refused, with words about the scale of X
+            w = np.full(task.n_weights, np.nan)
+            return Solution(w, np.nan, 0, False, np.zeros(0, dtype=np.intp))
+        return super()._solve_task(task, start)
+
     def _outputs(self, task: BinaryTask, gram: Floats) -> tuple[Floats, int, bool]:
         """Separate the means; give outputs of all rows, rounds, and whether labels settled."""
         machine = MeanMargin(
@@ -356,6 +363,14 @@ class MeanSVC(LinearSemiSupervisedClassifier):
             all(settled for _, _, settled in found) and all(s.converged for s in states),
             codes,
         )
+
+
+def _in_range(task: BinaryTask | MultiTask) -> bool:
+    """Tell whether the sum of all squares of X is finite, and so every inner product."""
+    design = task.design
+    ones, squares = np.ones(design.n_rows), np.empty(design.n_weights)
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(design.column_scales(ones, design.all_rows, squares).sum()))
 
 
 def _labeled_gram(task: BinaryTask | MultiTask) -> Floats:
