@@ -26,3 +26,14 @@ def dataset():
         return X, np.load(folder / "y.npy")
 
     return load
+
+
+@pytest.fixture(scope="session")
+def published_splits(dataset):
+    """Load a real data set with labelled rows of its published splits, or skip the test."""
+
+    def load(name, n_labels):
+        X, y = dataset(name)
+        return X, y, np.load(DATA / name / "splits.npz")[f"lab_{n_labels}"]
+
+    return load

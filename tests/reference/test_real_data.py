@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
+from semisvm import AnnealedSVC, LaplacianRLSC, LaplacianSVC, NewtonSVC, TransductiveSVC
 
 
 def draw(y, n_labels, seed):
@@ -66,3 +66,19 @@ def test_pcmac_error_and_objective(dataset):
     assert np.mean(errors["tsvm"]) < 0.10
     assert np.mean(errors["da"]) < 0.08
     assert np.mean(objectives) < 0.140
+
+
+@pytest.mark.parametrize("cls", [LaplacianSVC, LaplacianRLSC])
+@pytest.mark.parametrize(
+    ("name", "n_labels", "least"),
+    [("digit1", 10, 0.92), ("digit1", 100, 0.96), ("usps_ssl", 100, 0.94)],
+)
+def test_machines_on_graphs_follow_digits(cls, name, n_labels, least, published_splits):
+    X, y, splits = published_splits(name, n_labels)
+    accuracies = []
+    for rows in splits[:4]:
+        partly = np.zeros(len(y), dtype=int)
+        partly[rows] = y[rows]
+        model = cls(unlabeled=0).fit(X, partly)
+        accuracies.append(np.mean((model.transduction_ == y)[partly == 0]))
+    assert np.mean(accuracies) > least
