@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.splits import Problem, error, load_splits
+from benchmarks.splits import Problem, error, load_rows, load_splits
 from benchmarks.timing import peak_bytes, seconds_of
 from semisvm import (
     ClusterKernelSVC,
@@ -26,8 +26,6 @@ from semisvm.reproduce.data import (
     MissingDataError,
     PartlyLabeled,
     hide,
-    load,
-    rows_of_each_class,
 )
 from semisvm.reproduce.table import Report, verdict
 
@@ -114,10 +112,13 @@ def kernel_rows(problem: Problem) -> list[dict[str, Any]]:
 
 def digits(folder: Path) -> PartlyLabeled:
     """Draw rows of mnist and label a few of each class."""
-    X, y = load(folder, "mnist")
-    rows = np.sort(np.random.default_rng(0).choice(len(y), MANY_ROWS, replace=False))
+    X, y = load_rows(folder, "mnist")
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.choice(len(y), MANY_ROWS, replace=False))
     X, y = X[rows] / LARGEST_PIXEL, y[rows]
-    return hide(X, y, rows_of_each_class(y, LABELS_OF_A_CLASS, 0))
+    of_class = [np.flatnonzero(y == k) for k in range(int(y.max()) + 1)]
+    labeled = [rng.choice(rows, LABELS_OF_A_CLASS, replace=False) for rows in of_class]
+    return hide(X, y, np.concatenate(labeled))
 
 
 def many_rows(problem: PartlyLabeled) -> list[dict[str, Any]]:

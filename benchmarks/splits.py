@@ -56,14 +56,24 @@ class Problem:
 
 def load_splits(folder: Path, name: str, key: str) -> Problem:
     """Load a set and its splits."""
+    X, y = load_rows(folder, name)
+    try:
+        splits = np.load(folder / name / "splits.npz")[key]
+    except FileNotFoundError as error:
+        raise MissingDataError(f"the set {name!r} has no splits") from error
+    return Problem(X, y, splits)
+
+
+def load_rows(folder: Path, name: str) -> tuple[Matrix, Ints]:
+    """Load a set, sparse or dense, with its classes from 0 on."""
     place = folder / name
     try:
         thin = (place / "X.npz").exists()
         X = sparse.load_npz(place / "X.npz") if thin else np.load(place / "X.npy")
-        y, splits = np.load(place / "y.npy"), np.load(place / "splits.npz")[key]
+        y = np.load(place / "y.npy")
     except FileNotFoundError as error:
-        raise MissingDataError(f"the data folder has no set {name!r} with splits") from error
-    return Problem(X, np.unique(y, return_inverse=True)[1].astype(np.intp), splits)
+        raise MissingDataError(f"the data folder has no set {name!r}") from error
+    return X, np.unique(y, return_inverse=True)[1].astype(np.intp)
 
 
 def error(problem: Problem, k: int, make: Callable[..., Any], prior: bool) -> float:
