@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from semisvm import AnnealedSVC, MeanSVC, NewtonSVC, TransductiveSVC
+from semisvm import (
+    AnnealedSVC,
+    LaplacianRLSC,
+    LaplacianSVC,
+    MeanSVC,
+    NewtonSVC,
+    TransductiveSVC,
+)
 
 
 def draw(y, n_labels, seed):
@@ -89,3 +96,19 @@ def test_label_means_on_the_published_splits(method, name, kernel, accuracy, dat
         model = MeanSVC(method=method, kernel=kernel, unlabeled=0, class_prior=[1 - r, r])
         found.append(100.0 * model.fit(X, partly).score(X[free], y[free]))
     assert np.mean(found) == pytest.approx(accuracy, abs=0.7)
+
+
+@pytest.mark.parametrize("cls", [LaplacianSVC, LaplacianRLSC])
+@pytest.mark.parametrize(
+    ("name", "n_labels", "least"),
+    [("digit1", 10, 0.92), ("digit1", 100, 0.96), ("usps_ssl", 100, 0.94)],
+)
+def test_machines_on_graphs_follow_digits(cls, name, n_labels, least, dataset, splits):
+    X, y = dataset(name)
+    accuracies = []
+    for rows in splits(name)[f"lab_{n_labels}"][:4]:
+        partly = np.zeros(len(y), dtype=int)
+        partly[rows] = y[rows]
+        model = cls(unlabeled=0).fit(X, partly)
+        accuracies.append(np.mean((model.transduction_ == y)[partly == 0]))
+    assert np.mean(accuracies) > least
