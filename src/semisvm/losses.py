@@ -20,6 +20,15 @@ from semisvm.designs.base import Floats, Index
 
 Signs = NDArray[np.bool_]
 
+# Slopes that differ by less than this share are the same but for rounding.
+_ROUNDING = 1e-13
+
+
+Move = Callable[[Floats, Floats, float, Floats, Floats, Index, Index], tuple[float, int, int]]
+Relabel = Callable[
+    [Floats, float, Floats, Floats, Floats, Floats, Index, Floats, Index], tuple[float, int, int]
+]
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -38,6 +47,13 @@ class Loss:
         Derivatives of the total at ``o + t step`` with respect to t.
     quadratic : bool
         Whether the curvature is the same everywhere, so that one linear system does.
+    move : (o, step, t, a, b, rows, changed) -> total, n_active, n_changed, optional
+        Add t step to o. A row whose curvature is the same all the way has the slope that
+        the curvature predicts; list the others, and put what is missing into their step.
+    relabel : (o, ratio, a0, b0, a, b, rows, rest, changed) -> as above, optional
+        Go from costs a0, b0 to a, b: list the rows whose slope is not ``ratio`` times as
+        large, and fill in what is missing. Both save passes over the data where curvature
+        is piecewise constant; other losses leave them out.
     total_kernel, gaps_kernel : optional
         What `total` and `gaps` do, in one pass; without them they go through ``values``.
     """
@@ -47,14 +63,17 @@ class Loss:
     evaluate: Callable[[Floats, Floats, Floats, Index, Floats, Floats, Index], tuple[float, int]]
     along: Callable[[Floats, Floats, Floats, Floats, Index, float], tuple[float, float]]
     quadratic: bool = False
-    total_kernel: Callable[[Floats, Index, Signs], float] | None = None
+    move: Move | None = None
+    relabel: Relabel | None = None
+    total_kernel: Callable[[Floats, Index, Signs, int, int], float] | None = None
     gaps_kernel: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
 
-    def total(self, o: Floats, rows: Index, labels: Signs) -> float:
-        """Sum l(o), or l(-o) where the label is not positive, over the listed rows."""
+    def total(self, o: Floats, rows: Index, labels: Signs, start: int, stop: int) -> float:
+        """Sum l(o), or l(-o) where the label is not positive, over positions start..stop."""
         if self.total_kernel is not None:
-            return self.total_kernel(o, rows, labels)
-        return float(np.sum(self.values(np.where(labels, o[rows], -o[rows]))))
+            return self.total_kernel(o, rows, labels, start, stop)
+        z = o[rows[start:stop]]
+        return float(np.sum(self.values(np.where(labels[start:stop], z, -z))))
 
     def gaps(
         self, o: Floats, rows: Index, scale: float, out: Floats, start: int, stop: int
@@ -68,9 +87,9 @@ class Loss:
 
 
 @numba.njit(nogil=True, cache=True)
-def _squared_hinge_total(o, rows, labels):
+def _squared_hinge_total(o, rows, labels, start, stop):
     total = 0.0
-    for k in range(rows.shape[0]):
+    for k in range(start, stop):
         z = o[rows[k]]
         short = max(1.0 - z if labels[k] else 1.0 + z, 0.0)
         total += short * short
@@ -127,9 +146,56 @@ def _squared_hinge_along(o, step, a, b, rows, t):
 
 
 @numba.njit(nogil=True, cache=True)
-def _squared_total(o, rows, labels):
+def _squared_hinge_move(o, step, t, a, b, rows, changed):
     total = 0.0
-    for k in range(rows.shape[0]):
+    n_active = 0
+    n_changed = 0
+    for i in rows:
+        before = o[i]
+        after = before + t * step[i]
+        o[i] = after
+        inside_a = after < 1.0
+        inside_b = after > -1.0
+        rest = 0.0
+        if inside_a:
+            total += a[i] * (after - 1.0) ** 2
+        if inside_b:
+            total += b[i] * (after + 1.0) ** 2
+        if inside_a != (before < 1.0):
+            rest += a[i] * (after - 1.0) if inside_a else -a[i] * (after - 1.0)
+        if inside_b != (before > -1.0):
+            rest += b[i] * (after + 1.0) if inside_b else -b[i] * (after + 1.0)
+        n_active += (inside_a and a[i] != 0.0) or (inside_b and b[i] != 0.0)
+        if rest != 0.0:
+            step[i] = rest
+            changed[n_changed] = i
+            n_changed += 1
+    return 0.5 * total, n_active, n_changed
+
+
+@numba.njit(nogil=True, cache=True)
+def _squared_hinge_relabel(o, ratio, a0, b0, a, b, rows, rest, changed):
+    total = 0.0
+    n_active = 0
+    n_changed = 0
+    for i in rows:
+        below = min(o[i] - 1.0, 0.0)
+        above = max(o[i] + 1.0, 0.0)
+        total += a[i] * below * below + b[i] * above * above
+        n_active += a[i] * below != 0.0 or b[i] * above != 0.0
+        now = a[i] * below + b[i] * above
+        then = ratio * (a0[i] * below + b0[i] * above)
+        rest[i] = now - then
+        if abs(now - then) > _ROUNDING * (abs(now) + abs(then)):
+            changed[n_changed] = i
+            n_changed += 1
+    return 0.5 * total, n_active, n_changed
+
+
+@numba.njit(nogil=True, cache=True)
+def _squared_total(o, rows, labels, start, stop):
+    total = 0.0
+    for k in range(start, stop):
         short = 1.0 - o[rows[k]] if labels[k] else 1.0 + o[rows[k]]
         total += short * short
     return total
@@ -168,6 +234,36 @@ def _squared_along(o, step, a, b, rows, t):
     return first, second
 
 
+@numba.njit(nogil=True, cache=True)
+def _squared_move(o, step, t, a, b, rows, changed):
+    total = 0.0
+    n_active = 0
+    for i in rows:
+        o[i] += t * step[i]
+        total += a[i] * (o[i] - 1.0) ** 2 + b[i] * (o[i] + 1.0) ** 2
+        n_active += a[i] + b[i] != 0.0
+    return 0.5 * total, n_active, 0
+
+
+@numba.njit(nogil=True, cache=True)
+def _squared_relabel(o, ratio, a0, b0, a, b, rows, rest, changed):
+    total = 0.0
+    n_active = 0
+    n_changed = 0
+    for i in rows:
+        below = o[i] - 1.0
+        above = o[i] + 1.0
+        total += a[i] * below * below + b[i] * above * above
+        n_active += a[i] + b[i] != 0.0
+        now = a[i] * below + b[i] * above
+        then = ratio * (a0[i] * below + b0[i] * above)
+        rest[i] = now - then
+        if abs(now - then) > _ROUNDING * (abs(now) + abs(then)):
+            changed[n_changed] = i
+            n_changed += 1
+    return 0.5 * total, n_active, n_changed
+
+
 def _squared_hinge_values(o: Floats) -> Floats:
     return np.square(np.maximum(1.0 - o, 0.0))
 
@@ -181,6 +277,8 @@ SQUARED_HINGE = Loss(
     _squared_hinge_values,
     _squared_hinge_evaluate,
     _squared_hinge_along,
+    move=_squared_hinge_move,
+    relabel=_squared_hinge_relabel,
     total_kernel=_squared_hinge_total,
     gaps_kernel=_squared_hinge_gaps,
 )
@@ -192,6 +290,8 @@ SQUARED = Loss(
     _squared_evaluate,
     _squared_along,
     quadratic=True,
+    move=_squared_move,
+    relabel=_squared_relabel,
     total_kernel=_squared_total,
     gaps_kernel=_squared_gaps,
 )

@@ -57,10 +57,21 @@ def conjugate(p, z, beta, start, stop):
 
 
 @numba.njit(nogil=True, cache=True)
-def scatter(values, scale, index, out, start, stop):
-    """out_i = scale values_k for i = index_k."""
+def scatter(p, q, scale, index, a, b, start, stop):
+    """a_i = scale p_k and b_i = scale q_k for i = index_k."""
     for k in range(start, stop):
-        out[index[k]] = scale * values[k]
+        i = index[k]
+        a[i] = scale * p[k]
+        b[i] = scale * q[k]
+
+
+@numba.njit(nogil=True, cache=True)
+def gather(a, b, scale, index, p, q, start, stop):
+    """p_k = scale a_i and q_k = scale b_i for i = index_k."""
+    for k in range(start, stop):
+        i = index[k]
+        p[k] = scale * a[i]
+        q[k] = scale * b[i]
 
 
 @numba.njit(nogil=True, cache=True)

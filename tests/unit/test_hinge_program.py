@@ -75,7 +75,7 @@ def test_middle_of_the_best_intercepts(seed):
     signs[:2] = 1.0, -1.0
     costs = rng.choice([0.0, 1.0, 2.0], k)
     costs[:2] = rng.choice([1.0, 2.0], 2)
-    grid = np.arange(-80, 81) / 20
+    grid = np.arange(-160, 161) / 20
     totals = np.maximum(1.0 - signs[:, None] * (outputs[:, None] + grid), 0.0).T @ costs
     best = grid[totals <= totals.min() + 1e-9]
     b = middle_intercept(outputs, signs, costs)

@@ -57,6 +57,45 @@ def test_derivatives_along_a_direction(loss, costs):
         assert second == pytest.approx(curvature @ step**2)
 
 
+def slopes(loss, o, a, b):
+    slope, curvature, active = np.empty(43), np.empty(43), np.empty(43, dtype=np.intp)
+    value, n_active = loss.evaluate(o, a, b, np.arange(43), slope, curvature, active)
+    return value, n_active, slope, curvature
+
+
+@pytest.mark.parametrize("t", [0.01, 0.7, 1.0])
+def test_a_move_lists_the_rows_that_leave_their_piece(loss, costs, t):
+    o, a, b = costs
+    a[:5], b[3:9] = 0.0, 0.0
+    step = np.random.default_rng(1).standard_normal(43)
+    _, _, before, curvature = slopes(loss, o, a, b)
+    value, n_active, after, _ = slopes(loss, o + t * step, a, b)
+    rest, moved, changed = step.copy(), o.copy(), np.empty(43, dtype=np.intp)
+    found = loss.move(moved, rest, t, a, b, np.arange(43), changed)
+    assert found[:2] == (pytest.approx(value), n_active)
+    np.testing.assert_array_equal(moved, o + t * step)
+    predicted = before + t * curvature * step
+    listed = changed[: found[2]]
+    predicted[listed] += rest[listed]
+    np.testing.assert_allclose(predicted, after, rtol=1e-12, atol=1e-14)
+    assert (len(listed) == 0) == loss.quadratic
+
+
+def test_new_costs_list_the_rows_that_have_others(loss, costs):
+    o, a, b = costs
+    new_a, new_b = 1.5 * a, 1.5 * b
+    new_a[[2, 11]], new_b[[2, 11]] = new_b[[2, 11]], new_a[[2, 11]]
+    _, _, before, _ = slopes(loss, o, a, b)
+    value, n_active, after, _ = slopes(loss, o, new_a, new_b)
+    rest, changed = np.empty(43), np.empty(43, dtype=np.intp)
+    found = loss.relabel(o, 1.5, a, b, new_a, new_b, np.arange(43), rest, changed)
+    assert found == (pytest.approx(value), n_active, 2)
+    assert changed[:2].tolist() == [2, 11]
+    predicted = 1.5 * before
+    predicted[[2, 11]] += rest[[2, 11]]
+    np.testing.assert_allclose(predicted, after, rtol=1e-12, atol=1e-14)
+
+
 def test_only_listed_rows_are_touched(loss, costs):
     o, a, b = costs
     slope, curvature = np.full(43, np.nan), np.full(43, np.nan)
@@ -81,7 +120,9 @@ def test_totals_and_gaps_of_labels(loss, compiled, costs):
     rows = np.array([1, 4, 7, 20, 42, 40])
     labels = np.array([True, False, True, False, True, False])
     expected = loss.values(np.where(labels, o[rows], -o[rows])).sum()
-    assert loss.total(o, rows, labels) == pytest.approx(expected)
+    assert loss.total(o, rows, labels, 0, 6) == pytest.approx(expected)
+    halves = loss.total(o, rows, labels, 0, 2) + loss.total(o, rows, labels, 2, 6)
+    assert halves == pytest.approx(expected)
     gaps = np.full(6, np.nan)
     loss.gaps(o, rows, 0.3, gaps, 1, 5)
     expected = 0.3 * (loss.values(o[rows]) - loss.values(-o[rows]))

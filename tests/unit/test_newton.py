@@ -1,10 +1,21 @@
+from dataclasses import replace
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
 from problems import sparse_text, two_blobs
 from semisvm.designs import Workers, make_design
 from semisvm.losses import LOSSES, SQUARED, SQUARED_HINGE
-from semisvm.weights import BinaryProblem, State, conjugate_gradients, minimize
+from semisvm.weights import (
+    BinaryProblem,
+    State,
+    conjugate_gradients,
+    minimize,
+    newton,
+    problems,
+)
+from semisvm.weights.newton import _measure as measure
 from semisvm.weights.newton import line_search
 
 
@@ -63,6 +74,76 @@ def test_gradient_norm_is_that_of_the_gradient():
         e[j] = h
         gradient.append((value(problem, w + e) - value(problem, w - e)) / (2 * h))
     assert state.gradient_norm == pytest.approx(np.linalg.norm(gradient), rel=1e-6)
+
+
+def afresh(problem, w):
+    return problem.linearize(w, problem.scores(w))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_gradients_follow_from_those_before(case, loss, monkeypatch):
+    """What a solve ends with, never computed afresh, is the gradient, value and curvature."""
+    monkeypatch.setattr(newton, "CHECKED_TOL", 0.0)
+    monkeypatch.setattr(problems, "MAX_CHANGED", 1.0)
+    problem = problem_of(*CASES[case](), loss=LOSSES[loss], soft=True)
+    count = Mock(side_effect=BinaryProblem.linearize)
+    monkeypatch.setattr(BinaryProblem, "linearize", lambda *given: count(*given))
+    state = solve(problem, tol=1e-6)
+    assert state.n_iter >= (1 if LOSSES[loss].quadratic else 2)
+    assert count.call_count == 1
+    here = afresh(problem, state.w)
+    np.testing.assert_allclose(state.gradient, here.gradient, atol=1e-13)
+    assert state.objective == pytest.approx(value(problem, state.w), rel=1e-12)
+    assert state.n_active == here.n_active
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_move_gives_the_linearization_there(share, monkeypatch):
+    monkeypatch.setattr(problems, "MAX_CHANGED", share)
+    problem = problem_of(*two_blobs(120, 6), soft=True)
+    rng = np.random.default_rng(5)
+    w, step = 0.3 * rng.standard_normal((2, problem.n_weights))
+    scores, step_scores, t = problem.scores(w), problem.scores(step), 0.8
+    here = afresh(problem, w)
+    predicted = here.gradient + t * problem.reg * step
+    predicted += t * here.product(step, np.empty(problem.n_weights))
+    moved, there = problem.move(scores, step_scores, t, predicted), afresh(problem, w + t * step)
+    np.testing.assert_allclose(scores, problem.scores(w + t * step), rtol=1e-12)
+    if share == 0.0:
+        assert moved is None
+        return
+    assert not moved.exact
+    assert moved.value == pytest.approx(there.value)
+    np.testing.assert_allclose(moved.gradient, there.gradient, rtol=1e-9, atol=1e-13)
+    ours, other = (f(step, np.empty_like(w)) for f in (moved.product, there.product))
+    np.testing.assert_allclose(ours, other, rtol=1e-12)
+    np.testing.assert_allclose(moved.scales(), there.scales(), rtol=1e-12)
+
+
+def test_new_labels_give_the_linearization_with_them():
+    X, y = two_blobs(120, 6)
+    first = problem_of(X, y)
+    y = y.copy()
+    y[[3, 50, 77]] = 1 - y[[3, 50, 77]]
+    again = problem_of(X, y)
+    second = replace(again, positive=1.5 * again.positive, negative=1.5 * again.negative)
+    w = 0.3 * np.random.default_rng(5).standard_normal(first.n_weights)
+    here = second.relabel(w, first.scores(w), first, 1.5, afresh(first, w).gradient)
+    there = afresh(second, w)
+    assert (here.exact, here.n_active) == (False, there.n_active)
+    assert here.value == pytest.approx(there.value)
+    np.testing.assert_allclose(here.gradient, there.gradient, rtol=1e-10, atol=1e-14)
+
+
+def test_tight_solutions_are_certified_afresh(monkeypatch):
+    problem = problem_of(*two_blobs(120, 6))
+    last = []
+    monkeypatch.setattr(newton, "_measure", lambda s, h, reg: (last.append(h), measure(s, h, reg)))
+    solve(problem, tol=1e-8)
+    assert last[-1].exact
+    solve(problem, tol=1e-2)
+    assert not last[-1].exact
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-8])
@@ -179,7 +260,7 @@ def test_conjugate_gradients_solves(scales, monkeypatch):
         out[:] = H @ p
         return out
 
-    x, steps = conjugate_gradients.solve(
+    x, residual, steps = conjugate_gradients.solve(
         product,
         0.1,
         rhs.copy(),
@@ -189,7 +270,9 @@ def test_conjugate_gradients_solves(scales, monkeypatch):
         max_steps=2000,
         workers=Workers(),
     )
-    np.testing.assert_allclose((H + 0.1 * np.eye(40)) @ x, rhs, atol=1e-7)
+    reached = (H + 0.1 * np.eye(40)) @ x
+    np.testing.assert_allclose(reached, rhs, atol=1e-7)
+    np.testing.assert_allclose(residual, rhs - reached, atol=1e-7)
     assert steps < 400
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from semisvm.designs.workers import (
     LATE_SHARE,
+    ROW_WORK,
     VECTOR_WORK,
     Bounds,
     Workers,
@@ -131,7 +132,7 @@ class Design(ABC):
         )
 
     def by_block(
-        self, rows: RowList, part: Callable[[Index], Any], work_each: int = VECTOR_WORK
+        self, rows: RowList, part: Callable[[Index], Any], work_each: int = ROW_WORK
     ) -> list[Any]:
         """Let threads call ``part`` on blocks of the rows, not of the data; results in order."""
         index = rows.index
@@ -165,7 +166,7 @@ class Design(ABC):
 
     def pull_back_found(
         self, v: Floats, rows: RowList, find: Callable[[Index], tuple[T, Index]], out: Floats
-    ) -> tuple[list[T], RowList]:
+    ) -> tuple[list[T], list[Index]]:
         """Write the sum of v_i x_i to ``out`` over those of the listed rows that are found.
 
         Parameters
@@ -181,7 +182,8 @@ class Design(ABC):
         -------
         parts : list
             What ``find`` gave first, in the order of the rows.
-        found : RowList
+        found : list of index arrays
+            What it gave second.
         """
         parts: dict[int, tuple[T, Index]] = {}
 
@@ -191,9 +193,10 @@ class Design(ABC):
 
         self._sum_blocks(task, rows, out)
         ordered = [parts[start] for start in sorted(parts)]
-        if sum(len(found) for _, found in ordered) < len(rows):
-            rows = self.rows(np.concatenate([found for _, found in ordered]))
-        return [part for part, _ in ordered], rows
+        found = [index for _, index in ordered]
+        if sum(len(index) for index in found) == len(rows):
+            found = [rows.index]
+        return [part for part, _ in ordered], found
 
     def curvature(self, p: Floats, c: Floats, rows: RowList, out: Floats) -> Floats:
         """Write the sum of c_i (x_i . p) x_i over the listed rows to ``out``, in one pass."""

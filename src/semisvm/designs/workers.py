@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from semisvm.designs.blas import one_blas_thread
 
-# A block smaller than this is finished sooner than another thread is woken up.
-MIN_WORK_PER_THREAD = 60_000
-# Work of a row in a pass over vectors, in the same units: stored entries of the data.
+# Handing a block to another thread and waiting for it takes about a quarter of a millisecond
+# (measured on passes of 0.1 to 2 ms); a block smaller than this is finished sooner than that.
+MIN_WORK_PER_THREAD = 250_000
+# Work of an entry in a pass over vectors, in the same units: stored entries of the data.
 VECTOR_WORK = 1
+# The same for a row of a list, with its branches and several arrays to look up.
+ROW_WORK = 4
 # Share of the work that is left for the end, in smaller blocks: cores are never equally
 # fast, and the thread that is done first takes more of them. Without it two threads over
 # 100,000 rows waited for each other for a tenth to a fifth of the time.

@@ -8,6 +8,7 @@ where a fixed number of the y'_j is positive. Everything that depends on which r
 labelled lives here; solvers see costs, label steps see scores.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Design, Floats, Index
+from semisvm.designs.workers import ROW_WORK
 from semisvm.homotopy import Recorder
 from semisvm.labels import mean_entropy, top_labels
 from semisvm.losses import Loss, Signs
-from semisvm.vectors import dot, scatter
+from semisvm.vectors import dot, gather, scatter
 from semisvm.weights import BinaryProblem, State, minimize
 from semisvm.weights.stiff_rows import StiffRows, stiff_rows
 
@@ -76,10 +78,9 @@ class BinaryTask:
         each = lam / len(self.unlabeled)
 
         def fill(start: int, stop: int) -> None:
-            scatter(p, each, self.unlabeled, a, start, stop)
-            scatter(q, each, self.unlabeled, b, start, stop)
+            scatter(p, q, each, self.unlabeled, a, b, start, stop)
 
-        self.design.workers.share(fill, len(self.unlabeled))
+        self._by_block(fill)
         self._set_labeled_costs(a, b)
         return BinaryProblem(
             self.design, self.design.all_rows, self.loss, a, b, self.reg, self.stiff
@@ -87,11 +88,18 @@ class BinaryTask:
 
     def beliefs_of(self, problem: BinaryProblem, lam: float) -> tuple[Floats, Floats]:
         """Give the beliefs that a weight step was made of."""
-        all_of_it = len(self.unlabeled) / lam
-        p, q = problem.positive[self.unlabeled], problem.negative[self.unlabeled]
-        p *= all_of_it
-        q *= all_of_it
+        p, q = np.empty(len(self.unlabeled)), np.empty(len(self.unlabeled))
+        a, b, all_of_it = problem.positive, problem.negative, len(self.unlabeled) / lam
+
+        def fill(start: int, stop: int) -> None:
+            gather(a, b, all_of_it, self.unlabeled, p, q, start, stop)
+
+        self._by_block(fill)
         return p, q
+
+    def _by_block(self, part: Callable[[int, int], Any]) -> list[Any]:
+        """Let threads share a pass over the unlabelled rows."""
+        return self.design.workers.share(part, len(self.unlabeled), ROW_WORK)
 
     def _set_labeled_costs(self, a: Floats, b: Floats) -> None:
         a[self.labeled] = np.where(self.positive, self.weight, 0.0)
@@ -117,8 +125,8 @@ class BinaryTask:
         """Give J at hard labels of the unlabelled rows."""
         signed = np.where(self.positive, 1.0, -1.0) * scores[self.labeled]
         fit = 0.5 * dot(self.weight, self.loss.values(signed))
-        rest = 0.5 * lam * self.loss.total(scores, self.unlabeled, labels) / len(labels)
-        return 0.5 * self.reg * dot(w, w) + fit + rest
+        rest = sum(self._by_block(partial(self.loss.total, scores, self.unlabeled, labels)))
+        return 0.5 * self.reg * dot(w, w) + fit + 0.5 * lam * rest / len(labels)
 
     def free_energy(
         self, w: Floats, scores: Floats, lam: float, p: Floats, q: Floats, temperature: float
@@ -135,7 +143,7 @@ class BinaryTask:
         gaps = np.empty(len(self.unlabeled))
 
         fill = partial(self.loss.gaps, scores, self.unlabeled, lam, gaps)
-        self.design.workers.share(fill, len(gaps))
+        self._by_block(fill)
         return gaps
 
     def balanced_objective(self, w: Floats, scores: Floats, lam: float) -> float:

@@ -15,7 +15,7 @@ from semisvm.labels import switch_pairs
 from semisvm.labels.result import chosen_cost
 from semisvm.losses import Signs
 from semisvm.validation import check_choice, check_count, check_real
-from semisvm.weights import State, minimize
+from semisvm.weights import BinaryProblem, Linearization, State, minimize
 
 FIRST_WEIGHT_OF_TWO = 1e-5
 FIRST_WEIGHT_OF_MANY = 1e-4
@@ -35,16 +35,29 @@ class Switching:
         # both last until the weights move
         self._best = False
         self._imbalance = np.nan
+        # the problem whose gradient the state has, and the weight of unlabelled rows in it
+        self._solved: tuple[BinaryProblem, float] | None = None
 
     def enter(self, level: Level) -> None:
-        """Compute the scores afresh before the level that gives the answer."""
+        """Compute scores and gradient afresh before the level that gives the answer."""
         if level.last:
             self.task.score_all(self.state)
+            self._solved = None
 
     def weight_step(self, level: Level) -> State:
         """Retrain from the last weights."""
         problem = self.task.semisupervised(self.labels, ~self.labels, level.value)
-        return minimize(problem, self.state, tol=level.tol)
+        start = self._known(problem, level.value)
+        self._solved = problem, level.value
+        return minimize(problem, self.state, tol=level.tol, start=start)
+
+    def _known(self, problem: BinaryProblem, lam: float) -> Linearization | None:
+        """Linearize a problem by what it has in common with the one before."""
+        if self._solved is None or self.state.gradient is None:
+            return None
+        before, ratio = self._solved[0], lam / self._solved[1]
+        w, scores, gradient = self.state.w, self.state.scores, self.state.gradient
+        return problem.relabel(w, scores, before, ratio, gradient)
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Switch pairs; settled when no switch lowers the objective."""

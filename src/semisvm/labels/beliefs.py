@@ -20,7 +20,7 @@ from semisvm.designs.workers import Workers
 
 MAX_STEPS = 200
 # Work of a belief, in the units in which blocks are balanced: entries of a data row.
-WORK_PER_ROW = 8
+WORK_PER_ROW = 12
 
 
 @numba.njit(nogil=True, cache=True)

@@ -27,7 +27,7 @@ def solve(
     stop: float,
     max_steps: int,
     workers: Workers,
-) -> tuple[Floats, int]:
+) -> tuple[Floats, Floats, int]:
     """Solve (reg I + H) x = rhs to a residual of norm ``stop``.
 
     Parameters
@@ -35,7 +35,7 @@ def solve(
     product : (p, out) -> H p
     reg : float
     rhs : array of shape (d,)
-        Holds the residual afterwards.
+        Is changed.
     inverse : (r, out) -> M^-1 r, optional
         Of a preconditioner M.
     scales : () -> diagonal of H
@@ -48,6 +48,8 @@ def solve(
     Returns
     -------
     x : array of shape (d,)
+    residual : array of shape (d,)
+        rhs - (reg I + H) x.
     steps : int
     """
 
@@ -78,7 +80,7 @@ def solve(
             inverse(r, z)
             before, rz = rz, vectors.dot(r, z)
         workers.share(partial(vectors.conjugate, p, z, rz / before), len(rhs))
-    return x, steps
+    return x, r, steps
 
 
 def _by_columns(scale: Floats) -> Operator:

@@ -21,7 +21,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from semisvm.designs import Design, Floats
 from semisvm.designs.workers import Workers
 from semisvm.graphs import Roughness
-from semisvm.vectors import dot
+from semisvm.vectors import add, dot
 from semisvm.weights.conjugate_gradients import Operator
 from semisvm.weights.problems import BinaryProblem, Linearization
 
@@ -113,7 +113,7 @@ class GraphProblem:
         out[1] = self.term.roughness.slopes(out[0])
         return out
 
-    def linearize(self, scores: Floats) -> Linearization:
+    def linearize(self, w: Floats, scores: Floats) -> Linearization:
         """Give value, gradient and curvature of the losses and of the roughness."""
         fit, design, (f, smooth) = self.fit, self.design, scores
         rows = fit.rows.index
@@ -132,14 +132,24 @@ class GraphProblem:
             q, smooth = self.scores(p)
             return pull_back(curvature * q[rows], smooth, out)
 
+        gradient = pull_back(slope[rows], smooth, np.empty(self.n_weights))
+        add(gradient, self.reg, w)
         return Linearization(
             value + 0.5 * dot(f, smooth),
-            pull_back(slope[rows], smooth, np.empty(self.n_weights)),
+            gradient,
+            True,
             product,
             scales=partial(self._scales, curvature),
             inverse=partial(self._inverse, curvature),
             n_active=n_active,
         )
+
+    def move(
+        self, scores: Floats, step_scores: Floats, t: float, predicted: Floats
+    ) -> Linearization | None:
+        """Add t times the scores of a step; what follows from it is not worth keeping."""
+        add(scores.reshape(-1), t, step_scores.reshape(-1))
+        return None
 
     @cached_property
     def _labeled(self) -> Floats:

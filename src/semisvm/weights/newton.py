@@ -33,6 +33,9 @@ OVERSHOOT = 0.5
 FEW_WEIGHTS = 500
 TIGHT_TOL = 1e-8
 TIGHT_FORCING = 1e-9
+# Below this tolerance a solution is certified by a gradient that was computed afresh, not by
+# one that follows from those before.
+CHECKED_TOL = 1e-5
 MAX_LINE_STEPS = 50
 # Share of the first derivative that may be left: the residual of a full step is orthogonal
 # to it, so unless rows change sides one look at t = 1 is enough.
@@ -54,6 +57,8 @@ class State:
         Certified bound on f(w) - min f.
     n_iter, cg_steps, n_active : int
     converged : bool
+    gradient : array of shape (n_weights,), optional
+        Of the last problem, at the weights.
     """
 
     w: Floats
@@ -65,6 +70,7 @@ class State:
     cg_steps: int = 0
     n_active: int = 0
     converged: bool = False
+    gradient: Floats | None = None
 
     @classmethod
     def at(cls, w: Floats, problem: Problem) -> Self:
@@ -83,6 +89,7 @@ def minimize(
     tol: float,
     max_iter: int = 200,
     on_step: Callable[[State], bool] | None = None,
+    start: Linearization | None = None,
 ) -> State:
     """Minimise f from a state, in place.
 
@@ -97,44 +104,52 @@ def minimize(
         Newton steps.
     on_step : callable, optional
         Called with the state at the start and after every step; True ends the solve.
+    start : Linearization, optional
+        Of the problem at the state, if it is known.
     """
     crude = not problem.quadratic and not state.w.any()
     state.n_iter = state.cg_steps = 0
+    here = start or problem.linearize(state.w, state.scores)
     while True:
-        here = problem.linearize(state.scores)
-        gradient = here.gradient
-        gradient += problem.reg * state.w
-        _measure(state, here, gradient, problem.reg)
+        _measure(state, here, problem.reg)
         state.converged = state.gap <= tol * state.objective
+        if state.converged and not here.exact and tol <= CHECKED_TOL:
+            here = problem.linearize(state.w, state.scores)
+            continue
         stopped = on_step is not None and on_step(state)
         if state.converged or stopped or state.n_iter == max_iter:
             return state
-        step, cg_steps = conjugate_gradients.solve(
+        step, residual, cg_steps = conjugate_gradients.solve(
             here.product,
             problem.reg,
-            -gradient,
+            -here.gradient,
             inverse=here.inverse(),
             scales=here.scales,
             workers=problem.workers,
             stop=_residual_goal(problem, state, tol),
             max_steps=CRUDE_CG_STEPS if crude and state.n_iter == 0 else MAX_CG_STEPS,
         )
-        slope = dot(gradient, step)
+        gradient = here.gradient
         # the curvature has done its work: let go of its memory before there is more
-        del here, gradient
+        del here
         step_scores = problem.scores(step)
-        t = line_search(problem, state, step, step_scores, slope)
-        add(state.w, t, step)
-        add(state.scores.reshape(-1), t, step_scores.reshape(-1))
+        t = line_search(problem, state, step, step_scores, dot(gradient, step))
         state.n_iter += 1
         state.cg_steps += cg_steps
         if t == 0.0:
             # no descent left in double precision
             return state
+        add(state.w, t, step)
+        # the step solves H step = -gradient - residual
+        residual *= -t
+        add(residual, 1.0 - t, gradient)
+        moved = problem.move(state.scores, step_scores, t, residual)
+        here = moved or problem.linearize(state.w, state.scores)
 
 
-def _measure(state: State, here: Linearization, gradient: Floats, reg: float) -> None:
-    squared = dot(gradient, gradient)
+def _measure(state: State, here: Linearization, reg: float) -> None:
+    squared = dot(here.gradient, here.gradient)
+    state.gradient = here.gradient
     state.objective = here.value + 0.5 * reg * dot(state.w, state.w)
     state.gradient_norm = float(np.sqrt(squared))
     state.gap = squared / (2.0 * reg)

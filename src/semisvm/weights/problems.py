@@ -6,12 +6,14 @@ Every problem is ::
 
 Weights are one flat vector; scores are linear in them. A problem answers three questions,
 each by passes over its rows: value, gradient and curvature at given scores; the scores of
-a step; and the derivatives of f along a step.
+a step; and the derivatives of f along a step. Where few rows have changed their slope in
+another way than their curvature says, a gradient follows from the one before, and only
+these rows are read.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -21,28 +23,39 @@ from semisvm.designs.workers import Workers
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import Loss
 from semisvm.multi_losses import SmoothMultiLoss
+from semisvm.vectors import add
 from semisvm.weights.conjugate_gradients import Operator
 from semisvm.weights.stiff_rows import Inverse, StiffRows
+
+# Share of all work beyond which a gradient is computed afresh: a list of rows that are far
+# apart is read more slowly than all of them.
+MAX_CHANGED = 0.3
 
 
 @dataclass(frozen=True)
 class Linearization:
-    """The loss of a problem at given scores.
+    """A problem at given scores.
 
     Attributes
     ----------
     value : float
-        Without the regulariser, as everything here.
+        Of the loss, without the regulariser.
     gradient : array of shape (n_weights,)
+        Of all of f.
+    exact : bool
+        Whether the gradient was computed afresh, or follows from one before.
     product : (p, out) -> curvature times p
     scales : () -> diagonal of the curvature
     inverse : () -> preconditioner, or None
     n_active : int
         Rows with curvature.
+
+    The last three are to be asked for before the scores move on.
     """
 
     value: float
     gradient: Floats
+    exact: bool
     product: Callable[[Floats, Floats], Floats]
     scales: Callable[[], Floats]
     inverse: Callable[[], Operator | None]
@@ -76,8 +89,23 @@ class Problem(Protocol):
         """Give the scores of weights, or of a step of the weights."""
         ...
 
-    def linearize(self, scores: Floats) -> Linearization:
-        """Give value, gradient and curvature of the loss."""
+    def linearize(self, w: Floats, scores: Floats) -> Linearization:
+        """Give value, gradient and curvature at weights and their scores."""
+        ...
+
+    def move(
+        self, scores: Floats, step_scores: Floats, t: float, predicted: Floats
+    ) -> Linearization | None:
+        """Add t times the scores of a step, and linearize there if that is cheap.
+
+        Parameters
+        ----------
+        scores, step_scores : arrays
+            Both are changed.
+        t : float
+        predicted : array of shape (n_weights,)
+            What the gradient is if the curvature is the same all the way; is changed.
+        """
         ...
 
     def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
@@ -129,32 +157,129 @@ class BinaryProblem:
         """Give X w on the rows of the problem, and zero elsewhere."""
         return self.design.scores(w, self.rows, np.zeros(self.design.n_rows))
 
-    def linearize(self, scores: Floats) -> Linearization:
+    def linearize(self, w: Floats, scores: Floats) -> Linearization:
         """Give value, gradient and curvature; the latter over the active rows only."""
-        design, slope, curvature = self.design, np.empty(len(scores)), np.empty(len(scores))
+        slope, curvature = np.empty(len(scores)), np.empty(len(scores))
+        evaluate = partial(self._evaluate, scores, slope, curvature)
+        gradient = np.empty(self.n_weights)
+        values, active = self.design.pull_back_found(slope, self.rows, evaluate, gradient)
+        add(gradient, self.reg, w)
+        n_active = sum(len(part) for part in active)
+        return self._at(sum(values), gradient, n_active, lambda: (curvature, active), exact=True)
 
-        def evaluate(rows: Index) -> tuple[float, Index]:
-            active = np.empty_like(rows)
-            value, n_active = self.loss.evaluate(
-                scores, self.positive, self.negative, rows, slope, curvature, active
-            )
-            return value, active[:n_active]
-
-        gradient = np.empty(design.n_weights)
-        values, active = design.pull_back_found(slope, self.rows, evaluate, gradient)
-        return Linearization(
-            sum(values),
-            gradient,
-            product=lambda p, out: design.curvature(p, curvature, active, out),
-            scales=lambda: design.column_scales(curvature, active, np.empty(design.n_weights)),
-            inverse=partial(self._inverse, curvature),
-            n_active=len(active),
-        )
-
-    def _inverse(self, curvature: Floats) -> Inverse | None:
-        if self.stiff is None:
+    def move(
+        self, scores: Floats, step_scores: Floats, t: float, predicted: Floats
+    ) -> Linearization | None:
+        """Add t times the scores of a step, and linearize there if few rows change sides."""
+        a, b, move = self.positive, self.negative, self.loss.move
+        if move is None:
+            add(scores, t, step_scores)
             return None
-        return self.stiff.inverse(curvature[self.stiff.rows.index, None], self.reg)
+
+        def part(rows: Index) -> tuple[float, int, Index]:
+            changed = np.empty_like(rows)
+            value, n_active, k = move(scores, step_scores, t, a, b, rows, changed)
+            return value, n_active, changed[:k].copy()
+
+        parts = self.design.by_block(self.rows, part)
+        return self._following(parts, step_scores, predicted, scores)
+
+    def relabel(
+        self, w: Floats, scores: Floats, before: "BinaryProblem", ratio: float, gradient: Floats
+    ) -> Linearization | None:
+        """Linearize where another problem was solved, if few rows have got other costs.
+
+        Parameters
+        ----------
+        w, scores : arrays
+            Weights and their scores.
+        before : BinaryProblem
+            The same rows with other costs.
+        ratio : float
+            Of the costs of most rows now to those before.
+        gradient : array of shape (n_weights,)
+            Of the other problem.
+        """
+        relabel = self.loss.relabel
+        if relabel is None:
+            return None
+        a0, b0, a, b = before.positive, before.negative, self.positive, self.negative
+        rest = np.empty(len(scores))
+
+        def part(rows: Index) -> tuple[float, int, Index]:
+            changed = np.empty_like(rows)
+            value, n_active, k = relabel(scores, ratio, a0, b0, a, b, rows, rest, changed)
+            return value, n_active, changed[:k].copy()
+
+        predicted = ratio * gradient
+        add(predicted, (1.0 - ratio) * self.reg, w)
+        parts = self.design.by_block(self.rows, part)
+        return self._following(parts, rest, predicted, scores)
+
+    def _following(
+        self,
+        parts: list[tuple[float, int, Index]],
+        rest: Floats,
+        predicted: Floats,
+        scores: Floats,
+    ) -> Linearization | None:
+        """Linearize where only the slopes of some rows are not as predicted."""
+        changed = self.design.rows(np.concatenate([part[2] for part in parts]))
+        if changed.work > MAX_CHANGED * self.rows.work:
+            return None
+        if len(changed):
+            predicted += self.design.pull_back(rest, changed, np.empty(self.n_weights))
+
+        def curve() -> tuple[Floats, list[Index]]:
+            slope, curvature = np.empty(len(scores)), np.empty(len(scores))
+            evaluate = partial(self._evaluate, scores, slope, curvature)
+            return curvature, [active for _, active in self.design.by_block(self.rows, evaluate)]
+
+        value, n_active = sum(part[0] for part in parts), sum(part[1] for part in parts)
+        return self._at(value, predicted, n_active, curve, exact=False)
+
+    def _evaluate(
+        self, scores: Floats, slope: Floats, curvature: Floats, rows: Index
+    ) -> tuple[float, Index]:
+        """Fill slopes and curvatures of a block of rows; give its value and active rows."""
+        active = np.empty_like(rows)
+        value, n_active = self.loss.evaluate(
+            scores, self.positive, self.negative, rows, slope, curvature, active
+        )
+        return value, active[:n_active]
+
+    def _at(
+        self,
+        value: float,
+        gradient: Floats,
+        n_active: int,
+        curve: Callable[[], tuple[Floats, list[Index]]],
+        *,
+        exact: bool,
+    ) -> Linearization:
+        """Put a linearization together; its curvature is listed when it is asked for."""
+        design = self.design
+
+        @cache
+        def curved() -> tuple[Floats, RowList]:
+            curvature, active = curve()
+            all_of_them = n_active == len(self.rows)
+            return curvature, self.rows if all_of_them else design.rows(np.concatenate(active))
+
+        def inverse() -> Inverse | None:
+            if self.stiff is None:
+                return None
+            return self.stiff.inverse(curved()[0][self.stiff.rows.index, None], self.reg)
+
+        return Linearization(
+            value,
+            gradient,
+            exact,
+            product=lambda p, out: design.curvature(p, *curved(), out),
+            scales=lambda: design.column_scales(*curved(), np.empty(self.n_weights)),
+            inverse=inverse,
+            n_active=n_active,
+        )
 
     def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
         """Give the first two derivatives of the loss at ``scores + t step_scores``."""
@@ -217,7 +342,7 @@ class MultiProblem:
         self.design.scores_many(self._matrix(w), self.rows, nodes)
         return self.hierarchy.class_scores(nodes)
 
-    def linearize(self, scores: Floats) -> Linearization:
+    def linearize(self, w: Floats, scores: Floats) -> Linearization:
         """Give value, gradient and curvature."""
         design, hierarchy = self.design, self.hierarchy
         slope = np.zeros_like(scores)
@@ -228,6 +353,7 @@ class MultiProblem:
         )
         shape = (design.n_weights, hierarchy.n_nodes)
         gradient = design.pull_back_many(hierarchy.node_slopes(slope), self.rows, np.empty(shape))
+        add(gradient.reshape(-1), self.reg, w)
         operator = hierarchy.between(partial(self.loss.apply, scores, self.costs))
 
         def product(p: Floats, out: Floats) -> Floats:
@@ -238,11 +364,19 @@ class MultiProblem:
         return Linearization(
             sum(values),
             gradient.ravel(),
+            True,
             product,
             scales=partial(self._scales, shape),
             inverse=partial(self._inverse, scores),
             n_active=len(self.rows),
         )
+
+    def move(
+        self, scores: Floats, step_scores: Floats, t: float, predicted: Floats
+    ) -> Linearization | None:
+        """Add t times the scores of a step; all rows change their curvature."""
+        add(scores.reshape(-1), t, step_scores.reshape(-1))
+        return None
 
     def _inverse(self, scores: Floats) -> Inverse | None:
         """Precondition by the diagonal blocks of the stiff rows' curvature, node by node."""
