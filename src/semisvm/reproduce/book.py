@@ -2,8 +2,9 @@
 
 Methods with a kernel run with the linear and the Gaussian one; the better mean is what the
 papers print. The width of the Gaussian kernel is the average distance of two rows, and
-with 100 labels chosen by ten folds of them. Every method that uses the class prior runs
-with the true shares of the unlabelled rows, as in the paper, and with those of the labels.
+with 100 labels chosen by ten folds of them; the Laplacian machines choose a kernel by
+folds then. Every method that uses the class prior runs with the true shares of the
+unlabelled rows, as in the paper, and with those of the labels.
 """
 
 import warnings
@@ -41,6 +42,9 @@ KNOWN: dict[tuple[str, int], dict[str, tuple[float | None, float | None]]] = {
 """Accuracies with the linear and the Gaussian kernel, true prior, that a fit should have."""
 TSVM_CLOSE = 3.0
 """How near our TSVM should be to that of the book, where its setting is known: on text."""
+LAPLACIAN_BELOW = 2.5
+LAPLACIAN_JUDGED = {("digit1", 10), ("digit1", 100), ("usps_ssl", 100)}
+"""How far below those of the book the Laplacian machines may be, on the sets of images."""
 
 Key = tuple[str, str, str]
 """Method, kernel, prior."""
@@ -72,6 +76,8 @@ def measure(folder: Path, name: str, n_labeled: int, split: int) -> dict[Key, fl
 def bar(key: Key, name: str, n_labeled: int, mean: float) -> str | None:
     """Judge a mean where a bar is set."""
     method, kernel, prior = key
+    if method.startswith("Laplacian") and (name, n_labeled) in LAPLACIAN_JUDGED:
+        return verdict(mean >= (published(method, name, n_labeled) or 0.0) - LAPLACIAN_BELOW)
     if method == "TSVM" and name == "text_ssl" and kernel == "linear" and prior == LABELS:
         return verdict(abs(mean - (published(method, name, n_labeled) or 0.0)) <= TSVM_CLOSE)
     if prior != TRUE:
