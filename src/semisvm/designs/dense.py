@@ -36,6 +36,7 @@ class DenseDesign(Design):
         self._X = read_only(np.ascontiguousarray(X))
         self._lengths = row_lengths(self._X)
         self._arrays = (self._X, self._lengths)
+        self._few: tuple[RowList | None, NDArray[Any]] = (None, self._X[:0])
         super().__init__(X.shape[0], X.shape[1], bias, workers)
 
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
@@ -98,12 +99,20 @@ class DenseDesign(Design):
 
     def few_scores(self, W: Floats, rows: RowList) -> Floats:
         """Give x_i W of a few rows, one row of the answer for each of the list."""
-        return product(self._chunk(rows, 0, len(rows)), W[:-1]) + self.bias * W[-1]
+        return product(self._few_rows(rows), W[:-1]) + self.bias * W[-1]
 
     def add_few(self, V: Floats, rows: RowList, out: Floats) -> Floats:
         """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
-        self._add(self._chunk(rows, 0, len(rows)), V, out)
+        self._add(self._few_rows(rows), V, out)
         return out
+
+    def _few_rows(self, rows: RowList) -> NDArray[Any]:
+        """Give a few rows, and keep them: a preconditioner asks for the same again and again."""
+        last, kept = self._few
+        if last is not rows:
+            kept = self._chunk(rows, 0, len(rows))
+            self._few = (rows, kept)
+        return kept
 
     def _add(self, chunk: NDArray[Any], V: Floats, into: Floats) -> None:
         into[:-1] += product(chunk.T, V)
