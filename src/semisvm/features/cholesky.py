@@ -28,7 +28,8 @@ Rows = Index | slice
 BLOCK = 64
 # Rows that a thread takes at a time, the same for any number of threads, and so are the bits
 # of the factor. A call of BLAS has one thread: two of its own took 5.4, 2.7 and 1.8 times the
-# processor time for 1,500, 5,000 and 20,000 rows (ranks 1,500, 2,000 and 1,000; busy cores).
+# processor time for 1,500, 5,000 and 20,000 rows (ranks 1,500, 2,000 and 1,000; busy cores),
+# and on idle ones 3.0 s where one took 2.9 for the 20,000.
 PART = 512
 # A candidate stays while its remaining diagonal is at least this share of the largest one
 # at the start of its block; a row that has become less would not have been chosen.
