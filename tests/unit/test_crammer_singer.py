@@ -242,6 +242,15 @@ def test_containers_and_precisions():
         assert state.objective == pytest.approx(one.objective, rel=1e-7)
 
 
+def test_rows_that_end_in_zeros():
+    X, y = blobs(60, 6)
+    X = np.where(np.arange(6) > np.arange(60)[:, None] % 6, 0.0, X)
+    problem = problem_of(X, hard(y), bias=1.0)
+    assert problem.design._lengths is not None
+    dense, thin = solve(problem), solve(problem_of(sparse.csr_matrix(X), hard(y), bias=1.0))
+    np.testing.assert_allclose(dense.w, thin.w, rtol=1e-9, atol=1e-12)
+
+
 def test_renumbered_columns(monkeypatch):
     monkeypatch.setattr("semisvm.designs.csr.RENUMBER_MIN_COLUMNS", 10)
     monkeypatch.setattr("semisvm.designs.csr.RENUMBER_MIN_ENTRIES", 10)

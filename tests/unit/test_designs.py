@@ -1,13 +1,17 @@
+from functools import partial
 from threading import Event
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from problems import sparse_text
 from semisvm.designs import CsrDesign, DenseDesign, Design, Workers, csr, make_design, workers
 from semisvm.designs.workers import balanced_blocks
+from semisvm.features import fit_map
 
 BIAS = 0.7
 
@@ -38,6 +42,8 @@ FORMS = {
     "dense64": lambda X: X.toarray(),
     "dense32": lambda X: X.toarray().astype(np.float32),
     "fortran": lambda X: np.asfortranarray(X.toarray()),
+    "trapezoid64": lambda X: np.tril(X.toarray(), 15)[::-1],
+    "trapezoid32": lambda X: np.tril(X.toarray(), 15).astype(np.float32),
 }
 
 
@@ -251,6 +257,63 @@ def test_dense_products_with_many_columns_agree_with_sparse_ones(dtype, part):
             )
     for dense, thin in zip(*answers, strict=True):
         np.testing.assert_allclose(dense, thin, rtol=1e-10, atol=1e-9)
+
+
+@given(
+    lengths=st.lists(st.integers(0, 12), min_size=1, max_size=40),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    n_threads=st.sampled_from([1, 2]),
+    seed=st.integers(0, 3),
+)
+@settings(max_examples=40, deadline=None)
+def test_zeros_at_the_end_of_a_row_are_not_read(lengths, dtype, n_threads, seed):
+    """NaN in their place changes no answer, and the answers are those of all entries."""
+    rng, n, d = np.random.default_rng(seed), len(lengths), 14
+    beyond = np.arange(d) >= np.array(lengths)[:, None]
+    X = np.where(beyond, 0.0, rng.standard_normal((n, d))).astype(dtype)
+    A, holes = reference(X), X.copy()
+    index = np.flatnonzero(rng.random(n) < 0.7)
+    w, v, c = rng.standard_normal(d + 1), rng.standard_normal(n), rng.random(n)
+    with pytest.MonkeyPatch.context() as patch, Workers(n_threads) as pool:
+        patch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+        design = DenseDesign(holes, BIAS, pool)
+        np.testing.assert_array_equal(design._lengths, lengths)
+        holes[beyond] = np.nan
+        rows, out = design.rows(index), np.empty(d + 1)
+        assert rows.work == np.sum(np.array(lengths)[index] + 1)
+        part, step = A[index], v[index]
+        wide = 1e-6 if dtype == np.float32 else 1e-12
+        close = partial(np.testing.assert_allclose, rtol=wide, atol=wide)
+        close(design.scores(w, rows, np.zeros(n))[index], part @ w)
+        close(design.pull_back(v, rows, out), part.T @ step)
+        close(design.curvature(w, c, rows, out), part.T @ (c[index] * (part @ w)))
+        close(design.column_scales(c, rows, out), c[index] @ part**2)
+        _, found = design.pull_back_found(v, rows, lambda some: (0, some[v[some] > 0.0]), out)
+        np.testing.assert_array_equal(found.index, index[step > 0.0])
+        close(out, part[step > 0.0].T @ step[step > 0.0])
+
+
+@pytest.mark.parametrize(
+    ("X", "known"),
+    [
+        (np.ones((4, 6)), False),
+        (np.eye(4, 6), True),
+        (np.eye(4, 6)[:, ::-1], True),
+        (np.column_stack([np.zeros((4, 5)), np.ones(4)]), False),
+        (np.full((4, 6), np.nan), False),
+        (np.zeros((4, 6)), True),
+    ],
+)
+def test_lengths_are_kept_where_they_save_something(X, known):
+    assert (DenseDesign(X, 1.0, Workers())._lengths is not None) == known
+
+
+def test_half_of_an_exact_factor_is_read():
+    X = np.random.default_rng(0).standard_normal((200, 5))
+    _, features = fit_map(X, "rbf", gamma=1.0, tol=0.0)
+    assert features.shape == (200, 200)
+    design = make_design(features, 1.0, Workers())
+    assert design.all_rows.work == 200 * 201 // 2 + 200
 
 
 def test_rows_as_a_matrix_in_the_order_of_the_design(monkeypatch):

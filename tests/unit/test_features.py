@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.datasets import make_moons
-from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
 from problems import hide, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
-from semisvm.features import fit_map, pivoted_cholesky
+from semisvm.designs import Workers
+from semisvm.features import cholesky, fit_map, make_kernel, pivoted_cholesky
 
 KERNELS = ["linear", "rbf", "poly", "laplacian", "cosine"]
 
@@ -55,14 +56,31 @@ def test_factor_leaves_no_more_than_it_says(n, rank, tol, seed):
     K = A @ A.T
 
     def entries(rows, columns):
-        return (K if rows is None else K[rows])[:, columns]
+        return K[rows][:, columns]
 
-    factor = pivoted_cholesky(K.diagonal().copy(), entries, tol=tol, max_rank=n)
+    factor = pivoted_cholesky(K.diagonal().copy(), entries, tol=tol, max_rank=n, workers=Workers())
     rest = K - factor.L @ factor.L.T
     assert np.trace(rest) <= (tol + 1e-10) * np.trace(K)
     assert factor.residual == pytest.approx(np.trace(rest) / np.trace(K), abs=1e-9)
     assert len(set(factor.pivots.tolist())) == len(factor.pivots) <= min(n, rank)
     np.testing.assert_allclose(rest[factor.pivots], 0.0, atol=1e-8 * np.abs(K).max())
+    assert not np.triu(factor.L[factor.pivots], 1).any()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_threads_give_the_same_factor(kernel, monkeypatch):
+    monkeypatch.setattr(cholesky, "PART", 50)
+    one, two = (fit_map(points(220), kernel, n_jobs=n_jobs)[1] for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+def test_gaussian_is_that_of_scikit_learn(kind):
+    X, chosen = points(30), points(4, seed=1)
+    known = make_kernel("rbf", X, gamma=0.3)
+    values = known.columns(kind(X), kind(chosen), np.arange(4))
+    np.testing.assert_allclose(values, rbf_kernel(X, chosen, gamma=0.3), rtol=1e-13)
+    assert known.columns(kind(X), kind(X[:5]), np.arange(5)).max() <= 1.0
 
 
 def test_pivots_are_as_good_as_greedy_ones():

@@ -82,7 +82,7 @@ class Design(ABC):
     all_rows: RowList
 
     _kernels: ModuleType
-    _arrays: tuple[NDArray[Any], ...]
+    _arrays: tuple[Any, ...]
 
     def __init__(self, n_rows: int, n_columns: int, bias: float, workers: Workers) -> None:
         self.n_rows = n_rows

@@ -120,6 +120,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             coef0=self.coef0,
             n_components=self.n_components,
             tol=self.kernel_tol,
+            n_jobs=self.n_jobs,
         )
         self._check_same_features(found)
         return found, features

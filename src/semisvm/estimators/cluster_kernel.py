@@ -180,6 +180,7 @@ class ClusterKernelSVC(LinearSemiSupervisedClassifier):
             random_state=self.random_state,
             n_components=self.n_components,
             tol=self.kernel_tol,
+            n_jobs=self.n_jobs,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,

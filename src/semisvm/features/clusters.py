@@ -18,8 +18,8 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
-from semisvm.designs import Floats
-from semisvm.features.cholesky import pivoted_cholesky
+from semisvm.designs import Floats, Workers, thread_count
+from semisvm.features.cholesky import Rows, pivoted_cholesky
 from semisvm.features.kernels import make_kernel
 from semisvm.features.maps import KernelMap
 
@@ -86,6 +86,7 @@ def fit_clusters(
     random_state: Any,
     n_components: int | None,
     tol: float,
+    n_jobs: int | None = None,
     **parameters: Any,
 ) -> tuple[ClusterMap, Floats]:
     """Make the map of training rows; give it and their features.
@@ -101,20 +102,24 @@ def fit_clusters(
         Most features to make; None leaves it to ``tol``.
     tol : float
         Share of the trace of the kernel matrix that the features may leave out.
+    n_jobs : int, optional
+        Threads of the factorisation.
     **parameters : of the base kernel
     """
     known = make_kernel(kernel, X, **parameters)
     centres = run_kmeans(X, n_clusters, n_runs, random_state)
     codes = assign(X, centres)
 
-    def entries(rows: NDArray[np.intp] | None, index: NDArray[np.intp]) -> Floats:
-        at = slice(None) if rows is None else rows
-        return known.columns(X[at], X[index], index) * agreement(codes[at], codes[index])
+    def entries(rows: Rows, index: NDArray[np.intp]) -> Floats:
+        return known.columns(X[rows], X[index], index) * agreement(codes[rows], codes[index])
 
     most = min(n_components or X.shape[0], X.shape[0])
-    factor = pivoted_cholesky(known.diagonal(X), entries, tol=tol, max_rank=most)
+    with Workers(thread_count(n_jobs)) as workers:
+        factor = pivoted_cholesky(
+            known.diagonal(X), entries, tol=tol, max_rank=most, workers=workers
+        )
     pivots = factor.pivots
-    corner = np.tril(factor.L[pivots])
+    corner = factor.L[pivots]
     found = ClusterMap(
         known, pivots, X[pivots], corner, factor.residual, centres=centres, codes=codes[pivots]
     )

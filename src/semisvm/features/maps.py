@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from semisvm.designs import Floats
-from semisvm.features.cholesky import Factor, pivoted_cholesky
+from semisvm.designs import Floats, Workers, thread_count
+from semisvm.features.cholesky import Factor, Rows, pivoted_cholesky
 from semisvm.features.kernels import Kernel, make_kernel
 from semisvm.validation import check_count, check_real
 
@@ -96,6 +96,7 @@ def fit_map(
     coef0: float = 1.0,
     n_components: int | None = None,
     tol: float = 1e-6,
+    n_jobs: int | None = None,
 ) -> tuple[KernelMap, Floats]:
     """Make the map of training rows; give it and their features.
 
@@ -108,21 +109,26 @@ def fit_map(
         Most features to make; None leaves it to ``tol``.
     tol : float
         Share of the trace of the kernel matrix that the features may leave out.
+    n_jobs : int, optional
+        Threads.
     """
     check_real("kernel_tol", tol, at_least=0)
     most = check_count("n_components", n_components, optional=True) or X.shape[0]
     known = make_kernel(kernel, X, gamma=gamma, degree=degree, coef0=coef0)
 
-    def entries(rows: NDArray[np.intp] | None, index: NDArray[np.intp]) -> Floats:
-        chosen = None if known.precomputed else X[index]
-        return known.columns(X if rows is None else X[rows], chosen, index)
+    def entries(rows: Rows, index: NDArray[np.intp]) -> Floats:
+        return known.columns(X[rows], None if known.precomputed else X[index], index)
 
-    factor = pivoted_cholesky(known.diagonal(X), entries, tol=tol, max_rank=min(most, X.shape[0]))
+    most = min(most, X.shape[0])
+    with Workers(thread_count(n_jobs)) as workers:
+        factor = pivoted_cholesky(
+            known.diagonal(X), entries, tol=tol, max_rank=most, workers=workers
+        )
     if known.precomputed:
         _check_remainder(X, factor)
-    rows = None if known.precomputed else X[factor.pivots]
-    corner = np.tril(factor.L[factor.pivots])
-    return KernelMap(known, factor.pivots, rows, corner, factor.residual), factor.L
+    pivots = factor.pivots
+    rows = None if known.precomputed else X[pivots]
+    return KernelMap(known, pivots, rows, factor.L[pivots], factor.residual), factor.L
 
 
 def _check_remainder(K: Floats, factor: Factor) -> None:

@@ -211,17 +211,18 @@ def csr(indptr, indices, data, bias, W, order, costs, duals, reg, gram, flat, bo
 
 
 @numba.njit(nogil=True, cache=True)
-def dense(X, bias, W, order, costs, duals, reg, gram, flat, bound, gaps):
+def dense(X, lengths, bias, W, order, costs, duals, reg, gram, flat, bound, gaps):
     """Visit the rows in order: solve each row's duals and let W follow at once."""
     d, m = X.shape[1], W.shape[1]
     t = np.empty(m)
     work = np.empty((5, m))
     classes = np.empty(m, dtype=np.int64)
     for i in order:
+        length = d if lengths is None else lengths[i]
         square = bias * bias
         for y in range(m):
             t[y] = bias * W[d, y]
-        for j in range(d):
+        for j in range(length):
             x = np.float64(X[i, j])
             square += x * x
             for y in range(m):
@@ -232,7 +233,7 @@ def dense(X, bias, W, order, costs, duals, reg, gram, flat, bound, gaps):
         for y in range(m):
             work[0, y] /= reg
             W[d, y] += bias * work[0, y]
-        for j in range(d):
+        for j in range(length):
             x = np.float64(X[i, j])
             for y in range(m):
                 W[j, y] += x * work[0, y]
