@@ -87,6 +87,29 @@ def test_label_distribution(blobs):
     np.testing.assert_array_equal(beliefs.argmax(axis=1), model.transduction_)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 24])
+def test_annealing_is_never_worse_than_its_start(seed):
+    """With a small class annealing may lose it; then the start, settled, is returned."""
+    X, y = two_blobs(300, 30, gap=1.5, seed=seed, positive=0.07)
+    rng, partly = np.random.default_rng(seed), np.full(300, -1)
+    for label, size in ((0, 12), (1, 2)):
+        given = rng.choice(np.flatnonzero(y == label), size, replace=False)
+        partly[given] = label
+    share = float(np.mean(y[partly == -1]))
+    same = {"reg": 1e-3, "class_prior": [1.0 - share, share], "balance_tol": None}
+    plain = TransductiveSVC(annealing_rate=1e9, **same).fit(X, partly)
+    model = AnnealedSVC(**same).fit(X, partly)
+    assert model.objective_ <= plain.objective_ * (1.0 + 1e-3)
+    chosen = any("supervised start" in note for note in model.trace_.notes)
+    assert "from the start" in set(model.trace_["phase"])
+    if chosen:
+        assert model.objective_ == pytest.approx(plain.objective_, rel=1e-3)
+        beliefs = model.label_distribution_[partly == -1]
+        np.testing.assert_array_equal(beliefs.argmax(axis=1), model.transduction_[partly == -1])
+    if seed == 24:
+        assert chosen
+
+
 def test_no_unlabelled_rows_is_the_supervised_solution(semi, blobs):
     X, y, _ = blobs
     model = semi(tol=1e-8).fit(X, y)

@@ -29,6 +29,10 @@ COLDEST = 1e-8
 # Points of the path whose share of positive outputs misses the prior by more than this
 # share of the rarer class are not returned where there is a better balanced one.
 BALANCED = 0.2
+NOT_ANNEALED = (
+    "labels switched from the supervised start on have a lower objective than those at the end of "
+    "the path: they are returned"
+)
 # Error of the mean belief: far below one row, and a pass of exponentials cheaper than less.
 BELIEF_TOL = 1e-10
 
@@ -151,8 +155,10 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
 
     The published model is the point of the path with the lowest transductive objective
     under the class prior, among those whose outputs keep the prior, settled by label
-    switching. (The objective without the prior prefers models that put every row on one
-    side, so it is not used to choose.)
+    switching; or, for two classes, the supervised start settled in the same way, where
+    that has a lower objective (rare, with a small class; a note in ``trace_`` says so).
+    The objective without the prior prefers models that put every row on one side, so it
+    is not used to choose.
 
     Parameters
     ----------
@@ -347,25 +353,40 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         if u == 0:
             return supervised_solution(task, self.tol)
         annealing = Annealing(task, first_state(task, start, self.tol), lam, self.entropy_tol)
-        rounds = self._cool(annealing) if start is None and 0 < task.n_positive < u else 0
-        # scores are cheaper to compute again than to keep
-        state = annealing.state
-        state.w = annealing.best
-        task.score_all(state)
-        switching = Switching(task, state, task.best_labels(state.scores), None)
+        first, rounds = annealing.state.w.copy(), 0
+        if start is None and 0 < task.n_positive < u:
+            rounds = self._cool(annealing)
+        loose, *rest = settling(lam, self.tol)
+        switching, settled = self._settle(task, annealing.best, "switching", loose)
+        if rounds:
+            other, more = self._settle(task, first, "from the start", loose)
+            rounds += more
+            if other.objective(lam) < switching.objective(lam):
+                task.recorder.note(NOT_ANNEALED)
+                switching = other
         solution = finish_binary(
             switching,
-            settling(lam, self.tol),
+            rest or [loose],
             lam=lam,
             max_rounds=self.max_iter,
             balance_tol=self.balance_tol,
         )
-        solution.n_iter += rounds
+        solution.n_iter += rounds + settled
         beliefs = switching.labels.astype(np.float64)
         if rounds:
             beliefs, _ = annealing.beliefs(switching.state.scores, annealing.temperature)
         solution.beliefs = np.column_stack([1.0 - beliefs, beliefs])
         return solution
+
+    def _settle(
+        self, task: BinaryTask, w: Floats, phase: str, level: Level
+    ) -> tuple[Switching, int]:
+        """Switch labels from given weights on; give what comes out, and the rounds."""
+        state = State(w, np.empty(0))
+        task.score_all(state)
+        switching = Switching(task, state, task.best_labels(state.scores), None)
+        rounds, _ = follow(phase, [level], switching, task.recorder, self.max_iter)
+        return switching, rounds
 
     def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
         lam = float(self.unlabeled_weight)

@@ -59,6 +59,10 @@ class Switching:
         w, scores, gradient = self.state.w, self.state.scores, self.state.gradient
         return problem.relabel(w, scores, before, ratio, gradient)
 
+    def objective(self, lam: float) -> float:
+        """Give J at the weights and labels."""
+        return self.task.objective(self.state.w, self.state.scores, lam, self.labels)
+
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Switch pairs; settled when no switch lowers the objective."""
         task, scores, switched = self.task, self.state.scores, 0
@@ -123,7 +127,7 @@ def finish_binary(
     state, labels = method.state, method.labels
     if balance_tol is not None and task.design.bias > 0.0:
         balance(task, state, balance_tol)
-    objective = task.objective(state.w, state.scores, lam, labels)
+    objective = method.objective(lam)
     converged = settled and state.converged
     return Solution(state.w, objective, rounds, converged, labels.astype(np.intp))
 
