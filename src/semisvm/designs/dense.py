@@ -99,11 +99,21 @@ class DenseDesign(Design):
 
     def few_scores(self, W: Floats, rows: RowList) -> Floats:
         """Give x_i W of a few rows, one row of the answer for each of the list."""
-        return product(self._few_rows(rows), W[:-1]) + self.bias * W[-1]
+        few = self._few_rows(rows)
+        if W.shape[1] > 1:
+            return product(few, W[:-1]) + self.bias * W[-1]
+        out, every = np.empty((len(few), 1)), np.arange(len(few))
+        self._kernels.scores(few, None, W[:, 0], self.bias, every, 0, len(few), out[:, 0])
+        return out
 
     def add_few(self, V: Floats, rows: RowList, out: Floats) -> Floats:
         """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
-        self._add(self._few_rows(rows), V, out)
+        few = self._few_rows(rows)
+        if V.shape[1] > 1:
+            self._add(few, V, out)
+        else:
+            every = np.arange(len(few))
+            self._kernels.pull_back(few, None, V[:, 0], self.bias, every, 0, len(few), out[:, 0])
         return out
 
     def _few_rows(self, rows: RowList) -> NDArray[Any]:

@@ -64,6 +64,8 @@ def balanced_blocks(total: NDArray[Any], n_threads: int, late: float = 0.0) -> B
 def even_blocks(k: int, work_each: int, n_threads: int) -> Bounds:
     """Split positions 0..k, which all cost the same, into consecutive blocks."""
     n_blocks = max(1, min(n_threads, k, k * work_each // MIN_WORK_PER_THREAD))
+    if n_blocks == 1:
+        return ((0, k),)
     return tuple(pairwise(k * i // n_blocks for i in range(n_blocks + 1)))
 
 
@@ -84,6 +86,10 @@ class Workers:
 
         Threads take the blocks in their order, each the next one when it is free.
         """
+        if self._pool is None or len(blocks) == 1:
+            for k, (start, stop) in enumerate(blocks):
+                task(k, start, stop)
+            return
         waiting = deque(enumerate(blocks))
 
         def take() -> None:
@@ -95,9 +101,6 @@ class Workers:
                     return
                 task(k, start, stop)
 
-        if self._pool is None or len(blocks) == 1:
-            take()
-            return
         others: list[Future[None]] = [
             self._pool.submit(take) for _ in range(min(self.n_threads, len(blocks)) - 1)
         ]
@@ -112,6 +115,8 @@ class Workers:
     ) -> list[Any]:
         """Call ``part(start, stop)`` on blocks of 0..k; give what the blocks gave, in order."""
         blocks = even_blocks(k, work_each, self.n_threads)
+        if len(blocks) == 1:
+            return [part(0, k)]
         found: list[Any] = [None] * len(blocks)
 
         def task(i: int, start: int, stop: int) -> None:
