@@ -83,6 +83,18 @@ def test_gaussian_is_that_of_scikit_learn(kind):
     assert known.columns(kind(X), kind(X[:5]), np.arange(5)).max() <= 1.0
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_single_precision_far_from_the_origin(kernel, kind):
+    """Values are as exact as the data: rounded ones would not be a kernel matrix."""
+    if kernel == "laplacian" and kind is not np.asarray:
+        pytest.skip("this kernel needs dense rows")
+    X = (points(200) + 30.0).astype(np.float32)
+    found, features = fit_map(kind(X), kernel, tol=1e-10)
+    K = matrix(X.astype(np.float64), found)
+    np.testing.assert_allclose(features @ features.T, K, atol=1e-9 * np.trace(K))
+
+
 def test_pivots_are_as_good_as_greedy_ones():
     X, _ = make_moons(300, noise=0.05, random_state=0)
     K = pairwise_kernels(X, metric="rbf", gamma=2.0)

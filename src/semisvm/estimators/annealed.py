@@ -155,8 +155,9 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
 
     The published model is the point of the path with the lowest transductive objective
     under the class prior, among those whose outputs keep the prior, settled by label
-    switching; or, for two classes, the supervised start settled in the same way, where
-    that has a lower objective (rare, with a small class; a note in ``trace_`` says so).
+    switching; or, for two classes with a squared loss, the supervised start settled in the
+    same way, where that has a lower objective (with a small class; a note in ``trace_``
+    says so).
     The objective without the prior prefers models that put every row on one side, so it
     is not used to choose.
 

@@ -56,6 +56,8 @@ class Kernel:
         """
         if self.precomputed:
             return np.asarray(X[:, index], dtype=np.float64)
+        # in single precision the kernel matrix would not be positive semi-definite
+        X, chosen = (rows.astype(np.float64, copy=False) for rows in (X, chosen))
         if self.metric == "rbf":
             return _gaussian(X, chosen, self.parameters["gamma"])
         values = pairwise_kernels(X, chosen, metric=self.metric, **self.parameters)
@@ -102,7 +104,10 @@ def _gaussian(X: Any, chosen: Any, gamma: float) -> Floats:
 def _squares(X: Any) -> Floats:
     is_sparse: bool = sparse.issparse(X)
     if is_sparse:
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        rows = X.tocsr()
+        squares = np.square(rows.data, dtype=np.float64)
+        parts = sparse.csr_matrix((squares, rows.indices, rows.indptr), rows.shape)
+        return np.asarray(parts.sum(axis=1), dtype=np.float64).ravel()
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
