@@ -95,6 +95,16 @@ def test_single_precision_far_from_the_origin(kernel, kind):
     np.testing.assert_allclose(features @ features.T, K, atol=1e-9 * np.trace(K))
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("fitted", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_new_rows_may_have_another_precision(kind, fitted, kernel):
+    X, y = two_blobs(60, 5)
+    model = TransductiveSVC(kernel=kernel).fit(kind(X.astype(fitted)), hide(y, 4))
+    scores = [model.decision_function(kind(X.astype(d))) for d in (np.float32, np.float64)]
+    np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-5)
+
+
 def test_pivots_are_as_good_as_greedy_ones():
     X, _ = make_moons(300, noise=0.05, random_state=0)
     K = pairwise_kernels(X, metric="rbf", gamma=2.0)
