@@ -29,6 +29,9 @@ COLDEST = 1e-8
 # Points of the path whose share of positive outputs misses the prior by more than this
 # share of the rarer class are not returned where there is a better balanced one.
 BALANCED = 0.2
+# The start is given up when it would have to gain more than so many times its last gain to
+# come below the end of the path; each round gains about 0.7 of the one before.
+HOPE = 2.0
 NOT_ANNEALED = (
     "labels switched from the supervised start on have a lower objective than those at the end of "
     "the path: they are returned"
@@ -127,6 +130,12 @@ class Annealing:
             self.price = price
             self.p, self.q = self.beliefs(state.scores, temperature)
 
+    def let_go(self) -> None:
+        """Keep nothing of the path but its best point and what beliefs are computed from."""
+        self.p = self.q = self._before = np.empty(0)
+        self.state = State(np.empty(0), np.empty(0))
+        self._creeping.forget()
+
     def _remember(self, objective: float, imbalance: float) -> None:
         """Keep the lowest objective among the balanced points, or the most balanced one."""
         balanced = imbalance <= BALANCED or self.task.is_balanced(self.state.scores, BALANCED)
@@ -134,6 +143,13 @@ class Annealing:
         if key < self._best_key:
             self._best_key = key
             self.best[:] = self.state.w
+
+
+def _switching(task: BinaryTask, w: Floats) -> Switching:
+    """Label the unlabelled rows by weights, and go on from there."""
+    state = State(w, np.empty(0))
+    task.score_all(state)
+    return Switching(task, state, task.best_labels(state.scores), None)
 
 
 class AnnealedSVC(LinearSemiSupervisedClassifier):
@@ -357,14 +373,16 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         first, rounds = annealing.state.w.copy(), 0
         if start is None and 0 < task.n_positive < u:
             rounds = self._cool(annealing)
+        annealing.let_go()
         loose, *rest = settling(lam, self.tol)
-        switching, settled = self._settle(task, annealing.best, "switching", loose)
+        switching = _switching(task, annealing.best)
+        settled, _ = follow("switching", [loose], switching, task.recorder, self.max_iter)
         if rounds:
-            other, more = self._settle(task, first, "from the start", loose)
-            rounds += more
-            if other.objective(lam) < switching.objective(lam):
-                task.recorder.note(NOT_ANNEALED)
-                switching = other
+            # weights are enough to come back to it, and rows take memory
+            w, value = switching.state.w, switching.objective(lam)
+            del switching
+            found, more = self._or_start(task, w, value, first, loose)
+            switching, rounds = _switching(task, found), rounds + more
         solution = finish_binary(
             switching,
             rest or [loose],
@@ -379,15 +397,36 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         solution.beliefs = np.column_stack([1.0 - beliefs, beliefs])
         return solution
 
-    def _settle(
-        self, task: BinaryTask, w: Floats, phase: str, level: Level
-    ) -> tuple[Switching, int]:
-        """Switch labels from given weights on; give what comes out, and the rounds."""
-        state = State(w, np.empty(0))
-        task.score_all(state)
-        switching = Switching(task, state, task.best_labels(state.scores), None)
-        rounds, _ = follow(phase, [level], switching, task.recorder, self.max_iter)
-        return switching, rounds
+    def _or_start(
+        self, task: BinaryTask, w: Floats, value: float, first: Floats, level: Level
+    ) -> tuple[Floats, int]:
+        """Settle the start of the path too; give the weights with the lower objective.
+
+        Parameters
+        ----------
+        task : BinaryTask
+        w, value : array of shape (n_weights,), float
+            The end of the path, settled, and its objective.
+        first : array of shape (n_weights,)
+            The start.
+        level : Level
+
+        Returns
+        -------
+        w : array of shape (n_weights,)
+        rounds : int
+        """
+        start, here, rounds, settled = _switching(task, first), np.inf, 0, False
+        while not settled and not task.recorder.stopped and rounds < self.max_iter:
+            more, settled = follow("from the start", [level], start, task.recorder, 1)
+            rounds += more
+            before, here = here, start.objective(level.value)
+            if here - HOPE * (before - here) > value:
+                break
+        if here >= value:
+            return w, rounds
+        task.recorder.note(NOT_ANNEALED)
+        return start.state.w, rounds
 
     def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
         lam = float(self.unlabeled_weight)
