@@ -76,9 +76,11 @@ class BinaryTask:
         a, b = np.empty(self.design.n_rows), np.empty(self.design.n_rows)
 
         each = lam / len(self.unlabeled)
+        # compiled code computes with numbers, but branches on truth values
+        u, v = (x.view(np.uint8) if x.dtype == np.bool_ else x for x in (p, q))
 
         def fill(start: int, stop: int) -> None:
-            scatter(p, q, each, self.unlabeled, a, b, start, stop)
+            scatter(u, v, each, self.unlabeled, a, b, start, stop)
 
         self._by_block(fill)
         self._set_labeled_costs(a, b)

@@ -34,20 +34,16 @@ def _crossing(scores, labels):
     """List the rows that can be part of an improving pair: beyond the other side's extreme."""
     lowest, highest = np.inf, -np.inf
     for j in range(scores.shape[0]):
-        if labels[j]:
-            lowest = min(lowest, scores[j])
-        else:
-            highest = max(highest, scores[j])
+        lowest = min(lowest, scores[j] if labels[j] else np.inf)
+        highest = max(highest, -np.inf if labels[j] else scores[j])
     down = np.empty(scores.shape[0], dtype=np.intp)
     up = np.empty(scores.shape[0], dtype=np.intp)
     n_down = n_up = 0
     for j in range(scores.shape[0]):
-        if labels[j] and scores[j] < highest:
-            down[n_down] = j
-            n_down += 1
-        elif not labels[j] and scores[j] > lowest:
-            up[n_up] = j
-            n_up += 1
+        down[n_down] = j
+        n_down += labels[j] & (scores[j] < highest)
+        up[n_up] = j
+        n_up += (not labels[j]) & (scores[j] > lowest)
     return down[:n_down], up[:n_up]
 
 
