@@ -13,6 +13,7 @@ from semisvm.margins import last_step
 LEVELS = {
     "annealing": "temperature",
     "switching": "weight of the unlabelled rows",
+    "from the start": "weight of the unlabelled rows",
     "assigning": "weight of the unlabelled rows",
     "multipliers": "weight of the unlabelled rows",
 }
