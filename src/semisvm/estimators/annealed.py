@@ -20,6 +20,7 @@ from semisvm.estimators.transductive import (
 )
 from semisvm.homotopy import Callback, Level, falling, follow, settling
 from semisvm.labels import binary_beliefs, mean_entropy, mean_kl
+from semisvm.losses import Signs
 from semisvm.validation import check_real
 from semisvm.weights import State, minimize
 
@@ -145,11 +146,27 @@ class Annealing:
             self.best[:] = self.state.w
 
 
-def _switching(task: BinaryTask, w: Floats) -> Switching:
-    """Label the unlabelled rows by weights, and go on from there."""
+class Rival(Switching):
+    """Switching that is given up when it has no hope to come below an objective."""
+
+    def __init__(self, task: BinaryTask, state: State, labels: Signs, value: float) -> None:
+        super().__init__(task, state, labels, None)
+        self._value = value
+        self._here = np.inf
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Switch pairs; settled when no switch lowers the objective enough."""
+        settled, facts = super().label_step(level)
+        before, self._here = self._here, facts["objective"]
+        hopeless = self._here - HOPE * (before - self._here) > self._value
+        return settled or hopeless, facts
+
+
+def labelled(task: BinaryTask, w: Floats) -> tuple[State, Signs]:
+    """Give the scores of weights, and the labels that suit them best."""
     state = State(w, np.empty(0))
     task.score_all(state)
-    return Switching(task, state, task.best_labels(state.scores), None)
+    return state, task.best_labels(state.scores)
 
 
 class AnnealedSVC(LinearSemiSupervisedClassifier):
@@ -375,14 +392,14 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
             rounds = self._cool(annealing)
         annealing.let_go()
         loose, *rest = settling(lam, self.tol)
-        switching = _switching(task, annealing.best)
-        settled, _ = follow("switching", [loose], switching, task.recorder, self.max_iter)
+        switching = Switching(task, *labelled(task, annealing.best), None)
+        more, _ = follow("switching", [loose], switching, task.recorder, self.max_iter)
         if rounds:
             # weights are enough to come back to it, and rows take memory
             w, value = switching.state.w, switching.objective(lam)
             del switching
-            found, more = self._or_start(task, w, value, first, loose)
-            switching, rounds = _switching(task, found), rounds + more
+            found, again = self._or_start(task, w, value, first, loose)
+            switching, more = Switching(task, *labelled(task, found), None), more + again
         solution = finish_binary(
             switching,
             rest or [loose],
@@ -390,7 +407,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
             max_rounds=self.max_iter,
             balance_tol=self.balance_tol,
         )
-        solution.n_iter += rounds + settled
+        solution.n_iter += rounds + more
         beliefs = switching.labels.astype(np.float64)
         if rounds:
             beliefs, _ = annealing.beliefs(switching.state.scores, annealing.temperature)
@@ -416,17 +433,12 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         w : array of shape (n_weights,)
         rounds : int
         """
-        start, here, rounds, settled = _switching(task, first), np.inf, 0, False
-        while not settled and not task.recorder.stopped and rounds < self.max_iter:
-            more, settled = follow("from the start", [level], start, task.recorder, 1)
-            rounds += more
-            before, here = here, start.objective(level.value)
-            if here - HOPE * (before - here) > value:
-                break
-        if here >= value:
+        rival = Rival(task, *labelled(task, first), value)
+        rounds, _ = follow("from the start", [level], rival, task.recorder, self.max_iter)
+        if rival.objective(level.value) >= value:
             return w, rounds
         task.recorder.note(NOT_ANNEALED)
-        return start.state.w, rounds
+        return rival.state.w, rounds
 
     def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
         lam = float(self.unlabeled_weight)
