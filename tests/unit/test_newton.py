@@ -108,12 +108,10 @@ def test_move_gives_the_linearization_there(share, monkeypatch):
     here = afresh(problem, w)
     predicted = here.gradient + t * problem.reg * step
     predicted += t * here.product(step, np.empty(problem.n_weights))
-    moved, there = problem.move(scores, step_scores, t, predicted), afresh(problem, w + t * step)
+    moved = problem.move(w + t * step, scores, step_scores, t, predicted)
+    there = afresh(problem, w + t * step)
     np.testing.assert_allclose(scores, problem.scores(w + t * step), rtol=1e-12)
-    if share == 0.0:
-        assert moved is None
-        return
-    assert not moved.exact
+    assert moved.exact == (share == 0.0)
     assert moved.value == pytest.approx(there.value)
     np.testing.assert_allclose(moved.gradient, there.gradient, rtol=1e-9, atol=1e-13)
     ours, other = (f(step, np.empty_like(w)) for f in (moved.product, there.product))

@@ -23,7 +23,7 @@ from semisvm.designs.workers import Workers
 from semisvm.graphs import Roughness
 from semisvm.vectors import add, dot
 from semisvm.weights.conjugate_gradients import Operator
-from semisvm.weights.problems import BinaryProblem, Linearization
+from semisvm.weights.problems import BinaryProblem, Linearization, moved_afresh
 
 FEW_COLUMNS = 4_000
 """Up to so many columns a matrix of their products is held: 130 MB, factorised in seconds."""
@@ -137,19 +137,18 @@ class GraphProblem:
         return Linearization(
             value + 0.5 * dot(f, smooth),
             gradient,
-            True,
-            product,
+            exact=True,
+            product=product,
             scales=partial(self._scales, curvature),
             inverse=partial(self._inverse, curvature),
             n_active=n_active,
         )
 
     def move(
-        self, scores: Floats, step_scores: Floats, t: float, predicted: Floats
-    ) -> Linearization | None:
-        """Add t times the scores of a step; what follows from it is not worth keeping."""
-        add(scores.reshape(-1), t, step_scores.reshape(-1))
-        return None
+        self, w: Floats, scores: Floats, step_scores: Floats, t: float, predicted: Floats
+    ) -> Linearization:
+        """Add t times the scores of a step, and linearize there."""
+        return moved_afresh(self, w, scores, step_scores, t)
 
     @cached_property
     def _labeled(self) -> Floats:

@@ -143,8 +143,7 @@ def minimize(
         # the step solves H step = -gradient - residual
         residual *= -t
         add(residual, 1.0 - t, gradient)
-        moved = problem.move(state.scores, step_scores, t, residual)
-        here = moved or problem.linearize(state.w, state.scores)
+        here = problem.move(state.w, state.scores, step_scores, t, residual)
 
 
 def _measure(state: State, here: Linearization, reg: float) -> None:

@@ -94,12 +94,14 @@ class Problem(Protocol):
         ...
 
     def move(
-        self, scores: Floats, step_scores: Floats, t: float, predicted: Floats
-    ) -> Linearization | None:
-        """Add t times the scores of a step, and linearize there if that is cheap.
+        self, w: Floats, scores: Floats, step_scores: Floats, t: float, predicted: Floats
+    ) -> Linearization:
+        """Add t times the scores of a step, and linearize there.
 
         Parameters
         ----------
+        w : array of shape (n_weights,)
+            After the step.
         scores, step_scores : arrays
             Both are changed.
         t : float
@@ -111,6 +113,14 @@ class Problem(Protocol):
     def along(self, scores: Floats, step_scores: Floats, t: float) -> tuple[float, float]:
         """Give the first two derivatives of the loss at ``scores + t step_scores``."""
         ...
+
+
+def moved_afresh(
+    problem: Problem, w: Floats, scores: Floats, step_scores: Floats, t: float
+) -> Linearization:
+    """Add t times the scores of a step, and compute everything anew there."""
+    add(scores.reshape(-1), t, step_scores.reshape(-1))
+    return problem.linearize(w, scores)
 
 
 @dataclass(frozen=True)
@@ -168,13 +178,12 @@ class BinaryProblem:
         return self._at(sum(values), gradient, n_active, lambda: (curvature, active), exact=True)
 
     def move(
-        self, scores: Floats, step_scores: Floats, t: float, predicted: Floats
-    ) -> Linearization | None:
-        """Add t times the scores of a step, and linearize there if few rows change sides."""
+        self, w: Floats, scores: Floats, step_scores: Floats, t: float, predicted: Floats
+    ) -> Linearization:
+        """Add t times the scores of a step, and linearize there by the rows that change sides."""
         a, b, move = self.positive, self.negative, self.loss.move
         if move is None:
-            add(scores, t, step_scores)
-            return None
+            return moved_afresh(self, w, scores, step_scores, t)
 
         def part(rows: Index) -> tuple[float, int, Index]:
             changed = np.empty_like(rows)
@@ -182,12 +191,12 @@ class BinaryProblem:
             return value, n_active, changed[:k].copy()
 
         parts = self.design.by_block(self.rows, part)
-        return self._following(parts, step_scores, predicted, scores)
+        return self._following(w, scores, parts, step_scores, predicted)
 
     def relabel(
         self, w: Floats, scores: Floats, before: "BinaryProblem", ratio: float, gradient: Floats
-    ) -> Linearization | None:
-        """Linearize where another problem was solved, if few rows have got other costs.
+    ) -> Linearization:
+        """Linearize where another problem was solved, by the rows that have got other costs.
 
         Parameters
         ----------
@@ -202,7 +211,7 @@ class BinaryProblem:
         """
         relabel = self.loss.relabel
         if relabel is None:
-            return None
+            return self.linearize(w, scores)
         a0, b0, a, b = before.positive, before.negative, self.positive, self.negative
         rest = np.empty(len(scores))
 
@@ -214,19 +223,20 @@ class BinaryProblem:
         predicted = ratio * gradient
         add(predicted, (1.0 - ratio) * self.reg, w)
         parts = self.design.by_block(self.rows, part)
-        return self._following(parts, rest, predicted, scores)
+        return self._following(w, scores, parts, rest, predicted)
 
     def _following(
         self,
+        w: Floats,
+        scores: Floats,
         parts: list[tuple[float, int, Index]],
         rest: Floats,
         predicted: Floats,
-        scores: Floats,
-    ) -> Linearization | None:
+    ) -> Linearization:
         """Linearize where only the slopes of some rows are not as predicted."""
         changed = self.design.rows(np.concatenate([part[2] for part in parts]))
         if changed.work > MAX_CHANGED * self.rows.work:
-            return None
+            return self.linearize(w, scores)
         if len(changed):
             predicted += self.design.pull_back(rest, changed, np.empty(self.n_weights))
 
@@ -274,7 +284,7 @@ class BinaryProblem:
         return Linearization(
             value,
             gradient,
-            exact,
+            exact=exact,
             product=lambda p, out: design.curvature(p, *curved(), out),
             scales=lambda: design.column_scales(*curved(), np.empty(self.n_weights)),
             inverse=inverse,
@@ -364,19 +374,18 @@ class MultiProblem:
         return Linearization(
             sum(values),
             gradient.ravel(),
-            True,
-            product,
+            exact=True,
+            product=product,
             scales=partial(self._scales, shape),
             inverse=partial(self._inverse, scores),
             n_active=len(self.rows),
         )
 
     def move(
-        self, scores: Floats, step_scores: Floats, t: float, predicted: Floats
-    ) -> Linearization | None:
-        """Add t times the scores of a step; all rows change their curvature."""
-        add(scores.reshape(-1), t, step_scores.reshape(-1))
-        return None
+        self, w: Floats, scores: Floats, step_scores: Floats, t: float, predicted: Floats
+    ) -> Linearization:
+        """Add t times the scores of a step, and linearize there."""
+        return moved_afresh(self, w, scores, step_scores, t)
 
     def _inverse(self, scores: Floats) -> Inverse | None:
         """Precondition by the diagonal blocks of the stiff rows' curvature, node by node."""
