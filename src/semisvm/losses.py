@@ -59,6 +59,9 @@ class Loss:
         is piecewise constant; other losses leave them out.
     total_kernel, gaps_kernel : optional
         What `total` and `gaps` do, in one pass; without them they go through ``values``.
+    gap_slopes : (o, rows, scale, out, start, stop) -> None, optional
+        Fill out[i] with the derivative of scale (l(o_i) - l(-o_i)) by o_i, for the listed
+        rows at positions start..stop. With it annealing knows how labels answer to a step.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Loss:
     relabel: Relabel | None = None
     total_kernel: Callable[[Floats, Index, NDArray[np.uint8], int, int], float] | None = None
     gaps_kernel: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
+    gap_slopes: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
 
     def total(self, o: Floats, rows: Index, labels: Signs, start: int, stop: int) -> float:
         """Sum l(o), or l(-o) where the label is not positive, over positions start..stop."""
@@ -105,6 +109,13 @@ def _squared_hinge_gaps(o, rows, scale, out, start, stop):
         below = max(1.0 - z, 0.0)
         above = max(1.0 + z, 0.0)
         out[k] = scale * (below * below - above * above)
+
+
+@numba.njit(nogil=True, cache=True)
+def _squared_hinge_gap_slopes(o, rows, scale, out, start, stop):
+    for k in range(start, stop):
+        z = o[rows[k]]
+        out[rows[k]] = 2.0 * scale * (min(z - 1.0, 0.0) - max(z + 1.0, 0.0))
 
 
 @numba.njit(nogil=True, cache=True)
@@ -192,6 +203,12 @@ def _squared_gaps(o, rows, scale, out, start, stop):
 
 
 @numba.njit(nogil=True, cache=True)
+def _squared_gap_slopes(o, rows, scale, out, start, stop):
+    for k in range(start, stop):
+        out[rows[k]] = -4.0 * scale
+
+
+@numba.njit(nogil=True, cache=True)
 def _squared_evaluate(o, a, b, rows, slope, curvature, active):
     total = 0.0
     n_active = 0
@@ -265,6 +282,7 @@ SQUARED_HINGE = Loss(
     relabel=_squared_hinge_relabel,
     total_kernel=_squared_hinge_total,
     gaps_kernel=_squared_hinge_gaps,
+    gap_slopes=_squared_hinge_gap_slopes,
 )
 """l(o) = max(0, 1 - o)**2, the loss of the l2-SVM."""
 
@@ -278,6 +296,7 @@ SQUARED = Loss(
     relabel=_squared_relabel,
     total_kernel=_squared_total,
     gaps_kernel=_squared_gaps,
+    gap_slopes=_squared_gap_slopes,
 )
 """l(o) = (1 - o)**2, which makes the weight step regularised least squares."""
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.special import entr
 
-from problems import hide, two_blobs
+from problems import hide
 from semisvm import AnnealedSVC
 from semisvm.estimators.creeping import Creeping
-from semisvm.estimators.task import BinaryTask
+from semisvm.estimators.multi_task import Cooling
 
 
 def test_a_geometric_sequence_is_summed():
@@ -33,9 +33,16 @@ def test_no_skip_without_a_direction(second):
     assert creeping.ahead(np.array(second)) == 0.0
 
 
+def three_classes(seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 240)
+    X = rng.standard_normal((240, 8))
+    X[np.arange(240), y] += 2.5
+    return X, hide(y, 9, seed)
+
+
 def test_annealing_takes_fewer_rounds_to_the_same_labels(monkeypatch):
-    X, y = two_blobs(300, 30, gap=1.5, seed=3)
-    labels = hide(y, 6)
+    X, labels = three_classes()
     model = AnnealedSVC(reg=1e-2).fit(X, labels)
     monkeypatch.setattr(Creeping, "ahead", lambda self, move: 0.0)
     plain = AnnealedSVC(reg=1e-2).fit(X, labels)
@@ -45,8 +52,7 @@ def test_annealing_takes_fewer_rounds_to_the_same_labels(monkeypatch):
 
 
 def test_a_skip_that_does_not_gain_is_taken_back(monkeypatch):
-    X, y = two_blobs(200, 10, seed=1)
-    labels = hide(y, 6)
+    X, labels = three_classes(1)
     monkeypatch.setattr(Creeping, "ahead", lambda self, move: 0.0)
     expected = AnnealedSVC(reg=1e-2).fit(X, labels)
     # far beyond the fixed point, where the free energy is higher
@@ -56,31 +62,20 @@ def test_a_skip_that_does_not_gain_is_taken_back(monkeypatch):
     assert model.objective_ == pytest.approx(expected.objective_, rel=1e-9)
 
 
-def test_free_energy_is_the_objective_less_the_entropy():
-    X, y = two_blobs(40, 5)
-    labels = hide(y, 6)
-    seen = []
-    original = BinaryTask.free_energy
+def test_free_energy_is_the_objective_less_the_entropy(monkeypatch):
+    X, labels = three_classes(2)
+    seen, original = [], Cooling._free_energy
 
-    def spy(task, w, scores, lam, p, q, temperature):
-        value = original(task, w, scores, lam, p, q, temperature)
-        o = scores[task.unlabeled]
-        fit = (
-            0.5
-            * task.weight
-            @ task.loss.values(np.where(task.positive, 1, -1) * scores[task.labeled])
-        )
-        rest = p * task.loss.values(o) + q * task.loss.values(-o)
-        entropy = entr(p) + entr(q)
-        direct = 0.5 * task.reg * w @ w + fit
-        direct += 0.5 * np.mean(lam * rest - temperature * entropy)
-        seen.append((value, direct))
+    def spy(cooling, state, p):
+        task, value = cooling.task, original(cooling, state, p)
+        cost = np.sum(p * task.label_costs(state.scores))
+        entropy = cooling.temperature * task.loss.scale * np.mean(entr(p).sum(axis=1))
+        seen.append((value, task.objective(state, cooling.lam, cost) - entropy))
         return value
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BinaryTask, "free_energy", spy)
-        patch.setattr(Creeping, "ahead", lambda self, move: 0.5)
-        AnnealedSVC(reg=1e-1, unlabeled_weight=0.7, entropy_tol=1e-4).fit(X, labels)
+    monkeypatch.setattr(Cooling, "_free_energy", spy)
+    monkeypatch.setattr(Creeping, "ahead", lambda self, move: 0.5)
+    AnnealedSVC(reg=1e-1, unlabeled_weight=0.7, entropy_tol=1e-4).fit(X, labels)
     assert len(seen) >= 4
     for value, direct in seen:
         assert value == pytest.approx(direct, rel=1e-9)

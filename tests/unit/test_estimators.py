@@ -87,7 +87,7 @@ def test_label_distribution(blobs):
     np.testing.assert_array_equal(beliefs.argmax(axis=1), model.transduction_)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 24])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 161])
 def test_annealing_is_never_worse_than_its_start(seed):
     """With a small class annealing may lose it; then the start, settled, is returned."""
     X, y = two_blobs(300, 30, gap=1.5, seed=seed, positive=0.07)
@@ -106,7 +106,7 @@ def test_annealing_is_never_worse_than_its_start(seed):
         assert model.objective_ == pytest.approx(plain.objective_, rel=1e-3)
         beliefs = model.label_distribution_[partly == -1]
         np.testing.assert_array_equal(beliefs.argmax(axis=1), model.transduction_[partly == -1])
-    if seed == 24:
+    if seed == 161:
         assert chosen
 
 

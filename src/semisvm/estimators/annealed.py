@@ -21,6 +21,10 @@ from semisvm.estimators.transductive import (
 from semisvm.homotopy import Callback, Level, falling, follow, settling
 from semisvm.validation import check_real
 
+# Only a class with a smaller share than this is ever lost on the path, so that its start can
+# be better than its end: in 4 of 24 draws of reuters (6.5% positive), and in none of 69 draws
+# of eleven problems with shares from 2% to 50%.
+RARE = 0.15
 # Rows with equal scores at the threshold share their belief at every temperature, so the
 # entropy may never vanish; below this share of the start nothing changes any more.
 COLDEST = 1e-8
@@ -49,9 +53,9 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
 
     The published model is the point of the path with the lowest transductive objective
     under the class prior, among those whose outputs keep the prior, settled by label
-    switching; or, for two classes with a squared loss, the supervised start settled in the
-    same way, where that has a lower objective (with a small class; a note in ``trace_``
-    says so).
+    switching. Annealing can lose a small class for good: for two classes with a squared
+    loss, the rarer below 15%, the supervised start is settled in the same way, and counts
+    where it has the lower objective; a note in ``trace_`` says so.
     The objective without the prior prefers models that put every row on one side, so it
     is not used to choose.
 
@@ -255,7 +259,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         loose, *rest = settling(lam, self.tol)
         switching = Switching(task, *labeled_by(task, annealing.best), None)
         more, _ = follow("switching", [loose], switching, task.recorder, self.max_iter)
-        if rounds:
+        if rounds and task.rarer_share < RARE:
             # weights are enough to come back to it, and rows take memory
             w, value = switching.state.w, switching.objective(lam)
             del switching
@@ -271,7 +275,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         solution.n_iter += rounds + more
         beliefs = switching.labels.astype(np.float64)
         if rounds:
-            beliefs, _ = annealing.beliefs(switching.state.scores, annealing.temperature)
+            beliefs = annealing.beliefs(switching.state.scores)
         solution.beliefs = np.column_stack([1.0 - beliefs, beliefs])
         return solution
 

@@ -5,13 +5,15 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.estimators.creeping import Creeping
 from semisvm.estimators.task import BinaryTask
 from semisvm.estimators.transductive import Switching
 from semisvm.homotopy import Level
-from semisvm.labels import binary_beliefs, mean_entropy, mean_kl
+from semisvm.labels import mean_entropy, mean_kl
 from semisvm.losses import Signs
-from semisvm.weights import State, minimize
+from semisvm.vectors import add, dot
+from semisvm.weights import BinaryProblem, State
+from semisvm.weights.free_energy import linearize_softly
+from semisvm.weights.newton import measure, newton_step
 
 # Points of the path whose share of positive outputs misses the prior by more than this
 # share of the rarer class are not returned where there is a better balanced one.
@@ -19,12 +21,19 @@ BALANCED = 0.2
 # The start is given up when it would have to gain more than so many times its last gain to
 # come below the end of the path; each round gains about 0.7 of the one before.
 HOPE = 2.0
-# Error of the mean belief: far below one row, and a pass of exponentials cheaper than less.
-BELIEF_TOL = 1e-10
+# A step is taken if the free energy falls by this share of what its slope promises; else a
+# shorter one is tried, so many times.
+LEAST_GAIN = 1e-4
+MAX_TRIALS = 20
 
 
 class Annealing:
-    """The method's two steps at a temperature, and the best point of the path."""
+    """The method's two steps at a temperature, and the best point of the path.
+
+    Weights and labels in turns would creep where labels are about to decide. Here a weight
+    step takes into account how the beliefs will answer: it is a Newton step down the free
+    energy, in which they have been eliminated.
+    """
 
     def __init__(self, task: BinaryTask, state: State, lam: float, entropy_tol: float) -> None:
         self.task = task
@@ -37,20 +46,11 @@ class Annealing:
         self.best = state.w.copy()
         self._best_key = (np.inf, np.inf)
         self.facts: dict[str, float] = {}
-        self._creeping = Creeping()
-        self._before = state.w
 
-    def beliefs(self, scores: Floats, temperature: float) -> tuple[Floats, Floats]:
-        """Give p and 1 - p of the unlabelled rows at a temperature."""
-        p, q, self.price = binary_beliefs(
-            self.task.label_gaps(scores, self.lam),
-            temperature,
-            self.task.positive_share,
-            price=self.price,
-            tol=BELIEF_TOL,
-            workers=self.task.design.workers,
-        )
-        return p, q
+    def beliefs(self, scores: Floats) -> Floats:
+        """Give the beliefs of scores in the second class, at the last temperature."""
+        w = np.zeros(0)
+        return self.task.soft_labels(w, scores, self.lam, self.temperature, self.price)[0]
 
     def cold(self) -> bool:
         """Tell whether the labels have hardened."""
@@ -59,65 +59,94 @@ class Annealing:
     def enter(self, level: Level) -> None:
         """Let the beliefs feel the new temperature."""
         self.temperature = level.value
-        self.p, self.q = self.beliefs(self.state.scores, level.value)
-        self._creeping.forget()
+        self._soften()
+
+    def _soften(self) -> None:
+        """Renew the beliefs, their price and the free energy."""
+        w, scores = self.state.w, self.state.scores
+        self.p, self.q, self.price, self.energy = self.task.soft_labels(
+            w, scores, self.lam, self.temperature, self.price
+        )
 
     def weight_step(self, level: Level) -> State:
-        """Train on both labels of every row, weighted by the beliefs."""
-        self._before = self.state.w.copy()
-        problem = self.task.semisupervised(self.p, self.q, self.lam)
+        """Take a Newton step down the free energy."""
+        task, state, lam = self.task, self.state, self.lam
+        problem = task.semisupervised(self.p, self.q, lam)
         # the costs of the rows are the beliefs; both at a time would take memory
         del self.p, self.q
-        minimize(problem, self.state, tol=level.tol)
-        self.p, self.q = self.task.beliefs_of(problem, self.lam)
-        return self.state
+        state.n_iter = state.cg_steps = 0
+        step = self._step(problem, level.tol)
+        if step is not None:
+            self._descend(*step)
+        self._old = task.beliefs_of(problem, lam)
+        if step is None:
+            self.p, self.q = self._old
+        return state
+
+    def _step(self, problem: BinaryProblem, tol: float) -> tuple[Floats, float] | None:
+        """Give a step and the slope along it, or None if the gradient is small enough."""
+        task, state = self.task, self.state
+        here = linearize_softly(
+            problem,
+            state.w,
+            state.scores,
+            unlabeled=task.unlabeled,
+            lam=self.lam,
+            temperature=self.temperature,
+        )
+        measure(state, here, task.reg, tol)
+        if state.converged:
+            return None
+        step, _, state.cg_steps = newton_step(problem, here, state, tol)
+        if state.cg_steps == 0:
+            # the free energy curves down at once: hold the beliefs
+            here = problem.linearize(state.w, state.scores)
+            step, _, state.cg_steps = newton_step(problem, here, state, tol)
+        return step, dot(here.gradient, step)
+
+    def _descend(self, step: Floats, slope: float) -> None:
+        """Go along a step as far as the free energy falls, with new beliefs."""
+        state, energy = self.state, self.energy
+        scores = self.task.scores(step)
+        t, ahead = 0.0, 1.0
+        for _ in range(MAX_TRIALS):
+            add(state.w, ahead - t, step)
+            add(state.scores, ahead - t, scores)
+            t = ahead
+            self._soften()
+            bend = self.energy - energy - t * slope
+            if self.energy <= energy + LEAST_GAIN * t * slope:
+                state.n_iter = 1
+                return
+            # where a parabola through the values has its minimum
+            ahead = t * min(max(-0.5 * t * slope / bend, 0.1), 0.5)
+            del self.p, self.q
+        add(state.w, -t, step)
+        add(state.scores, -t, scores)
+        self._soften()
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Renew the beliefs; settled when they hardly move."""
-        scores, divergence = self.state.scores, 0.0
-        if self.state.n_iter > 0:
-            p, q = self.beliefs(scores, level.value)
-            divergence = mean_kl(p, q, self.p, self.q, self.task.design.workers)
-            self.p, self.q = p, q
-        if self.state.n_iter > 0 or not self.facts:
+        """Compare the beliefs with those before the step; settled when they hardly moved."""
+        task, state, divergence = self.task, self.state, 0.0
+        if state.n_iter > 0:
+            divergence = mean_kl(self.p, self.q, *self._old, task.design.workers)
+        del self._old
+        if state.n_iter > 0 or not self.facts:
             # weights that did not move are the same point of the path
-            objective = self.task.balanced_objective(self.state.w, scores, self.lam)
-            self.facts = {"objective": objective, "imbalance": self.task.imbalance(scores)}
+            objective = task.balanced_objective(state.w, state.scores, self.lam)
+            self.facts = {"objective": objective, "imbalance": task.imbalance(state.scores)}
             self._remember(**self.facts)
-        facts = {**self.facts, "divergence": divergence}
+        facts = {**self.facts, "divergence": divergence, "free_energy": self.energy}
         settled = divergence < self.entropy_tol
-        if not settled:
-            move = self.state.w - self._before
-            ahead = self._creeping.ahead(move)
-            if ahead:
-                self._skip(ahead * move, level.value)
         if settled:
             # only the end of a level asks for it, and logarithms are slow
-            self.entropy = facts["entropy"] = mean_entropy(self.p, self.q, self.task.design.workers)
+            self.entropy = facts["entropy"] = mean_entropy(self.p, self.q, task.design.workers)
         return settled, facts
-
-    def _skip(self, step: Floats, temperature: float) -> None:
-        """Go ahead by a step if that lowers the free energy."""
-        task, state, price = self.task, self.state, self.price
-        here = task.free_energy(state.w, state.scores, self.lam, self.p, self.q, temperature)
-        trial = State(state.w + step, np.empty(0))
-        task.score_all(trial)
-        # beliefs are cheaper to compute again than to keep
-        del self.p, self.q
-        self.p, self.q = self.beliefs(trial.scores, temperature)
-        there = task.free_energy(trial.w, trial.scores, self.lam, self.p, self.q, temperature)
-        if there < here:
-            state.w, state.scores = trial.w, trial.scores
-        else:
-            del self.p, self.q
-            self.price = price
-            self.p, self.q = self.beliefs(state.scores, temperature)
 
     def let_go(self) -> None:
         """Keep nothing of the path but its best point and what beliefs are computed from."""
-        self.p = self.q = self._before = np.empty(0)
+        self.p = self.q = np.empty(0)
         self.state = State(np.empty(0), np.empty(0))
-        self._creeping.forget()
 
     def _remember(self, objective: float, imbalance: float) -> None:
         """Keep the lowest objective among the balanced points, or the most balanced one."""

@@ -18,11 +18,14 @@ import numpy as np
 from semisvm.designs import Design, Floats, Index
 from semisvm.designs.workers import ROW_WORK
 from semisvm.homotopy import Recorder
-from semisvm.labels import mean_entropy, top_labels
+from semisvm.labels import binary_beliefs, mean_soft_cost, top_labels
 from semisvm.losses import Loss, Signs
 from semisvm.vectors import dot, gather, scatter
 from semisvm.weights import BinaryProblem, State, minimize
 from semisvm.weights.stiff_rows import StiffRows, stiff_rows
+
+# Error of the mean belief: far below one row, and a pass of exponentials cheaper than less.
+BELIEF_TOL = 1e-10
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ class BinaryTask:
     def positive_share(self) -> float:
         """Share r of positives that the labels of the unlabelled rows have."""
         return self.n_positive / len(self.unlabeled)
+
+    @property
+    def rarer_share(self) -> float:
+        """Share of the rarer class that the labels of the unlabelled rows have."""
+        return min(self.positive_share, 1.0 - self.positive_share)
 
     def supervised(self) -> BinaryProblem:
         """Give the weight step of the labelled rows alone."""
@@ -119,9 +127,11 @@ class BinaryTask:
 
     def score_all(self, state: State) -> None:
         """Compute the scores of all rows afresh."""
-        state.scores = self.design.scores(
-            state.w, self.design.all_rows, np.zeros(self.design.n_rows)
-        )
+        state.scores = self.scores(state.w)
+
+    def scores(self, w: Floats) -> Floats:
+        """Give the scores of all rows."""
+        return self.design.scores(w, self.design.all_rows, np.empty(self.design.n_rows))
 
     def objective(self, w: Floats, scores: Floats, lam: float, labels: Signs) -> float:
         """Give J at hard labels of the unlabelled rows."""
@@ -130,15 +140,34 @@ class BinaryTask:
         rest = sum(self._by_block(partial(self.loss.total, scores, self.unlabeled, labels)))
         return 0.5 * self.reg * dot(w, w) + fit + 0.5 * lam * rest / len(labels)
 
-    def free_energy(
-        self, w: Floats, scores: Floats, lam: float, p: Floats, q: Floats, temperature: float
-    ) -> float:
-        """Give J at beliefs p, q = 1 - p of the unlabelled rows, less the entropy."""
-        nothing = np.zeros(len(p), dtype=np.bool_)
-        hard = self.objective(w, scores, lam, nothing)
-        soft = dot(p, self.label_gaps(scores, lam)) / len(p)
-        entropy = mean_entropy(p, q, self.design.workers)
-        return hard + 0.5 * (soft - temperature * entropy)
+    def soft_labels(
+        self, w: Floats, scores: Floats, lam: float, temperature: float, price: float | None
+    ) -> tuple[Floats, Floats, float, float]:
+        """Minimise J, less the entropy at a temperature, over beliefs of the unlabelled rows.
+
+        Parameters
+        ----------
+        w, scores : arrays
+        lam, temperature : float
+        price : float or None
+            A guess of the price below.
+
+        Returns
+        -------
+        p, q : arrays of shape (u,)
+            Beliefs in the positive and the negative label.
+        price : float
+            Of a positive label, which keeps their number.
+        energy : float
+            The minimum: the free energy of the weights.
+        """
+        workers, gaps = self.design.workers, self.label_gaps(scores, lam)
+        p, q, price = binary_beliefs(
+            gaps, temperature, self.positive_share, price=price, tol=BELIEF_TOL, workers=workers
+        )
+        negative = np.zeros(len(p), dtype=np.bool_)
+        soft = mean_soft_cost(gaps, price, temperature, p, q, workers)
+        return p, q, price, self.objective(w, scores, lam, negative) + 0.5 * soft
 
     def label_gaps(self, scores: Floats, lam: float) -> Floats:
         """Give how much more the positive label of each unlabelled row costs."""

@@ -12,6 +12,7 @@ from semisvm.labels.beliefs import (
     mean_entropy_of,
     mean_kl,
     mean_kl_of,
+    mean_soft_cost,
 )
 from semisvm.labels.entropic import entropic
 from semisvm.labels.greedy import greedy
@@ -30,6 +31,7 @@ __all__ = [
     "mean_entropy_of",
     "mean_kl",
     "mean_kl_of",
+    "mean_soft_cost",
     "switch_pairs",
     "switching",
     "top_labels",

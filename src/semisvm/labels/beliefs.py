@@ -113,6 +113,32 @@ def binary_beliefs(
 
 
 @numba.njit(nogil=True, cache=True)
+def _soft_costs(g, nu, temperature, p, q, start, stop):
+    total = 0.0
+    for j in range(start, stop):
+        total += min(g[j], nu) - q[j] * nu
+        large = max(p[j], q[j])
+        if large < 1.0:
+            total += temperature * np.log(large)
+    return total
+
+
+def mean_soft_cost(
+    g: Floats,
+    price: float,
+    temperature: float,
+    p: Floats,
+    q: Floats,
+    workers: Workers | None = None,
+) -> float:
+    """Give the mean of p g + T (p log p + q log q) for what `binary_beliefs` found.
+
+    There log(p / q) = (price - g) / T, which leaves one logarithm a row.
+    """
+    return _mean(partial(_soft_costs, g, price, temperature, p, q), len(p), workers)
+
+
+@numba.njit(nogil=True, cache=True)
 def _entropy(p, q, start, stop):
     """Sum of -(p log p + q log q) over rows start..stop, natural logarithm.
 

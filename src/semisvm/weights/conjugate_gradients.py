@@ -66,7 +66,8 @@ def solve(
         product(p, q)
         curvature = total(vectors.regularize, q, p, reg)
         if not 0.0 < curvature < np.inf:
-            # the numbers have run out of range: what has been found so far must do
+            # the numbers have run out of range, or the system is not positive definite:
+            # what has been found so far must do
             break
         rr = total(vectors.advance, x, r, p, q, rz / curvature)
         steps += 1

@@ -111,24 +111,15 @@ def minimize(
     state.n_iter = state.cg_steps = 0
     here = start or problem.linearize(state.w, state.scores)
     while True:
-        _measure(state, here, problem.reg)
-        state.converged = state.gap <= tol * state.objective
+        measure(state, here, problem.reg, tol)
         if state.converged and not here.exact and tol <= CHECKED_TOL:
             here = problem.linearize(state.w, state.scores)
             continue
         stopped = on_step is not None and on_step(state)
         if state.converged or stopped or state.n_iter == max_iter:
             return state
-        step, residual, cg_steps = conjugate_gradients.solve(
-            here.product,
-            problem.reg,
-            -here.gradient,
-            inverse=here.inverse(),
-            scales=here.scales,
-            workers=problem.workers,
-            stop=_residual_goal(problem, state, tol),
-            max_steps=CRUDE_CG_STEPS if crude and state.n_iter == 0 else MAX_CG_STEPS,
-        )
+        max_steps = CRUDE_CG_STEPS if crude and state.n_iter == 0 else MAX_CG_STEPS
+        step, residual, cg_steps = newton_step(problem, here, state, tol, max_steps)
         gradient = here.gradient
         # the curvature has done its work: let go of its memory before there is more
         del here
@@ -146,13 +137,39 @@ def minimize(
         here = problem.move(state.w, state.scores, step_scores, t, residual)
 
 
-def _measure(state: State, here: Linearization, reg: float) -> None:
+def newton_step(
+    problem: Problem, here: Linearization, state: State, tol: float, max_steps: int = MAX_CG_STEPS
+) -> tuple[Floats, Floats, int]:
+    """Solve for the step to the minimum of the quadratic model, as well as it is worth.
+
+    Returns
+    -------
+    step : array of shape (n_weights,)
+        Zero if the model curves down along the very first direction.
+    residual : array of shape (n_weights,)
+    cg_steps : int
+    """
+    return conjugate_gradients.solve(
+        here.product,
+        problem.reg,
+        -here.gradient,
+        inverse=here.inverse(),
+        scales=here.scales,
+        workers=problem.workers,
+        stop=_residual_goal(problem, state, tol),
+        max_steps=max_steps,
+    )
+
+
+def measure(state: State, here: Linearization, reg: float, tol: float) -> None:
+    """Write down what is known of the weights, and whether they are good enough."""
     squared = dot(here.gradient, here.gradient)
     state.gradient = here.gradient
     state.objective = here.value + 0.5 * reg * dot(state.w, state.w)
     state.gradient_norm = float(np.sqrt(squared))
     state.gap = squared / (2.0 * reg)
     state.n_active = here.n_active
+    state.converged = state.gap <= tol * state.objective
 
 
 def _residual_goal(problem: Problem, state: State, tol: float) -> float:

@@ -170,6 +170,12 @@ class BinaryProblem:
     def linearize(self, w: Floats, scores: Floats) -> Linearization:
         """Give value, gradient and curvature; the latter over the active rows only."""
         slope, curvature = np.empty(len(scores)), np.empty(len(scores))
+        return self.linearize_into(slope, curvature, w, scores)
+
+    def linearize_into(
+        self, slope: Floats, curvature: Floats, w: Floats, scores: Floats
+    ) -> Linearization:
+        """Linearize, and fill slopes and curvatures of the rows; the product reads the latter."""
         evaluate = partial(self._evaluate, scores, slope, curvature)
         gradient = np.empty(self.n_weights)
         values, active = self.design.pull_back_found(slope, self.rows, evaluate, gradient)

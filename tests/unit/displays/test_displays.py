@@ -83,7 +83,7 @@ def test_trace_shows_objective_and_temperature(two):
     )
     assert display.axes_[1].get_yscale() == "log"
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert legend == ["supervised", "annealing", "switching", "from the start"]
+    assert legend == ["supervised", "annealing", "switching"]
 
 
 def test_trace_of_weights_pipelines_and_supervised(two):

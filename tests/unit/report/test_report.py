@@ -152,7 +152,7 @@ def test_long_traces_are_thinned_and_keep_their_phases(blobs):
     assert trace["rounds"] == len(model.trace_)
     assert len(trace["round"]) <= ROUNDS + 10
     assert trace["round"][-1] == len(model.trace_) - 1
-    phases = ["supervised", "annealing", "switching", "from the start"]
+    phases = ["supervised", "annealing", "switching"]
     assert list(dict.fromkeys(trace["phase"])) == phases
 
 

@@ -1,0 +1,188 @@
+"""The free energy of annealing: its value, its derivatives, and the steps down it."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import entr
+
+from problems import hide, two_blobs
+from semisvm import AnnealedSVC
+from semisvm.designs import Workers, make_design
+from semisvm.estimators import annealing
+from semisvm.estimators.task import BinaryTask
+from semisvm.homotopy import Recorder
+from semisvm.labels import binary_beliefs, mean_soft_cost
+from semisvm.losses import LOSSES, SQUARED_HINGE
+from semisvm.weights.free_energy import linearize_softly
+
+LAM = 0.7
+
+
+def task_of(loss="squared_hinge", n=60, d=4, reg=0.05, seed=0):
+    X, y = two_blobs(n, d, gap=1.5, seed=seed)
+    partly = hide(y, 6)
+    labeled = np.flatnonzero(partly != -1)
+    return BinaryTask(
+        design=make_design(X, 1.0, Workers()),
+        labeled=labeled,
+        unlabeled=np.flatnonzero(partly == -1),
+        positive=partly[labeled] == 1,
+        weight=np.full(len(labeled), 1.0 / len(labeled)),
+        n_positive=round(0.4 * (n - len(labeled))),
+        loss=LOSSES[loss],
+        reg=reg,
+        recorder=Recorder(),
+    )
+
+
+def energy(task, w, temperature):
+    return task.soft_labels(w, task.scores(w), LAM, temperature, None)[3]
+
+
+def at(task, w, temperature):
+    scores = task.scores(w)
+    p, q, *_ = task.soft_labels(w, scores, LAM, temperature, None)
+    return linearize_softly(
+        task.semisupervised(p, q, LAM),
+        w,
+        scores,
+        unlabeled=task.unlabeled,
+        lam=LAM,
+        temperature=temperature,
+    )
+
+
+@pytest.mark.parametrize("temperature", [20.0, 1.0, 0.05])
+def test_soft_cost_is_the_expected_cost_less_the_entropy(temperature):
+    g = np.random.default_rng(0).normal(size=200)
+    p, q, price = binary_beliefs(g, temperature, 0.3)
+    direct = np.mean(p * g - temperature * (entr(p) + entr(q)))
+    assert mean_soft_cost(g, price, temperature, p, q) == pytest.approx(direct, rel=1e-12)
+
+
+def test_free_energy_is_the_objective_less_the_entropy():
+    task = task_of()
+    w = np.random.default_rng(1).normal(size=task.n_weights)
+    scores, temperature = task.scores(w), 0.8
+    p, q, _, value = task.soft_labels(w, scores, LAM, temperature, None)
+    o, values = scores[task.unlabeled], task.loss.values
+    fit = task.weight @ values(np.where(task.positive, 1, -1) * scores[task.labeled])
+    soft = np.mean(LAM * (p * values(o) + q * values(-o)) - temperature * (entr(p) + entr(q)))
+    assert value == pytest.approx(0.5 * (task.reg * w @ w + fit + soft), rel=1e-12)
+
+
+@pytest.mark.parametrize("temperature", [5.0, 1.0, 0.3])
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+def test_gradient_is_that_of_the_free_energy(loss, temperature):
+    task, rng = task_of(loss), np.random.default_rng(2)
+    w, h = 0.4 * rng.normal(size=task.n_weights), 1e-5
+    here = at(task, w, temperature)
+    for j in range(task.n_weights):
+        e = h * np.eye(task.n_weights)[j]
+        slope = (energy(task, w + e, temperature) - energy(task, w - e, temperature)) / (2 * h)
+        assert here.gradient[j] == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("temperature", [5.0, 1.0, 0.3])
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+def test_curvature_is_that_of_the_free_energy(loss, temperature):
+    task, rng = task_of(loss), np.random.default_rng(3)
+    w, h = 0.4 * rng.normal(size=task.n_weights), 1e-6
+    here = at(task, w, temperature)
+    for _ in range(5):
+        p = rng.normal(size=task.n_weights)
+        product = here.product(p, np.empty_like(p)) + task.reg * p
+        after, before = at(task, w + h * p, temperature), at(task, w - h * p, temperature)
+        expected = (after.gradient - before.gradient) / (2 * h)
+        np.testing.assert_allclose(product, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_scales_are_positive_where_the_curvature_is_not():
+    task, temperature = task_of(), 0.5
+    here = at(task, np.zeros(task.n_weights), temperature)
+    H = np.array([here.product(p, np.empty_like(p)) for p in np.eye(task.n_weights)])
+    np.testing.assert_allclose(H, H.T, atol=1e-14)
+    assert np.linalg.eigvalsh(H)[0] < -task.reg
+    assert (here.scales() > 0.0).all()
+
+
+def test_decided_labels_do_not_answer():
+    task = task_of(reg=1e-3)
+    w = 50.0 * np.random.default_rng(5).normal(size=task.n_weights)
+    scores, temperature = task.scores(w), 1e-6
+    p, q, *_ = task.soft_labels(w, scores, LAM, temperature, None)
+    assert np.minimum(p, q).max() < 1e-12
+    plain = task.semisupervised(p, q, LAM).linearize(w, scores)
+    x = np.ones(task.n_weights)
+    product = at(task, w, temperature).product(x, np.empty_like(x))
+    np.testing.assert_allclose(product, plain.product(x, np.empty_like(x)), rtol=1e-9)
+
+
+def test_threads_agree():
+    one = AnnealedSVC(reg=1e-2).fit(*partly_labeled())
+    two = AnnealedSVC(reg=1e-2, n_jobs=2).fit(*partly_labeled())
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-7, atol=1e-9)
+
+
+def partly_labeled(n=300, d=30, seed=3):
+    X, y = two_blobs(n, d, gap=1.5, seed=seed)
+    return X, hide(y, 6)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_free_energy_falls_at_every_temperature(loss, seed):
+    model = AnnealedSVC(reg=1e-3, loss=loss).fit(*partly_labeled(seed=seed))
+    rows = [row for row in model.trace_ if row["phase"] == "annealing"]
+    assert len({row["level"] for row in rows}) > 5
+    for before, after in itertools.pairwise(rows):
+        if before["level"] == after["level"]:
+            assert after["free_energy"] <= before["free_energy"] + 1e-12
+
+
+def alternating(monkeypatch):
+    """Let annealing hold its beliefs while the weights move."""
+    plain = replace(SQUARED_HINGE, gap_slopes=None)
+    monkeypatch.setitem(LOSSES, "squared_hinge", plain)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_newton_takes_fewer_rounds_than_turns_and_ends_no_higher(monkeypatch, seed):
+    X, y = two_blobs(300, 10, gap=3.0, seed=seed)
+    partly = hide(y, 6)
+    model = AnnealedSVC(reg=1e-2).fit(X, partly)
+    alternating(monkeypatch)
+    turns = AnnealedSVC(reg=1e-2).fit(X, partly)
+    assert model.n_iter_ < turns.n_iter_
+    assert model.objective_ <= turns.objective_ * (1.0 + 1e-3)
+
+
+def test_at_a_high_temperature_both_find_the_same_point(monkeypatch):
+    """There the free energy is convex, and the end of a level does not depend on the way."""
+    data = partly_labeled()
+
+    def first_level():
+        model = AnnealedSVC(reg=1e-2, entropy_tol=1e-12, tol=1e-10).fit(*data)
+        rows = [row for row in model.trace_ if row["phase"] == "annealing" and row["level"] == 0]
+        return len(rows), rows[-1]["free_energy"], rows[-1]["objective"]
+
+    rounds, energy, objective = first_level()
+    alternating(monkeypatch)
+    turns, expected, same = first_level()
+    assert rounds < turns
+    assert energy == pytest.approx(expected, abs=1e-6)
+    assert objective == pytest.approx(same, rel=1e-2)
+
+
+def test_a_step_that_does_not_gain_is_taken_back(monkeypatch):
+    X, partly = partly_labeled(n=120, d=5)
+    # no step is ever good enough: every temperature is left at once, at the weights it had
+    monkeypatch.setattr(annealing, "LEAST_GAIN", 1e6)
+    monkeypatch.setattr(annealing, "MAX_TRIALS", 3)
+    model = AnnealedSVC(reg=1e-2).fit(X, partly)
+    rows = [row for row in model.trace_ if row["phase"] == "annealing"]
+    assert {row["newton_steps"] for row in rows} == {0}
+    assert len({row["objective"] for row in rows}) == 1
+    assert np.isfinite(model.coef_).all()
