@@ -15,7 +15,7 @@ from semisvm.estimators.task import BinaryTask
 from semisvm.homotopy import Recorder
 from semisvm.labels import binary_beliefs, mean_soft_cost
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.weights.free_energy import linearize_softly
+from semisvm.weights.free_energy import change_beliefs, linearize_softly
 
 LAM = 0.7
 
@@ -38,12 +38,14 @@ def task_of(loss="squared_hinge", n=60, d=4, reg=0.05, seed=0):
 
 
 def energy(task, w, temperature):
-    return task.soft_labels(w, task.scores(w), LAM, temperature, None)[3]
+    scores = task.scores(w)
+    soft_labels = task.soft_labels(scores, LAM, temperature)
+    return task.free_energy(w, scores, LAM, temperature, soft_labels)
 
 
 def at(task, w, temperature):
     scores = task.scores(w)
-    p, q, *_ = task.soft_labels(w, scores, LAM, temperature, None)
+    p, q, _ = task.soft_labels(scores, LAM, temperature)
     return linearize_softly(
         task.semisupervised(p, q, LAM),
         w,
@@ -66,7 +68,8 @@ def test_free_energy_is_the_objective_less_the_entropy():
     task = task_of()
     w = np.random.default_rng(1).normal(size=task.n_weights)
     scores, temperature = task.scores(w), 0.8
-    p, q, _, value = task.soft_labels(w, scores, LAM, temperature, None)
+    p, q, price = task.soft_labels(scores, LAM, temperature)
+    value = task.free_energy(w, scores, LAM, temperature, (p, q, price))
     o, values = scores[task.unlabeled], task.loss.values
     fit = task.weight @ values(np.where(task.positive, 1, -1) * scores[task.labeled])
     soft = np.mean(LAM * (p * values(o) + q * values(-o)) - temperature * (entr(p) + entr(q)))
@@ -112,12 +115,56 @@ def test_decided_labels_do_not_answer():
     task = task_of(reg=1e-3)
     w = 50.0 * np.random.default_rng(5).normal(size=task.n_weights)
     scores, temperature = task.scores(w), 1e-6
-    p, q, *_ = task.soft_labels(w, scores, LAM, temperature, None)
+    p, q, _ = task.soft_labels(scores, LAM, temperature)
     assert np.minimum(p, q).max() < 1e-12
     plain = task.semisupervised(p, q, LAM).linearize(w, scores)
     x = np.ones(task.n_weights)
     product = at(task, w, temperature).product(x, np.empty_like(x))
     np.testing.assert_allclose(product, plain.product(x, np.empty_like(x)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+def test_a_gradient_follows_from_beliefs_to_others(loss):
+    task = task_of(loss)
+    w = 0.4 * np.random.default_rng(6).normal(size=task.n_weights)
+    scores = task.scores(w)
+    before, _, _ = task.soft_labels(scores, LAM, 0.3)
+    after = before.copy()
+    after[[3, 17, 40]] = [0.9, 0.2, 0.5]
+    known = {"design": task.design, "loss": task.loss, "scores": scores, "lam": LAM}
+    known["unlabeled"] = task.unlabeled
+
+    def gradient(p):
+        return task.semisupervised(p, 1.0 - p, LAM).linearize(w, scores).gradient
+
+    followed = gradient(before)
+    assert change_beliefs(followed, before, after, **known)
+    np.testing.assert_allclose(followed, gradient(after), rtol=1e-10, atol=1e-14)
+    assert change_beliefs(followed, after, after, **known)
+    np.testing.assert_allclose(followed, gradient(after), rtol=1e-10, atol=1e-14)
+    untouched = followed.copy()
+    assert not change_beliefs(followed, after, np.roll(after, 1), **known)
+    np.testing.assert_array_equal(followed, untouched)
+
+
+def test_the_gradient_that_follows_is_that_of_the_last_beliefs(monkeypatch):
+    """What a level that moved nothing reports must hold when it is computed afresh."""
+    data = partly_labeled(n=600)
+    checked = []
+    original = annealing.Annealing.label_step
+
+    def check(method, level):
+        state = method.state
+        if state.n_iter == 0 and state.gradient is not None:
+            problem = method.task.semisupervised(method.p, method.q, method.lam)
+            fresh = problem.linearize(state.w, method.task.scores(state.w)).gradient
+            checked.append(np.abs(fresh - state.gradient).max() / (1e-9 + np.abs(fresh).max()))
+        return original(method, level)
+
+    monkeypatch.setattr(annealing.Annealing, "label_step", check)
+    AnnealedSVC(reg=1e-2).fit(*data)
+    assert len(checked) > 10
+    assert max(checked) < 1e-6
 
 
 def test_threads_agree():
@@ -138,7 +185,7 @@ def test_the_free_energy_falls_at_every_temperature(loss, seed):
     rows = [row for row in model.trace_ if row["phase"] == "annealing"]
     assert len({row["level"] for row in rows}) > 5
     for before, after in itertools.pairwise(rows):
-        if before["level"] == after["level"]:
+        if before["level"] == after["level"] and "free_energy" in after:
             assert after["free_energy"] <= before["free_energy"] + 1e-12
 
 

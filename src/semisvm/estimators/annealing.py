@@ -12,8 +12,8 @@ from semisvm.labels import mean_entropy, mean_kl
 from semisvm.losses import Signs
 from semisvm.vectors import add, dot
 from semisvm.weights import BinaryProblem, State
-from semisvm.weights.free_energy import linearize_softly
-from semisvm.weights.newton import measure, newton_step
+from semisvm.weights.free_energy import change_beliefs, linearize_softly
+from semisvm.weights.newton import judge, measure, newton_step
 
 # Points of the path whose share of positive outputs misses the prior by more than this
 # share of the rarer class are not returned where there is a better balanced one.
@@ -25,6 +25,7 @@ HOPE = 2.0
 # shorter one is tried, so many times.
 LEAST_GAIN = 1e-4
 MAX_TRIALS = 20
+NOTHING = (np.empty(0), np.empty(0))
 
 
 class Annealing:
@@ -40,7 +41,11 @@ class Annealing:
         self.lam = lam
         self.entropy_tol = entropy_tol
         self.state = state
+        # it is that of the labelled rows alone
+        state.gradient = None
+        self.p, self.q = self._before = NOTHING
         self.price: float | None = None
+        self.energy: float | None = None
         self.entropy = np.inf
         self.temperature = np.inf
         self.best = state.w.copy()
@@ -49,8 +54,7 @@ class Annealing:
 
     def beliefs(self, scores: Floats) -> Floats:
         """Give the beliefs of scores in the second class, at the last temperature."""
-        w = np.zeros(0)
-        return self.task.soft_labels(w, scores, self.lam, self.temperature, self.price)[0]
+        return self.task.soft_labels(scores, self.lam, self.temperature, self.price)[0]
 
     def cold(self) -> bool:
         """Tell whether the labels have hardened."""
@@ -58,29 +62,55 @@ class Annealing:
 
     def enter(self, level: Level) -> None:
         """Let the beliefs feel the new temperature."""
+        task, state, before = self.task, self.state, self.p
         self.temperature = level.value
+        self.energy = None
         self._soften()
+        # the weights have not moved since: where few beliefs have, the gradient follows
+        if state.gradient is not None and not change_beliefs(
+            state.gradient,
+            before,
+            self.p,
+            design=task.design,
+            loss=task.loss,
+            scores=state.scores,
+            unlabeled=task.unlabeled,
+            lam=self.lam,
+        ):
+            state.gradient = None
 
     def _soften(self) -> None:
-        """Renew the beliefs, their price and the free energy."""
-        w, scores = self.state.w, self.state.scores
-        self.p, self.q, self.price, self.energy = self.task.soft_labels(
-            w, scores, self.lam, self.temperature, self.price
+        """Renew the beliefs and their price."""
+        self.p, self.q, self.price = self.task.soft_labels(
+            self.state.scores, self.lam, self.temperature, self.price
         )
 
+    def _energy(self) -> float:
+        """Give the free energy of weights and beliefs."""
+        assert self.price is not None
+        soft_labels = self.p, self.q, self.price
+        w, scores = self.state.w, self.state.scores
+        return self.task.free_energy(w, scores, self.lam, self.temperature, soft_labels)
+
     def weight_step(self, level: Level) -> State:
-        """Take a Newton step down the free energy."""
-        task, state, lam = self.task, self.state, self.lam
-        problem = task.semisupervised(self.p, self.q, lam)
+        """Take a Newton step down the free energy, unless its gradient is small enough."""
+        task, state = self.task, self.state
+        state.n_iter = state.cg_steps = 0
+        if state.gradient is not None:
+            judge(state, state.gradient, task.reg, level.tol)
+            if state.converged:
+                return state
+        if self.energy is None:
+            self.energy = self._energy()
+        problem = task.semisupervised(self.p, self.q, self.lam)
         # the costs of the rows are the beliefs; both at a time would take memory
         del self.p, self.q
-        state.n_iter = state.cg_steps = 0
         step = self._step(problem, level.tol)
-        if step is not None:
-            self._descend(*step)
-        self._old = task.beliefs_of(problem, lam)
         if step is None:
-            self.p, self.q = self._old
+            self.p, self.q = task.beliefs_of(problem, self.lam)
+        else:
+            self._descend(*step)
+            self._before = task.beliefs_of(problem, self.lam)
         return state
 
     def _step(self, problem: BinaryProblem, tol: float) -> tuple[Floats, float] | None:
@@ -102,11 +132,13 @@ class Annealing:
             # the free energy curves down at once: hold the beliefs
             here = problem.linearize(state.w, state.scores)
             step, _, state.cg_steps = newton_step(problem, here, state, tol)
+        state.gradient = None
         return step, dot(here.gradient, step)
 
     def _descend(self, step: Floats, slope: float) -> None:
         """Go along a step as far as the free energy falls, with new beliefs."""
-        state, energy = self.state, self.energy
+        state, before = self.state, self.energy
+        assert before is not None
         scores = self.task.scores(step)
         t, ahead = 0.0, 1.0
         for _ in range(MAX_TRIALS):
@@ -114,29 +146,33 @@ class Annealing:
             add(state.scores, ahead - t, scores)
             t = ahead
             self._soften()
-            bend = self.energy - energy - t * slope
-            if self.energy <= energy + LEAST_GAIN * t * slope:
+            self.energy = self._energy()
+            if self.energy <= before + LEAST_GAIN * t * slope:
                 state.n_iter = 1
                 return
             # where a parabola through the values has its minimum
+            bend = self.energy - before - t * slope
             ahead = t * min(max(-0.5 * t * slope / bend, 0.1), 0.5)
             del self.p, self.q
         add(state.w, -t, step)
         add(state.scores, -t, scores)
         self._soften()
+        self.energy = before
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Compare the beliefs with those before the step; settled when they hardly moved."""
         task, state, divergence = self.task, self.state, 0.0
         if state.n_iter > 0:
-            divergence = mean_kl(self.p, self.q, *self._old, task.design.workers)
-        del self._old
+            divergence = mean_kl(self.p, self.q, *self._before, task.design.workers)
+        self._before = NOTHING
         if state.n_iter > 0 or not self.facts:
             # weights that did not move are the same point of the path
             objective = task.balanced_objective(state.w, state.scores, self.lam)
             self.facts = {"objective": objective, "imbalance": task.imbalance(state.scores)}
             self._remember(**self.facts)
-        facts = {**self.facts, "divergence": divergence, "free_energy": self.energy}
+        facts = {**self.facts, "divergence": divergence}
+        if self.energy is not None:
+            facts["free_energy"] = self.energy
         settled = divergence < self.entropy_tol
         if settled:
             # only the end of a level asks for it, and logarithms are slow
@@ -145,7 +181,7 @@ class Annealing:
 
     def let_go(self) -> None:
         """Keep nothing of the path but its best point and what beliefs are computed from."""
-        self.p = self.q = np.empty(0)
+        self.p, self.q = NOTHING
         self.state = State(np.empty(0), np.empty(0))
 
     def _remember(self, objective: float, imbalance: float) -> None:

@@ -80,7 +80,7 @@ class BinaryTask:
         return BinaryProblem(self.design, rows, self.loss, a, b, self.reg, self.stiff)
 
     def semisupervised(self, p: Floats | Signs, q: Floats | Signs, lam: float) -> BinaryProblem:
-        """Give the weight step for beliefs p, q = 1 - p of the unlabelled rows."""
+        """Give the weight step for labels or beliefs p, q = 1 - p of the unlabelled rows."""
         a, b = np.empty(self.design.n_rows), np.empty(self.design.n_rows)
 
         each = lam / len(self.unlabeled)
@@ -141,16 +141,16 @@ class BinaryTask:
         return 0.5 * self.reg * dot(w, w) + fit + 0.5 * lam * rest / len(labels)
 
     def soft_labels(
-        self, w: Floats, scores: Floats, lam: float, temperature: float, price: float | None
-    ) -> tuple[Floats, Floats, float, float]:
+        self, scores: Floats, lam: float, temperature: float, price: float | None = None
+    ) -> tuple[Floats, Floats, float]:
         """Minimise J, less the entropy at a temperature, over beliefs of the unlabelled rows.
 
         Parameters
         ----------
-        w, scores : arrays
+        scores : array of shape (n_rows,)
         lam, temperature : float
-        price : float or None
-            A guess of the price below.
+        price : float, optional
+            A guess of the one below.
 
         Returns
         -------
@@ -158,16 +158,30 @@ class BinaryTask:
             Beliefs in the positive and the negative label.
         price : float
             Of a positive label, which keeps their number.
-        energy : float
-            The minimum: the free energy of the weights.
         """
-        workers, gaps = self.design.workers, self.label_gaps(scores, lam)
-        p, q, price = binary_beliefs(
-            gaps, temperature, self.positive_share, price=price, tol=BELIEF_TOL, workers=workers
+        return binary_beliefs(
+            self.label_gaps(scores, lam),
+            temperature,
+            self.positive_share,
+            price=price,
+            tol=BELIEF_TOL,
+            workers=self.design.workers,
         )
+
+    def free_energy(
+        self,
+        w: Floats,
+        scores: Floats,
+        lam: float,
+        temperature: float,
+        soft_labels: tuple[Floats, Floats, float],
+    ) -> float:
+        """Give J, less the entropy at a temperature, where soft labels minimise it."""
+        p, q, price = soft_labels
+        gaps = self.label_gaps(scores, lam)
+        cost = mean_soft_cost(gaps, price, temperature, p, q, self.design.workers)
         negative = np.zeros(len(p), dtype=np.bool_)
-        soft = mean_soft_cost(gaps, price, temperature, p, q, workers)
-        return p, q, price, self.objective(w, scores, lam, negative) + 0.5 * soft
+        return self.objective(w, scores, lam, negative) + 0.5 * cost
 
     def label_gaps(self, scores: Floats, lam: float) -> Floats:
         """Give how much more the positive label of each unlabelled row costs."""

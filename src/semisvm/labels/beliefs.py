@@ -86,9 +86,14 @@ def binary_beliefs(
     weight = np.full(1, 1.0 / u) if weight is None else weight
     p, q = np.empty(u), np.empty(u)
     shift = temperature * np.log(mean / (1.0 - mean))
-    # with nu at either end every single belief is on one side of the mean
-    low, high = float(g.min()) + shift, float(g.max()) + shift
-    nu = price if price is not None and low <= price <= high else 0.5 * (low + high)
+
+    def ends() -> tuple[float, float]:
+        # there every single belief is on one side of the mean
+        return float(g.min()) + shift, float(g.max()) + shift
+
+    # a good guess needs no bracket
+    low, high = (-np.inf, np.inf) if price is not None else ends()
+    nu = price if price is not None else 0.5 * (low + high)
     workers = Workers() if workers is None else workers
     for _ in range(MAX_STEPS):
         fill = partial(_fill, g, nu, temperature, weight, p, q)
@@ -105,6 +110,8 @@ def binary_beliefs(
         step = error * temperature / curve if curve > 0.0 else np.inf
         new = nu - step
         if not low < new < high:
+            first, last = ends()
+            low, high = max(low, first), min(high, last)
             new = 0.5 * (low + high)
         if new in (low, high, nu):
             break

@@ -24,11 +24,12 @@ from functools import cache, partial
 import numba
 import numpy as np
 
-from semisvm.designs import Floats, Index
+from semisvm.designs import Design, Floats, Index
 from semisvm.designs.workers import ROW_WORK
+from semisvm.losses import Loss
 from semisvm.vectors import add, dot
 from semisvm.weights.conjugate_gradients import Operator
-from semisvm.weights.problems import BinaryProblem, Linearization
+from semisvm.weights.problems import MAX_CHANGED, BinaryProblem, Linearization
 
 # Rows that are decided up to this do not answer.
 DECIDED = 1e-12
@@ -52,6 +53,68 @@ def _soften(a, b, scale, softness, rows, gap_slopes, curvature, answering, start
         answering[end] = i
         end += pq > DECIDED
     return total, end
+
+
+@numba.njit(nogil=True, cache=True)
+def _change(before, after, rows, scale, gap_slopes, changed, start, stop):
+    """Turn slopes of the gaps into changes of the slopes, and list the rows that have one."""
+    end = start
+    for k in range(start, stop):
+        more = after[k] - before[k]
+        gap_slopes[rows[k]] *= scale * more
+        changed[end] = rows[k]
+        end += abs(more) > DECIDED
+    return end
+
+
+def change_beliefs(
+    gradient: Floats,
+    before: Floats,
+    after: Floats,
+    *,
+    design: Design,
+    loss: Loss,
+    scores: Floats,
+    unlabeled: Index,
+    lam: float,
+) -> bool:
+    """Let a gradient follow from beliefs to others, by the rows that have changed them.
+
+    Parameters
+    ----------
+    gradient : array of shape (n_weights,)
+        Is changed.
+    before, after : arrays of shape (u,)
+        Beliefs in the positive label.
+    design, loss, scores, unlabeled, lam
+        The scores are the same before and after.
+
+    Returns
+    -------
+    followed : bool
+        False if so many have changed that it is better computed afresh.
+    """
+    slopes, changed, u = np.empty(len(scores)), np.empty_like(unlabeled), len(unlabeled)
+    if loss.gap_slopes is None:
+        return False
+    share = partial(design.workers.share, k=u, work_each=ROW_WORK)
+    share(partial(loss.gap_slopes, scores, unlabeled, lam, slopes))
+    change = partial(_change, before, after, unlabeled, 0.5 / u, slopes, changed)
+    rows = design.rows(_joined(changed, share(lambda a, b: (a, change(a, b)))))
+    if rows.work > MAX_CHANGED * design.all_rows.work:
+        return False
+    if len(rows):
+        gradient += design.pull_back(slopes, rows, np.empty(len(gradient)))
+    return True
+
+
+def _joined(listed: Index, parts: list[tuple[int, int]]) -> Index:
+    """Close the gaps between parts (start, end) of a list, in place."""
+    n = 0
+    for start, end in parts:
+        listed[n : n + end - start] = listed[start:end]
+        n += end - start
+    return listed[:n]
 
 
 def linearize_softly(
@@ -95,15 +158,13 @@ def linearize_softly(
         share(partial(slopes_of_gaps, scores, unlabeled, lam, answers))
         costs = (problem.positive, problem.negative, u / lam)
         soften = partial(_soften, *costs, softness, unlabeled, answers, curvature, answering)
-        total, n_answering = 0.0, 0
-        for start, part, end in share(lambda start, stop: (start, *soften(start, stop))):
-            # close the gap to the list of the block before, without another list
-            answering[n_answering : n_answering + end - start] = answering[start:end]
-            total, n_answering = total + part, n_answering + end - start
+        parts = share(lambda start, stop: (start, *soften(start, stop)))
+        rows = design.rows(_joined(answering, [(start, end) for start, _, end in parts]))
         together = np.zeros(problem.n_weights)
-        if n_answering:
-            design.pull_back(answers, design.rows(answering[:n_answering]), together)
-        return (softness / total if n_answering else 0.0), together
+        if not len(rows):
+            return 0.0, together
+        total = sum(part for _, part, _ in parts)
+        return softness / total, design.pull_back(answers, rows, together)
 
     def product(p: Floats, out: Floats) -> Floats:
         factor, together = answer()

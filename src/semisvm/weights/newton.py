@@ -163,12 +163,17 @@ def newton_step(
 
 def measure(state: State, here: Linearization, reg: float, tol: float) -> None:
     """Write down what is known of the weights, and whether they are good enough."""
-    squared = dot(here.gradient, here.gradient)
-    state.gradient = here.gradient
     state.objective = here.value + 0.5 * reg * dot(state.w, state.w)
+    state.n_active = here.n_active
+    judge(state, here.gradient, reg, tol)
+
+
+def judge(state: State, gradient: Floats, reg: float, tol: float) -> None:
+    """Tell by the gradient whether the weights are good enough."""
+    squared = dot(gradient, gradient)
+    state.gradient = gradient
     state.gradient_norm = float(np.sqrt(squared))
     state.gap = squared / (2.0 * reg)
-    state.n_active = here.n_active
     state.converged = state.gap <= tol * state.objective
 
 
