@@ -3,6 +3,11 @@
 import numpy as np
 from scipy import sparse
 
+from semisvm.designs import Workers, make_design
+from semisvm.estimators.task import BinaryTask
+from semisvm.homotopy import Recorder
+from semisvm.losses import LOSSES
+
 
 def two_blobs(n=120, d=6, gap=2.5, seed=0, positive=0.5):
     """Two Gaussian clusters; returns X and y in {0, 1}."""
@@ -39,6 +44,24 @@ def sparse_text(n=200, d=500, seed=0, dtype=np.float64):
     X = sparse.csr_matrix((rng.random(len(rows)) + 0.1, (rows, columns)), shape=(n, d))
     norms = np.sqrt(X.multiply(X).sum(axis=1)).A1
     return sparse.csr_matrix(sparse.diags(1 / norms) @ X, dtype=dtype), y
+
+
+def binary_task(loss="squared_hinge", n=60, d=4, reg=0.05, seed=0):
+    """Two clusters with six labels, as the methods for two classes see them."""
+    X, y = two_blobs(n, d, gap=1.5, seed=seed)
+    partly = hide(y, 6)
+    labeled = np.flatnonzero(partly != -1)
+    return BinaryTask(
+        design=make_design(X, 1.0, Workers()),
+        labeled=labeled,
+        unlabeled=np.flatnonzero(partly == -1),
+        positive=partly[labeled] == 1,
+        weight=np.full(len(labeled), 1.0 / len(labeled)),
+        n_positive=round(0.4 * (n - len(labeled))),
+        loss=LOSSES[loss],
+        reg=reg,
+        recorder=Recorder(),
+    )
 
 
 def random_costs(n, m, seed=0):

@@ -23,14 +23,8 @@ from semisvm.designs.base import Floats, Index
 
 Signs = NDArray[np.bool_]
 
-# Slopes that differ by less than this share are the same but for rounding.
-_ROUNDING = 1e-13
-
 
 Move = Callable[[Floats, Floats, float, Floats, Floats, Index, Index], tuple[float, int, int]]
-Relabel = Callable[
-    [Floats, float, Floats, Floats, Floats, Floats, Index, Floats, Index], tuple[float, int, int]
-]
 
 
 @dataclass(frozen=True)
@@ -53,10 +47,8 @@ class Loss:
     move : (o, step, t, a, b, rows, changed) -> total, n_active, n_changed, optional
         Add t step to o. A row whose curvature is the same all the way has the slope that
         the curvature predicts; list the others, and put what is missing into their step.
-    relabel : (o, ratio, a0, b0, a, b, rows, rest, changed) -> as above, optional
-        Go from costs a0, b0 to a, b: list the rows whose slope is not ``ratio`` times as
-        large, and fill in what is missing. Both save passes over the data where curvature
-        is piecewise constant; other losses leave them out.
+        Saves passes over the data where curvature is piecewise constant; other losses
+        leave it out.
     total_kernel, gaps_kernel : optional
         What `total` and `gaps` do, in one pass; without them they go through ``values``.
     gap_slopes : (o, rows, scale, out, start, stop) -> None, optional
@@ -70,10 +62,19 @@ class Loss:
     along: Callable[[Floats, Floats, Floats, Floats, Index, float], tuple[float, float]]
     quadratic: bool = False
     move: Move | None = None
-    relabel: Relabel | None = None
     total_kernel: Callable[[Floats, Index, NDArray[np.uint8], int, int], float] | None = None
     gaps_kernel: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
     gap_slopes: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
+
+    def at_labels(
+        self, o: Floats, labels: Signs, cost: Floats | float
+    ) -> tuple[float, Floats, int]:
+        """Give the value, the slopes and the number of active rows at hard labels."""
+        a, b = np.where(labels, cost, 0.0), np.where(labels, 0.0, cost)
+        slope, curvature = np.empty(len(o)), np.empty(len(o))
+        rows = np.arange(len(o))
+        value, n_active = self.evaluate(o, a, b, rows, slope, curvature, np.empty_like(rows))
+        return value, slope, n_active
 
     def total(self, o: Floats, rows: Index, labels: Signs, start: int, stop: int) -> float:
         """Sum l(o), or l(-o) where the label is not positive, over positions start..stop."""
@@ -169,25 +170,6 @@ def _squared_hinge_move(o, step, t, a, b, rows, changed):
 
 
 @numba.njit(nogil=True, cache=True)
-def _squared_hinge_relabel(o, ratio, a0, b0, a, b, rows, rest, changed):
-    total = 0.0
-    n_active = 0
-    n_changed = 0
-    for i in rows:
-        below = min(o[i] - 1.0, 0.0)
-        above = max(o[i] + 1.0, 0.0)
-        total += a[i] * below * below + b[i] * above * above
-        n_active += a[i] * below != 0.0 or b[i] * above != 0.0
-        now = a[i] * below + b[i] * above
-        then = ratio * (a0[i] * below + b0[i] * above)
-        rest[i] = now - then
-        if abs(now - then) > _ROUNDING * (abs(now) + abs(then)):
-            changed[n_changed] = i
-            n_changed += 1
-    return 0.5 * total, n_active, n_changed
-
-
-@numba.njit(nogil=True, cache=True)
 def _squared_total(o, rows, labels, start, stop):
     total = 0.0
     for k in range(start, stop):
@@ -246,25 +228,6 @@ def _squared_move(o, step, t, a, b, rows, changed):
     return 0.5 * total, n_active, 0
 
 
-@numba.njit(nogil=True, cache=True)
-def _squared_relabel(o, ratio, a0, b0, a, b, rows, rest, changed):
-    total = 0.0
-    n_active = 0
-    n_changed = 0
-    for i in rows:
-        below = o[i] - 1.0
-        above = o[i] + 1.0
-        total += a[i] * below * below + b[i] * above * above
-        n_active += a[i] + b[i] != 0.0
-        now = a[i] * below + b[i] * above
-        then = ratio * (a0[i] * below + b0[i] * above)
-        rest[i] = now - then
-        if abs(now - then) > _ROUNDING * (abs(now) + abs(then)):
-            changed[n_changed] = i
-            n_changed += 1
-    return 0.5 * total, n_active, n_changed
-
-
 def _squared_hinge_values(o: Floats) -> Floats:
     return np.square(np.maximum(1.0 - o, 0.0))
 
@@ -279,7 +242,6 @@ SQUARED_HINGE = Loss(
     _squared_hinge_evaluate,
     _squared_hinge_along,
     move=_squared_hinge_move,
-    relabel=_squared_hinge_relabel,
     total_kernel=_squared_hinge_total,
     gaps_kernel=_squared_hinge_gaps,
     gap_slopes=_squared_hinge_gap_slopes,
@@ -293,7 +255,6 @@ SQUARED = Loss(
     _squared_along,
     quadratic=True,
     move=_squared_move,
-    relabel=_squared_relabel,
     total_kernel=_squared_total,
     gaps_kernel=_squared_gaps,
     gap_slopes=_squared_gap_slopes,

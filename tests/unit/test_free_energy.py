@@ -7,34 +7,14 @@ import numpy as np
 import pytest
 from scipy.special import entr
 
-from problems import hide, two_blobs
+from problems import binary_task, hide, two_blobs
 from semisvm import AnnealedSVC
-from semisvm.designs import Workers, make_design
 from semisvm.estimators import annealing
-from semisvm.estimators.task import BinaryTask
-from semisvm.homotopy import Recorder
 from semisvm.labels import binary_beliefs, mean_soft_cost
 from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.weights.free_energy import change_beliefs, linearize_softly
 
 LAM = 0.7
-
-
-def task_of(loss="squared_hinge", n=60, d=4, reg=0.05, seed=0):
-    X, y = two_blobs(n, d, gap=1.5, seed=seed)
-    partly = hide(y, 6)
-    labeled = np.flatnonzero(partly != -1)
-    return BinaryTask(
-        design=make_design(X, 1.0, Workers()),
-        labeled=labeled,
-        unlabeled=np.flatnonzero(partly == -1),
-        positive=partly[labeled] == 1,
-        weight=np.full(len(labeled), 1.0 / len(labeled)),
-        n_positive=round(0.4 * (n - len(labeled))),
-        loss=LOSSES[loss],
-        reg=reg,
-        recorder=Recorder(),
-    )
 
 
 def energy(task, w, temperature):
@@ -65,7 +45,7 @@ def test_soft_cost_is_the_expected_cost_less_the_entropy(temperature):
 
 
 def test_free_energy_is_the_objective_less_the_entropy():
-    task = task_of()
+    task = binary_task()
     w = np.random.default_rng(1).normal(size=task.n_weights)
     scores, temperature = task.scores(w), 0.8
     p, q, price = task.soft_labels(scores, LAM, temperature)
@@ -79,7 +59,7 @@ def test_free_energy_is_the_objective_less_the_entropy():
 @pytest.mark.parametrize("temperature", [5.0, 1.0, 0.3])
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
 def test_gradient_is_that_of_the_free_energy(loss, temperature):
-    task, rng = task_of(loss), np.random.default_rng(2)
+    task, rng = binary_task(loss), np.random.default_rng(2)
     w, h = 0.4 * rng.normal(size=task.n_weights), 1e-5
     here = at(task, w, temperature)
     for j in range(task.n_weights):
@@ -91,7 +71,7 @@ def test_gradient_is_that_of_the_free_energy(loss, temperature):
 @pytest.mark.parametrize("temperature", [5.0, 1.0, 0.3])
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
 def test_curvature_is_that_of_the_free_energy(loss, temperature):
-    task, rng = task_of(loss), np.random.default_rng(3)
+    task, rng = binary_task(loss), np.random.default_rng(3)
     w, h = 0.4 * rng.normal(size=task.n_weights), 1e-6
     here = at(task, w, temperature)
     for _ in range(5):
@@ -103,7 +83,7 @@ def test_curvature_is_that_of_the_free_energy(loss, temperature):
 
 
 def test_scales_are_positive_where_the_curvature_is_not():
-    task, temperature = task_of(), 0.5
+    task, temperature = binary_task(), 0.5
     here = at(task, np.zeros(task.n_weights), temperature)
     H = np.array([here.product(p, np.empty_like(p)) for p in np.eye(task.n_weights)])
     np.testing.assert_allclose(H, H.T, atol=1e-14)
@@ -112,7 +92,7 @@ def test_scales_are_positive_where_the_curvature_is_not():
 
 
 def test_decided_labels_do_not_answer():
-    task = task_of(reg=1e-3)
+    task = binary_task(reg=1e-3)
     w = 50.0 * np.random.default_rng(5).normal(size=task.n_weights)
     scores, temperature = task.scores(w), 1e-6
     p, q, _ = task.soft_labels(scores, LAM, temperature)
@@ -125,7 +105,7 @@ def test_decided_labels_do_not_answer():
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
 def test_a_gradient_follows_from_beliefs_to_others(loss):
-    task = task_of(loss)
+    task = binary_task(loss)
     w = 0.4 * np.random.default_rng(6).normal(size=task.n_weights)
     scores = task.scores(w)
     before, _, _ = task.soft_labels(scores, LAM, 0.3)

@@ -81,19 +81,13 @@ def test_a_move_lists_the_rows_that_leave_their_piece(loss, costs, t):
     assert (len(listed) == 0) == loss.quadratic
 
 
-def test_new_costs_list_the_rows_that_have_others(loss, costs):
-    o, a, b = costs
-    new_a, new_b = 1.5 * a, 1.5 * b
-    new_a[[2, 11]], new_b[[2, 11]] = new_b[[2, 11]], new_a[[2, 11]]
-    _, _, before, _ = slopes(loss, o, a, b)
-    value, n_active, after, _ = slopes(loss, o, new_a, new_b)
-    rest, changed = np.empty(43), np.empty(43, dtype=np.intp)
-    found = loss.relabel(o, 1.5, a, b, new_a, new_b, np.arange(43), rest, changed)
-    assert found == (pytest.approx(value), n_active, 2)
-    assert changed[:2].tolist() == [2, 11]
-    predicted = 1.5 * before
-    predicted[[2, 11]] += rest[[2, 11]]
-    np.testing.assert_allclose(predicted, after, rtol=1e-12, atol=1e-14)
+def test_hard_labels_are_costs_on_one_side(loss, costs):
+    o, a, _ = costs
+    labels = np.random.default_rng(2).random(43) < 0.5
+    value, n_active, slope, _ = slopes(loss, o, np.where(labels, a, 0.0), np.where(labels, 0.0, a))
+    found = loss.at_labels(o, labels, a)
+    assert (found[0], found[2]) == (pytest.approx(value), n_active)
+    np.testing.assert_array_equal(found[1], slope)
 
 
 def test_only_listed_rows_are_touched(loss, costs):

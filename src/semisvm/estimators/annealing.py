@@ -124,7 +124,7 @@ class Annealing:
             lam=self.lam,
             temperature=self.temperature,
         )
-        measure(state, here, task.reg, tol)
+        measure(state, here.value, here.gradient, here.n_active, task.reg, tol)
         if state.converged:
             return None
         step, _, state.cg_steps = newton_step(problem, here, state, tol)

@@ -20,8 +20,9 @@ from semisvm.designs.workers import ROW_WORK
 from semisvm.homotopy import Recorder
 from semisvm.labels import binary_beliefs, mean_soft_cost, top_labels
 from semisvm.losses import Loss, Signs
-from semisvm.vectors import dot, gather, scatter
+from semisvm.vectors import add, dot, gather, scatter
 from semisvm.weights import BinaryProblem, State, minimize
+from semisvm.weights.problems import MAX_CHANGED
 from semisvm.weights.stiff_rows import StiffRows, stiff_rows
 
 # Error of the mean belief: far below one row, and a pass of exponentials cheaper than less.
@@ -139,6 +140,48 @@ class BinaryTask:
         fit = 0.5 * dot(self.weight, self.loss.values(signed))
         rest = sum(self._by_block(partial(self.loss.total, scores, self.unlabeled, labels)))
         return 0.5 * self.reg * dot(w, w) + fit + 0.5 * lam * rest / len(labels)
+
+    def relabeled(
+        self, state: State, before: tuple[Signs, float], labels: Signs, lam: float
+    ) -> tuple[float, Floats, int] | None:
+        """Let what is known of a weight step follow to other labels of a few rows.
+
+        Parameters
+        ----------
+        state : State
+            Weights and scores, with the objective, the gradient and the number of active
+            rows that they have with the labels before.
+        before : tuple of labels and lam
+        labels : bool array of shape (u,)
+        lam : float
+
+        Returns
+        -------
+        value, gradient, n_active : float, array of shape (n_weights,), int
+            As they are in a `Linearization`; or None where so many labels are others that
+            it is better computed afresh.
+        """
+        assert state.gradient is not None
+        old, ratio = before[0], lam / before[1]
+        switched = np.flatnonzero(labels != old)
+        # what is not of the unlabelled rows does not change with their weight
+        given = self.labeled if ratio != 1.0 else self.labeled[:0]
+        index = np.concatenate([given, self.unlabeled[switched]])
+        rows = self.design.rows(np.sort(index))
+        if rows.work > MAX_CHANGED * self.design.all_rows.work:
+            return None
+        scores, each = state.scores[index[len(given) :]], lam / len(labels)
+        now, then = (self.loss.at_labels(scores, x[switched], each) for x in (labels, old))
+        n = len(given)
+        fit = self.loss.at_labels(state.scores[given], self.positive[:n], self.weight[:n])
+        missing = np.empty(len(state.scores))
+        missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
+        gradient = self.design.pull_back(missing, rows, np.empty(self.n_weights))
+        add(gradient, ratio, state.gradient)
+        add(gradient, (1.0 - ratio) * self.reg, state.w)
+        value = ratio * (state.objective - 0.5 * self.reg * dot(state.w, state.w))
+        value += (1.0 - ratio) * fit[0] + now[0] - then[0]
+        return value, gradient, state.n_active + now[2] - then[2]
 
     def soft_labels(
         self, scores: Floats, lam: float, temperature: float, price: float | None = None

@@ -15,7 +15,8 @@ from semisvm.labels import switch_pairs
 from semisvm.labels.result import chosen_cost
 from semisvm.losses import Signs
 from semisvm.validation import check_choice, check_count, check_real
-from semisvm.weights import BinaryProblem, Linearization, State, minimize
+from semisvm.weights import State, minimize
+from semisvm.weights.newton import CHECKED_TOL, measure
 
 FIRST_WEIGHT_OF_TWO = 1e-5
 FIRST_WEIGHT_OF_MANY = 1e-4
@@ -35,8 +36,8 @@ class Switching:
         # both last until the weights move
         self._best = False
         self._imbalance = np.nan
-        # the problem whose gradient the state has, and the weight of unlabelled rows in it
-        self._solved: tuple[BinaryProblem, float] | None = None
+        # the labels for which the state has the gradient, and their weight
+        self._solved: tuple[Signs, float] | None = None
 
     def enter(self, level: Level) -> None:
         """Compute scores and gradient afresh before the level that gives the answer."""
@@ -46,18 +47,19 @@ class Switching:
 
     def weight_step(self, level: Level) -> State:
         """Retrain from the last weights."""
-        problem = self.task.semisupervised(self.labels, ~self.labels, level.value)
-        start = self._known(problem, level.value)
-        self._solved = problem, level.value
-        return minimize(problem, self.state, tol=level.tol, start=start)
-
-    def _known(self, problem: BinaryProblem, lam: float) -> Linearization | None:
-        """Linearize a problem by what it has in common with the one before."""
-        if self._solved is None or self.state.gradient is None:
-            return None
-        before, ratio = self._solved[0], lam / self._solved[1]
-        w, scores, gradient = self.state.w, self.state.scores, self.state.gradient
-        return problem.relabel(w, scores, before, ratio, gradient)
+        task, state, lam = self.task, self.state, level.value
+        known = self._solved and task.relabeled(state, self._solved, self.labels, lam)
+        self._solved = self.labels, lam
+        if known:
+            value, gradient, n_active = known
+            measure(state, value, gradient, n_active, task.reg, level.tol)
+            if state.converged and level.tol > CHECKED_TOL:
+                # nothing that would need the problem itself
+                state.n_iter = state.cg_steps = 0
+                return state
+        problem = task.semisupervised(self.labels, ~self.labels, lam)
+        start = problem.following(state.scores, *known) if known else None
+        return minimize(problem, state, tol=level.tol, start=start)
 
     def objective(self, lam: float) -> float:
         """Give J at the weights and labels."""

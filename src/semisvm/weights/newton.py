@@ -111,7 +111,7 @@ def minimize(
     state.n_iter = state.cg_steps = 0
     here = start or problem.linearize(state.w, state.scores)
     while True:
-        measure(state, here, problem.reg, tol)
+        measure(state, here.value, here.gradient, here.n_active, problem.reg, tol)
         if state.converged and not here.exact and tol <= CHECKED_TOL:
             here = problem.linearize(state.w, state.scores)
             continue
@@ -161,11 +161,13 @@ def newton_step(
     )
 
 
-def measure(state: State, here: Linearization, reg: float, tol: float) -> None:
+def measure(
+    state: State, value: float, gradient: Floats, n_active: int, reg: float, tol: float
+) -> None:
     """Write down what is known of the weights, and whether they are good enough."""
-    state.objective = here.value + 0.5 * reg * dot(state.w, state.w)
-    state.n_active = here.n_active
-    judge(state, here.gradient, reg, tol)
+    state.objective = value + 0.5 * reg * dot(state.w, state.w)
+    state.n_active = n_active
+    judge(state, gradient, reg, tol)
 
 
 def judge(state: State, gradient: Floats, reg: float, tol: float) -> None:

@@ -199,37 +199,17 @@ class BinaryProblem:
         parts = self.design.by_block(self.rows, part)
         return self._following(w, scores, parts, step_scores, predicted)
 
-    def relabel(
-        self, w: Floats, scores: Floats, before: "BinaryProblem", ratio: float, gradient: Floats
+    def following(
+        self, scores: Floats, value: float, gradient: Floats, n_active: int
     ) -> Linearization:
-        """Linearize where another problem was solved, by the rows that have got other costs.
+        """Linearize where all but the curvature is known."""
 
-        Parameters
-        ----------
-        w, scores : arrays
-            Weights and their scores.
-        before : BinaryProblem
-            The same rows with other costs.
-        ratio : float
-            Of the costs of most rows now to those before.
-        gradient : array of shape (n_weights,)
-            Of the other problem.
-        """
-        relabel = self.loss.relabel
-        if relabel is None:
-            return self.linearize(w, scores)
-        a0, b0, a, b = before.positive, before.negative, self.positive, self.negative
-        rest = np.empty(len(scores))
+        def curve() -> tuple[Floats, list[Index]]:
+            slope, curvature = np.empty(len(scores)), np.empty(len(scores))
+            evaluate = partial(self._evaluate, scores, slope, curvature)
+            return curvature, [active for _, active in self.design.by_block(self.rows, evaluate)]
 
-        def part(rows: Index) -> tuple[float, int, Index]:
-            changed = np.empty_like(rows)
-            value, n_active, k = relabel(scores, ratio, a0, b0, a, b, rows, rest, changed)
-            return value, n_active, changed[:k].copy()
-
-        predicted = ratio * gradient
-        add(predicted, (1.0 - ratio) * self.reg, w)
-        parts = self.design.by_block(self.rows, part)
-        return self._following(w, scores, parts, rest, predicted)
+        return self._at(value, gradient, n_active, curve, exact=False)
 
     def _following(
         self,
@@ -245,14 +225,8 @@ class BinaryProblem:
             return self.linearize(w, scores)
         if len(changed):
             predicted += self.design.pull_back(rest, changed, np.empty(self.n_weights))
-
-        def curve() -> tuple[Floats, list[Index]]:
-            slope, curvature = np.empty(len(scores)), np.empty(len(scores))
-            evaluate = partial(self._evaluate, scores, slope, curvature)
-            return curvature, [active for _, active in self.design.by_block(self.rows, evaluate)]
-
         value, n_active = sum(part[0] for part in parts), sum(part[1] for part in parts)
-        return self._at(value, predicted, n_active, curve, exact=False)
+        return self.following(scores, value, predicted, n_active)
 
     def _evaluate(
         self, scores: Floats, slope: Floats, curvature: Floats, rows: Index
