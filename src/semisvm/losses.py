@@ -39,7 +39,8 @@ class Loss:
         Pointwise, on any array of scores.
     evaluate : (o, a, b, rows, slope, curvature, active) -> total, n_active
         Fill slope and curvature of the listed rows with respect to o, and list the rows
-        where either is not zero; return the value and their number.
+        where either is not zero; return the value and their number. Slope and curvature
+        may be one array, which then holds the curvature: fill it last.
     along : (o, step, a, b, rows, t) -> (first, second)
         Derivatives of the total at ``o + t step`` with respect to t.
     quadratic : bool

@@ -12,7 +12,7 @@ from semisvm import AnnealedSVC
 from semisvm.estimators import annealing
 from semisvm.labels import binary_beliefs, mean_soft_cost
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.weights.free_energy import change_beliefs, linearize_softly
+from semisvm.weights.free_energy import change_beliefs, soften
 
 LAM = 0.7
 
@@ -26,10 +26,14 @@ def energy(task, w, temperature):
 def at(task, w, temperature):
     scores = task.scores(w)
     p, q, _ = task.soft_labels(scores, LAM, temperature)
-    return linearize_softly(
-        task.semisupervised(p, q, LAM),
-        w,
-        scores,
+    problem = task.semisupervised(p, q, LAM)
+    slopes, curvature = np.empty(len(scores)), np.empty(len(scores))
+    return soften(
+        problem.linearize_into(slopes, curvature, w, scores),
+        curvature,
+        p * q,
+        problem=problem,
+        scores=scores,
         unlabeled=task.unlabeled,
         lam=LAM,
         temperature=temperature,

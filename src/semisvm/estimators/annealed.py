@@ -10,9 +10,9 @@ from semisvm.designs import Floats
 from semisvm.estimators.annealing import Annealing, Rival, labeled_by
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
 from semisvm.estimators.multi_task import Assigning, Cooling, MultiTask
+from semisvm.estimators.switching import Switching
 from semisvm.estimators.task import BinaryTask
 from semisvm.estimators.transductive import (
-    Switching,
     finish_binary,
     finish_multi,
     first_state,

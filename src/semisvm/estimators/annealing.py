@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats
+from semisvm.estimators.switching import Switching
 from semisvm.estimators.task import BinaryTask
-from semisvm.estimators.transductive import Switching
 from semisvm.homotopy import Level
 from semisvm.labels import mean_entropy, mean_kl
 from semisvm.losses import Signs
 from semisvm.vectors import add, dot
 from semisvm.weights import BinaryProblem, State
-from semisvm.weights.free_energy import change_beliefs, linearize_softly
+from semisvm.weights.free_energy import LEAST_GAIN, change_beliefs, soften
 from semisvm.weights.newton import judge, measure, newton_step
 
 # Points of the path whose share of positive outputs misses the prior by more than this
@@ -21,9 +21,7 @@ BALANCED = 0.2
 # The start is given up when it would have to gain more than so many times its last gain to
 # come below the end of the path; each round gains about 0.7 of the one before.
 HOPE = 2.0
-# A step is taken if the free energy falls by this share of what its slope promises; else a
-# shorter one is tried, so many times.
-LEAST_GAIN = 1e-4
+# Where a step does not lower the free energy enough a shorter one is tried, so many times.
 MAX_TRIALS = 20
 NOTHING = (np.empty(0), np.empty(0))
 
@@ -116,17 +114,25 @@ class Annealing:
     def _step(self, problem: BinaryProblem, tol: float) -> tuple[Floats, float] | None:
         """Give a step and the slope along it, or None if the gradient is small enough."""
         task, state = self.task, self.state
-        here = linearize_softly(
-            problem,
-            state.w,
-            state.scores,
+        slopes, curvature = np.empty(len(state.scores)), np.empty(len(state.scores))
+        here = problem.linearize_into(slopes, curvature, state.w, state.scores)
+        del slopes
+        measure(state, here.value, here.gradient, here.n_active, task.reg, tol)
+        if state.converged:
+            return None
+        p, q = task.beliefs_of(problem, self.lam)
+        p *= q
+        here = soften(
+            here,
+            curvature,
+            p,
+            problem=problem,
+            scores=state.scores,
             unlabeled=task.unlabeled,
             lam=self.lam,
             temperature=self.temperature,
         )
-        measure(state, here.value, here.gradient, here.n_active, task.reg, tol)
-        if state.converged:
-            return None
+        del p, q
         step, _, state.cg_steps = newton_step(problem, here, state, tol)
         if state.cg_steps == 0:
             # the free energy curves down at once: hold the beliefs

@@ -9,75 +9,15 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
 from semisvm.estimators.multi_task import LABEL_STEPS, Assigning, MultiTask
+from semisvm.estimators.switching import Switching
 from semisvm.estimators.task import BinaryTask
 from semisvm.homotopy import Callback, Level, decades, follow, rising, settling
-from semisvm.labels import switch_pairs
 from semisvm.labels.result import chosen_cost
-from semisvm.losses import Signs
 from semisvm.validation import check_choice, check_count, check_real
-from semisvm.weights import State, minimize
-from semisvm.weights.newton import CHECKED_TOL, measure
+from semisvm.weights import State
 
 FIRST_WEIGHT_OF_TWO = 1e-5
 FIRST_WEIGHT_OF_MANY = 1e-4
-
-
-class Switching:
-    """The two steps for two classes: retrain, and switch labels of pairs that disagree."""
-
-    def __init__(
-        self, task: BinaryTask, state: State, labels: Signs, max_pairs: int | None
-    ) -> None:
-        self.task = task
-        self.state = state
-        self.labels = labels
-        self.max_pairs = max_pairs
-        # whether the labels are the best ones for the scores, and what these are like:
-        # both last until the weights move
-        self._best = False
-        self._imbalance = np.nan
-        # the labels for which the state has the gradient, and their weight
-        self._solved: tuple[Signs, float] | None = None
-
-    def enter(self, level: Level) -> None:
-        """Compute scores and gradient afresh before the level that gives the answer."""
-        if level.last:
-            self.task.score_all(self.state)
-            self._solved = None
-
-    def weight_step(self, level: Level) -> State:
-        """Retrain from the last weights."""
-        task, state, lam = self.task, self.state, level.value
-        known = self._solved and task.relabeled(state, self._solved, self.labels, lam)
-        self._solved = self.labels, lam
-        if known:
-            value, gradient, n_active = known
-            measure(state, value, gradient, n_active, task.reg, level.tol)
-            if state.converged and level.tol > CHECKED_TOL:
-                # nothing that would need the problem itself
-                state.n_iter = state.cg_steps = 0
-                return state
-        problem = task.semisupervised(self.labels, ~self.labels, lam)
-        start = problem.following(state.scores, *known) if known else None
-        return minimize(problem, state, tol=level.tol, start=start)
-
-    def objective(self, lam: float) -> float:
-        """Give J at the weights and labels."""
-        return self.task.objective(self.state.w, self.state.scores, lam, self.labels)
-
-    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Switch pairs; settled when no switch lowers the objective."""
-        task, scores, switched = self.task, self.state.scores, 0
-        if self.state.n_iter > 0 or not self._best:
-            before = self.labels
-            self.labels, switched = switch_pairs(scores[task.unlabeled], before, self.max_pairs)
-            self._imbalance = task.imbalance(scores)
-            self._best = self.max_pairs is None or switched < self.max_pairs
-        objective = self.state.objective
-        if switched:
-            objective = task.objective(self.state.w, scores, level.value, self.labels)
-        facts = {"objective": objective, "switched": switched, "imbalance": self._imbalance}
-        return switched == 0, facts
 
 
 def first_state(task: BinaryTask | MultiTask, start: Floats | None, tol: float) -> State:

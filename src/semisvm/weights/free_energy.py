@@ -19,7 +19,7 @@ It need not be positive: where labels are about to decide, the free energy curve
 """
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numba
 import numpy as np
@@ -28,31 +28,30 @@ from semisvm.designs import Design, Floats, Index
 from semisvm.designs.workers import ROW_WORK
 from semisvm.losses import Loss
 from semisvm.vectors import add, dot
-from semisvm.weights.conjugate_gradients import Operator
 from semisvm.weights.problems import MAX_CHANGED, BinaryProblem, Linearization
 
 # Rows that are decided up to this do not answer.
 DECIDED = 1e-12
+# Such a step is taken if it lowers the objective by this share of what its slope promises: how
+# labels answer is known for small steps only.
+LEAST_GAIN = 1e-4
 
 
 @numba.njit(nogil=True, cache=True)
-def _soften(a, b, scale, softness, rows, gap_slopes, curvature, answering, start, stop):
+def _soften(pq, softness, rows, gap_slopes, curvature, answering, start, stop):
     """Lower the curvatures, turn slopes of the gaps into r, and list the rows that answer.
 
-    Return the sum of p q, and the end of the list, which begins at ``start``.
+    Return the end of the list, which begins at ``start``.
     """
-    total = 0.0
     end = start
     for k in range(start, stop):
         i = rows[k]
-        pq = (scale * a[i]) * (scale * b[i])
-        r = pq * gap_slopes[i]
+        r = pq[k] * gap_slopes[i]
         curvature[i] -= softness * r * gap_slopes[i]
         gap_slopes[i] = r
-        total += pq
         answering[end] = i
-        end += pq > DECIDED
-    return total, end
+        end += pq[k] > DECIDED
+    return end
 
 
 @numba.njit(nogil=True, cache=True)
@@ -117,69 +116,53 @@ def _joined(listed: Index, parts: list[tuple[int, int]]) -> Index:
     return listed[:n]
 
 
-def linearize_softly(
-    problem: BinaryProblem,
-    w: Floats,
-    scores: Floats,
+def soften(
+    here: Linearization,
+    curvature: Floats,
+    pq: Floats,
     *,
+    problem: BinaryProblem,
+    scores: Floats,
     unlabeled: Index,
     lam: float,
     temperature: float,
 ) -> Linearization:
-    """Give the gradient and the curvature of the free energy.
+    """Let labels answer: turn the curvature of a weight step into that of the free energy.
 
     Parameters
     ----------
+    here : Linearization
+        Of the problem at the scores.
+    curvature : array of shape (n_rows,)
+        What its product reads; is changed.
+    pq : array of shape (u,)
+        Beliefs p q of the unlabelled rows at the temperature.
     problem : BinaryProblem
-        The weight step for the beliefs at the scores; costs of an unlabelled row are its
-        beliefs times lam / u.
-    w, scores : arrays
-        Weights and their scores.
+    scores : array of shape (n_rows,)
     unlabeled : array of row indices, ascending
     lam, temperature : float
 
-    The value is that of the weight step, without the entropy. Where the loss does not tell
-    how the gap between the labels changes, so is the curvature.
+    Where the loss does not tell how the gap between the labels changes, nothing does.
     """
-    design, loss, u = problem.design, problem.loss, len(unlabeled)
-    slope, curvature = np.empty(len(scores)), np.empty(len(scores))
-    here = problem.linearize_into(slope, curvature, w, scores)
-    slopes_of_gaps = loss.gap_slopes
-    if slopes_of_gaps is None:
+    design, slopes_of_gaps, u = problem.design, problem.loss.gap_slopes, len(unlabeled)
+    total = float(pq.sum())
+    if slopes_of_gaps is None or total == 0.0:
         return here
-
-    @cache
-    def answer() -> tuple[float, Floats]:
-        """Soften the curvatures; give the factor and the vector of what the price adds."""
-        # the slopes have done their work
-        answers, answering = slope, np.empty_like(unlabeled)
-        softness = 0.5 / (u * temperature)
-        share = partial(design.workers.share, k=u, work_each=ROW_WORK)
-        share(partial(slopes_of_gaps, scores, unlabeled, lam, answers))
-        costs = (problem.positive, problem.negative, u / lam)
-        soften = partial(_soften, *costs, softness, unlabeled, answers, curvature, answering)
-        parts = share(lambda start, stop: (start, *soften(start, stop)))
-        rows = design.rows(_joined(answering, [(start, end) for start, _, end in parts]))
-        together = np.zeros(problem.n_weights)
-        if not len(rows):
-            return 0.0, together
-        total = sum(part for _, part, _ in parts)
-        return softness / total, design.pull_back(answers, rows, together)
+    softness = 0.5 / (u * temperature)
+    answers, answering = np.empty(len(scores)), np.empty_like(unlabeled)
+    share = partial(design.workers.share, k=u, work_each=ROW_WORK)
+    share(partial(slopes_of_gaps, scores, unlabeled, lam, answers))
+    part = partial(_soften, pq, softness, unlabeled, answers, curvature, answering)
+    rows = design.rows(_joined(answering, share(lambda a, b: (a, part(a, b)))))
+    together = design.pull_back(answers, rows, np.empty(problem.n_weights))
 
     def product(p: Floats, out: Floats) -> Floats:
-        factor, together = answer()
         here.product(p, out)
-        add(out, factor * dot(together, p), together)
+        add(out, softness / total * dot(together, p), together)
         return out
 
     def scales() -> Floats:
-        answer()
         out = np.empty(problem.n_weights)
         return design.column_scales(np.abs(curvature), problem.rows, out)
 
-    def inverse() -> Operator | None:
-        # the first to be asked for: before a solver takes memory of its own
-        answer()
-        return here.inverse()
-
-    return replace(here, product=product, scales=scales, inverse=inverse)
+    return replace(here, product=product, scales=scales)

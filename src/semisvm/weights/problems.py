@@ -200,15 +200,24 @@ class BinaryProblem:
         return self._following(w, scores, parts, step_scores, predicted)
 
     def following(
-        self, scores: Floats, value: float, gradient: Floats, n_active: int
+        self,
+        scores: Floats,
+        value: float,
+        gradient: Floats,
+        n_active: int,
+        curvature: Floats | None = None,
     ) -> Linearization:
-        """Linearize where all but the curvature is known."""
+        """Linearize where all but the curvature is known; fill an array with it at once."""
 
+        @cache
         def curve() -> tuple[Floats, list[Index]]:
-            slope, curvature = np.empty(len(scores)), np.empty(len(scores))
-            evaluate = partial(self._evaluate, scores, slope, curvature)
-            return curvature, [active for _, active in self.design.by_block(self.rows, evaluate)]
+            into = np.empty(len(scores)) if curvature is None else curvature
+            # nobody asks for the slopes: the curvatures overwrite them, row by row
+            evaluate = partial(self._evaluate, scores, into, into)
+            return into, [active for _, active in self.design.by_block(self.rows, evaluate)]
 
+        if curvature is not None:
+            curve()
         return self._at(value, gradient, n_active, curve, exact=False)
 
     def _following(
