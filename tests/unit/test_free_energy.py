@@ -1,11 +1,13 @@
 """The free energy of annealing: its value, its derivatives, and the steps down it."""
 
 import itertools
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import entr
+from sklearn.exceptions import ConvergenceWarning
 
 from problems import binary_task, hide, two_blobs
 from semisvm import AnnealedSVC
@@ -149,6 +151,16 @@ def test_the_gradient_that_follows_is_that_of_the_last_beliefs(monkeypatch):
     AnnealedSVC(reg=1e-2).fit(*data)
     assert len(checked) > 10
     assert max(checked) < 1e-6
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e-9, 1e9, 1e120])
+def test_no_scale_of_the_data_gives_nan(scale):
+    X, partly = partly_labeled(n=80, d=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = AnnealedSVC().fit(scale * X, partly)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_).all()
 
 
 def test_threads_agree():

@@ -90,6 +90,27 @@ def test_hard_labels_are_costs_on_one_side(loss, costs):
     np.testing.assert_array_equal(found[1], slope)
 
 
+def test_slopes_of_the_gaps_between_labels(loss, costs):
+    o, _, _ = costs
+    rows, h = np.array([1, 4, 7, 20, 40, 41, 42]), 1e-6
+    found, gap = np.full(43, np.nan), np.empty((2, len(rows)))
+    loss.gap_slopes(o, rows, 1.7, found, 2, 7)
+    loss.gaps(o - h, rows, 1.7, gap[0], 0, 7)
+    loss.gaps(o + h, rows, 1.7, gap[1], 0, 7)
+    numeric = (gap[1] - gap[0]) / (2 * h)
+    np.testing.assert_allclose(found[rows[2:]], numeric[2:], atol=1e-5)
+    assert np.isnan(np.delete(found, rows[2:])).all()
+
+
+def test_curvatures_may_overwrite_the_slopes(loss, costs):
+    o, a, b = costs
+    a[:5], b[3:9] = 0.0, 0.0
+    _, n_active, _, curvature = slopes(loss, o, a, b)
+    one, active = np.empty(43), np.empty(43, dtype=np.intp)
+    assert loss.evaluate(o, a, b, np.arange(43), one, one, active)[1] == n_active
+    np.testing.assert_array_equal(one, curvature)
+
+
 def test_only_listed_rows_are_touched(loss, costs):
     o, a, b = costs
     slope, curvature = np.full(43, np.nan), np.full(43, np.nan)

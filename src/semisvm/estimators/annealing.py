@@ -158,7 +158,8 @@ class Annealing:
                 return
             # where a parabola through the values has its minimum
             bend = self.energy - before - t * slope
-            ahead = t * min(max(-0.5 * t * slope / bend, 0.1), 0.5)
+            part = -0.5 * t * slope / bend if 0.0 < bend < np.inf else 0.0
+            ahead = t * min(max(part, 0.1), 0.5)
             del self.p, self.q
         add(state.w, -t, step)
         add(state.scores, -t, scores)

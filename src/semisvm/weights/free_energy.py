@@ -93,9 +93,9 @@ def change_beliefs(
     followed : bool
         False if so many have changed that it is better computed afresh.
     """
-    slopes, changed, u = np.empty(len(scores)), np.empty_like(unlabeled), len(unlabeled)
     if loss.gap_slopes is None:
         return False
+    slopes, changed, u = np.empty(len(scores)), np.empty_like(unlabeled), len(unlabeled)
     share = partial(design.workers.share, k=u, work_each=ROW_WORK)
     share(partial(loss.gap_slopes, scores, unlabeled, lam, slopes))
     change = partial(_change, before, after, unlabeled, 0.5 / u, slopes, changed)
@@ -142,11 +142,12 @@ def soften(
     unlabeled : array of row indices, ascending
     lam, temperature : float
 
-    Where the loss does not tell how the gap between the labels changes, nothing does.
+    Nothing changes where all labels are decided, or the loss does not tell how the gap
+    between them changes with a score.
     """
     design, slopes_of_gaps, u = problem.design, problem.loss.gap_slopes, len(unlabeled)
     total = float(pq.sum())
-    if slopes_of_gaps is None or total == 0.0:
+    if slopes_of_gaps is None or not total > DECIDED:
         return here
     softness = 0.5 / (u * temperature)
     answers, answering = np.empty(len(scores)), np.empty_like(unlabeled)
