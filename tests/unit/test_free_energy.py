@@ -148,6 +148,8 @@ def test_the_gradient_that_follows_is_that_of_the_last_beliefs(monkeypatch):
         return original(method, level)
 
     monkeypatch.setattr(annealing.Annealing, "label_step", check)
+    # no level ends without a look at its gradient
+    monkeypatch.setattr(annealing, "TRUST", 0.0)
     AnnealedSVC(reg=1e-2).fit(*data)
     assert len(checked) > 10
     assert max(checked) < 1e-6
@@ -217,6 +219,17 @@ def test_at_a_high_temperature_both_find_the_same_point(monkeypatch):
     assert rounds < turns
     assert energy == pytest.approx(expected, abs=1e-6)
     assert objective == pytest.approx(same, rel=1e-2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_that_end_as_predicted_end_where_others_do(monkeypatch, seed):
+    X, y = two_blobs(300, 10, gap=2.0, seed=seed)
+    partly = hide(y, 6)
+    model = AnnealedSVC(reg=0.1).fit(X, partly)
+    monkeypatch.setattr(annealing, "TRUST", 0.0)
+    careful = AnnealedSVC(reg=0.1).fit(X, partly)
+    assert model.n_iter_ < careful.n_iter_
+    assert model.objective_ == pytest.approx(careful.objective_, rel=1e-5)
 
 
 def test_a_step_that_does_not_gain_is_taken_back(monkeypatch):

@@ -83,8 +83,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         Quotient from one temperature to the next.
     entropy_tol : float, default=1e-6
         A temperature is left when the mean divergence between successive beliefs is
-        below it, or the gradient small; annealing ends when the mean entropy of the
-        beliefs is below it.
+        below it, or the gradient small (or predicted to be); annealing ends when the mean
+        entropy of the beliefs is below it.
     balance_tol : float or None, default=0.1
         For two classes: the share of positive outputs on the unlabelled rows may miss the
         prior by this share of the rarer class; beyond it the intercept is moved just far

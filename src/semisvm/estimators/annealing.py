@@ -23,6 +23,8 @@ BALANCED = 0.2
 HOPE = 2.0
 # Where a step does not lower the free energy enough a shorter one is tried, so many times.
 MAX_TRIALS = 20
+# A step is the last one of its level if the free energy fell as predicted up to this share.
+TRUST = 0.1
 NOTHING = (np.empty(0), np.empty(0))
 
 
@@ -49,6 +51,7 @@ class Annealing:
         self.best = state.w.copy()
         self._best_key = (np.inf, np.inf)
         self.facts: dict[str, float] = {}
+        self._as_predicted = False
 
     def beliefs(self, scores: Floats) -> Floats:
         """Give the beliefs of scores in the second class, at the last temperature."""
@@ -111,8 +114,11 @@ class Annealing:
             self._before = task.beliefs_of(problem, self.lam)
         return state
 
-    def _step(self, problem: BinaryProblem, tol: float) -> tuple[Floats, float] | None:
-        """Give a step and the slope along it, or None if the gradient is small enough."""
+    def _step(self, problem: BinaryProblem, tol: float) -> tuple[Floats, float, bool] | None:
+        """Give a step, the slope along it and whether it should end the level.
+
+        None if the gradient is small enough.
+        """
         task, state = self.task, self.state
         slopes, curvature = np.empty(len(state.scores)), np.empty(len(state.scores))
         here = problem.linearize_into(slopes, curvature, state.w, state.scores)
@@ -133,15 +139,17 @@ class Annealing:
             temperature=self.temperature,
         )
         del p, q
-        step, _, state.cg_steps = newton_step(problem, here, state, tol)
+        step, rest, state.cg_steps = newton_step(problem, here, state, tol)
+        enough = dot(rest, rest) <= 2.0 * task.reg * tol * state.objective
         if state.cg_steps == 0:
             # the free energy curves down at once: hold the beliefs
             here = problem.linearize(state.w, state.scores)
             step, _, state.cg_steps = newton_step(problem, here, state, tol)
+            enough = False
         state.gradient = None
-        return step, dot(here.gradient, step)
+        return step, dot(here.gradient, step), enough
 
-    def _descend(self, step: Floats, slope: float) -> None:
+    def _descend(self, step: Floats, slope: float, enough: bool) -> None:
         """Go along a step as far as the free energy falls, with new beliefs."""
         state, before = self.state, self.energy
         assert before is not None
@@ -155,6 +163,9 @@ class Annealing:
             self.energy = self._energy()
             if self.energy <= before + LEAST_GAIN * t * slope:
                 state.n_iter = 1
+                # half of the slope is what a parabola gains
+                off = abs(self.energy - before - 0.5 * slope)
+                self._as_predicted = enough and t == 1.0 and off <= TRUST * 0.5 * abs(slope)
                 return
             # where a parabola through the values has its minimum
             bend = self.energy - before - t * slope
@@ -180,7 +191,8 @@ class Annealing:
         facts = {**self.facts, "divergence": divergence}
         if self.energy is not None:
             facts["free_energy"] = self.energy
-        settled = divergence < self.entropy_tol
+        settled = divergence < self.entropy_tol or self._as_predicted
+        self._as_predicted = False
         if settled:
             # only the end of a level asks for it, and logarithms are slow
             self.entropy = facts["entropy"] = mean_entropy(self.p, self.q, task.design.workers)
