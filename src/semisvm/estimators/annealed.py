@@ -22,7 +22,7 @@ from semisvm.homotopy import Callback, Level, falling, follow, settling
 from semisvm.validation import check_real
 
 # Only a class with a smaller share than this is ever lost on the path, so that its start can
-# be better than its end: in 4 of 24 draws of reuters (6.5% positive), and in none of 69 draws
+# be better than its end: in 3 of 24 draws of reuters (6.5% positive), and in none of 69 draws
 # of eleven problems with shares from 2% to 50%.
 RARE = 0.15
 # Rows with equal scores at the threshold share their belief at every temperature, so the
