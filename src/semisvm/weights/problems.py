@@ -262,8 +262,10 @@ class BinaryProblem:
         @cache
         def curved() -> tuple[Floats, RowList]:
             curvature, active = curve()
-            all_of_them = n_active == len(self.rows)
-            return curvature, self.rows if all_of_them else design.rows(np.concatenate(active))
+            rows = self.rows if n_active == len(self.rows) else design.rows(np.concatenate(active))
+            # the lists of the blocks take as much memory as that of all of them
+            active.clear()
+            return curvature, rows
 
         def inverse() -> Inverse | None:
             if self.stiff is None:
