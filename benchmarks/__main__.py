@@ -18,6 +18,7 @@ BENCHMARKS = {
     "kernels": "one pass over sparse data against scipy, with and without threads",
     "speed": "fits against a supervised machine that is given all labels",
     "scaling": "growth with the number of rows, threads and memory",
+    "answers": "steps that know how labels will answer, against turns of weights and labels",
     "startup": "import, and the first fit of a process",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
     "priors": "how well the class prior is estimated, and what a wrong one costs",

@@ -12,7 +12,7 @@ from semisvm.labels import mean_entropy, mean_kl
 from semisvm.losses import Signs
 from semisvm.vectors import add, dot
 from semisvm.weights import BinaryProblem, State
-from semisvm.weights.free_energy import LEAST_GAIN, change_beliefs, soften
+from semisvm.weights.free_energy import LEAST_GAIN, change_beliefs
 from semisvm.weights.newton import judge, measure, newton_step
 
 # Points of the path whose share of positive outputs misses the prior by more than this
@@ -126,19 +126,10 @@ class Annealing:
         measure(state, here.value, here.gradient, here.n_active, task.reg, tol)
         if state.converged:
             return None
-        p, q = task.beliefs_of(problem, self.lam)
-        p *= q
-        here = soften(
-            here,
-            curvature,
-            p,
-            problem=problem,
-            scores=state.scores,
-            unlabeled=task.unlabeled,
-            lam=self.lam,
-            temperature=self.temperature,
-        )
-        del p, q
+        beliefs = task.beliefs_of(problem, self.lam)
+        at = (state.scores, self.lam, self.temperature)
+        here = task.answering(problem, here, curvature, beliefs, *at)
+        del beliefs
         step, rest, state.cg_steps = newton_step(problem, here, state, tol)
         enough = dot(rest, rest) <= 2.0 * task.reg * tol * state.objective
         if state.cg_steps == 0:

@@ -11,7 +11,7 @@ from semisvm.labels import switch_pairs
 from semisvm.losses import Signs
 from semisvm.vectors import add, dot
 from semisvm.weights import BinaryProblem, State, minimize
-from semisvm.weights.free_energy import LEAST_GAIN, soften
+from semisvm.weights.free_energy import LEAST_GAIN
 from semisvm.weights.newton import CHECKED_TOL, measure, newton_step
 
 # Where rounds switch more than this share of the pairs of the round before, three rounds in,
@@ -99,19 +99,10 @@ class Switching:
         del gaps
         if not temperature > 0.0:
             return False
-        p, q, _ = task.soft_labels(state.scores, lam, temperature)
-        p *= q
-        here = soften(
-            here,
-            curvature,
-            p,
-            problem=problem,
-            scores=state.scores,
-            unlabeled=task.unlabeled,
-            lam=lam,
-            temperature=temperature,
-        )
-        del p, q
+        *beliefs, _ = task.soft_labels(state.scores, lam, temperature)
+        at = (state.scores, lam, temperature)
+        here = task.answering(problem, here, curvature, beliefs, *at)
+        del beliefs
         step, _, cg_steps = newton_step(problem, here, state, level.tol)
         slope = dot(here.gradient, step)
         del here, curvature

@@ -8,7 +8,7 @@ where a fixed number of the y'_j is positive. Everything that depends on which r
 labelled lives here; solvers see costs, label steps see scores.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -21,7 +21,8 @@ from semisvm.homotopy import Recorder
 from semisvm.labels import binary_beliefs, mean_soft_cost, top_labels
 from semisvm.losses import Loss, Signs
 from semisvm.vectors import add, dot, gather, scatter
-from semisvm.weights import BinaryProblem, State, minimize
+from semisvm.weights import BinaryProblem, Linearization, State, minimize
+from semisvm.weights.free_energy import soften
 from semisvm.weights.problems import MAX_CHANGED
 from semisvm.weights.stiff_rows import StiffRows, stiff_rows
 
@@ -209,6 +210,33 @@ class BinaryTask:
             price=price,
             tol=BELIEF_TOL,
             workers=self.design.workers,
+        )
+
+    def answering(
+        self,
+        problem: BinaryProblem,
+        here: Linearization,
+        curvature: Floats,
+        beliefs: Sequence[Floats],
+        scores: Floats,
+        lam: float,
+        temperature: float,
+    ) -> Linearization:
+        """Let the labels answer to a step, as `free_energy.soften` does.
+
+        The curvature, and the first of the beliefs p, q, are changed.
+        """
+        p, q = beliefs
+        p *= q
+        return soften(
+            here,
+            curvature,
+            p,
+            problem=problem,
+            scores=scores,
+            unlabeled=self.unlabeled,
+            lam=lam,
+            temperature=temperature,
         )
 
     def free_energy(
