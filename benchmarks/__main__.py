@@ -40,44 +40,60 @@ BENCHMARKS = {
     "regs": "the grid behind the default regularisation of every loss",
 }
 
+# Not part of all: they judge a change of the code.
+TOOLS = {
+    "revisions": "a revision of this repository against another one, fits in turns",
+}
+
 
 def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, "all"])
+    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, *TOOLS, "all"])
     parser.add_argument("--data", metavar="DIR", help="data folder (default: $SEMISVM_DATA)")
     parser.add_argument(
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
+    parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
+    parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="print what there is")
     options = parser.parse_args(arguments)
     if options.name is None and not options.list:
         parser.error("name a benchmark, or all; --list prints what there is")
+    if options.name != "revisions" and (options.base or options.head):
+        parser.error("--base and --head are for revisions")
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat must be at least 1")
     return options
 
 
-def run(name: str, folder: Path, repeat: int | None) -> dict[str, Any]:
+def run(name: str, folder: Path, repeat: int | None, **more: Any) -> dict[str, Any]:
     """Run one benchmark, with its own number of repetitions unless one is given."""
     if name in TABLES:
         return TABLES[name].run(folder, repeat)
     module = import_module(f"benchmarks.{name}")
-    result: dict[str, Any] = module.run(folder, repeat or module.REPEAT)
+    result: dict[str, Any] = module.run(folder, repeat or module.REPEAT, **more)
     return result
+
+
+def revisions_of(options: argparse.Namespace) -> dict[str, str]:
+    """Collect the revisions that were named."""
+    named = {name: getattr(options, name) for name in ("base", "head")}
+    return {name: revision for name, revision in named.items() if revision is not None}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for."""
     options = read_arguments(arguments)
     if options.list:
-        print("\n".join(f"{name:10}  {what}" for name, what in BENCHMARKS.items()))
+        print("\n".join(f"{name:10}  {what}" for name, what in {**BENCHMARKS, **TOOLS}.items()))
         return 0
     names = list(BENCHMARKS) if options.name == "all" else [options.name]
     try:
         folder = data_folder(options.data, BESIDE)
-        results = {name: run(name, folder, options.repeat) for name in names}
+        more = revisions_of(options)
+        results = {name: run(name, folder, options.repeat, **more) for name in names}
     except MissingDataError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2

@@ -1,0 +1,107 @@
+"""Fits that `benchmarks.revisions` times in a process of its own, by the public interface alone.
+
+Any revision of the package can run them, so nothing here may come from inside it. The process
+reads names of fits from its standard input, one a line, and answers each with a line of JSON.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from semisvm import AnnealedSVC, TransductiveSVC
+
+METHODS = {"TSVM": TransductiveSVC, "DA": AnnealedSVC}
+UNLABELED = -1
+# Scores of these many rows stand for the model when two revisions are compared.
+COMPARED_ROWS = 2_000
+
+
+@cache
+def load(folder: Path, name: str) -> tuple[Any, Any]:
+    """Load a set of the data folder: X and its labels."""
+    place = folder / name
+    if (place / "X.npz").exists():
+        X: Any = sparse.load_npz(place / "X.npz")
+    else:
+        X = normalize(np.load(place / "X.npy").astype(np.float64))
+    return X, np.unique(np.load(place / "y.npy"), return_inverse=True)[1]
+
+
+def hidden(X: Any, y: Any, rows: Any, known: Any) -> tuple[Any, Any, Any]:
+    """Choose rows, keep the labels of a few, and tell the true shares of the others."""
+    labels = np.full(len(y), UNLABELED)
+    labels[known] = y[known]
+    X, y, labels = X[rows], y[rows], labels[rows]
+    truth = y[labels == UNLABELED]
+    return X, labels, np.bincount(truth, minlength=y.max() + 1) / len(truth)
+
+
+@cache
+def newsgroups(folder: Path, n_rows: int, n_labeled: int, *, two_classes: bool) -> Any:
+    """Draw texts of twenty classes, or of two halves of them."""
+    X, y = load(folder, "20news_tfidf")
+    y = (y >= 10).astype(np.intp) if two_classes else y
+    rows = np.random.default_rng(0).permutation(len(y))[:n_rows]
+    return hidden(X, y, rows, rows[:n_labeled])
+
+
+@cache
+def reviews(folder: Path) -> Any:
+    """Hide all but a hundred labels of 100,000 reviews; nobody knows half of them."""
+    X, y = load(folder, "imdb_tfidf")
+    known = np.random.default_rng(0).choice(np.flatnonzero(y < 2), 100, replace=False)
+    labels = np.full(len(y), UNLABELED)
+    labels[known] = y[known]
+    return X, labels, None
+
+
+@cache
+def digits(folder: Path) -> Any:
+    """Keep ten labels of the images of digits."""
+    X, y = load(folder, "digit1")
+    known = np.random.default_rng(0).choice(len(y), 10, replace=False)
+    return hidden(X, y, np.arange(len(y)), known)
+
+
+FITS: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
+    "two classes": (lambda folder: newsgroups(folder, 14_000, 46, two_classes=True), {}),
+    "100,000 rows": (reviews, {}),
+    "100,000 rows, two threads": (reviews, {"n_jobs": 2}),
+    "kernel": (digits, {"kernel": "rbf", "gamma": "mean_distance"}),
+    "twenty classes": (lambda folder: newsgroups(folder, 5_000, 100, two_classes=False), {}),
+}
+
+
+def fit(name: str, folder: Path) -> dict[str, Any]:
+    """Time one fit, and say what it found."""
+    method, _, which = name.partition(", ")
+    problem, parameters = FITS[which]
+    X, labels, prior = problem(folder)
+    model = METHODS[method](class_prior=prior, **parameters)
+    start, busy = perf_counter(), process_time()
+    model.fit(X, labels)
+    return {
+        "seconds": perf_counter() - start,
+        "processor": process_time() - busy,
+        "objective": float(model.objective_),
+        "rounds": int(model.n_iter_),
+        "scores": model.decision_function(X[:COMPARED_ROWS]).ravel().tolist(),
+    }
+
+
+def serve(folder: Path) -> None:
+    """Answer every name on standard input."""
+    for line in sys.stdin:
+        print(json.dumps(fit(line.strip(), folder)), flush=True)
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))
