@@ -41,6 +41,12 @@ def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict
             continue
         try:
             row = json.loads(line)
+            if "\\u" in line:  # nothing else makes half of a surrogate pair
+                json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])
+            message = f"{half} is half of a character (a lone surrogate). Correct or remove it."
+            raise DataError(message, path, number) from error
         except (json.JSONDecodeError, RecursionError) as error:
             raise _broken(error, line, path, number) from error
         if not isinstance(row, dict):
