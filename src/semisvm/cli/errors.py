@@ -38,8 +38,8 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             _give_up_stdout()
             raise typer.Exit(0) from None
         except OSError as error:
-            place = "standard output" if _give_up_stdout() else error.filename
-            say(f"error: {'' if place is None else f'{place}: '}{error.strerror or error}.")
+            place = "standard output" if _give_up_stdout() else error.filename or "the system says"
+            say(f"error: {place}: {error.strerror or error}.")
             raise typer.Exit(MISTAKE) from None
         except Exception as error:
             if not is_mistake(error):

@@ -21,6 +21,13 @@ FIGURES = "+-.0123456789"
 MOST_COLUMNS = 8
 
 
+class _Terminal(Console):
+    """A console that leaves it to us what happens when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def print_json(facts: dict[str, Any]) -> None:
     """Print facts as JSON."""
     print(visible_json(json.dumps(plain(facts), indent=2, ensure_ascii=False)))
@@ -38,7 +45,7 @@ def print_facts(title: str, facts: dict[str, Any]) -> None:
     table = RichTable(show_header=False, box=None)
     for name, value in facts.items():
         table.add_row(_cell(name.replace("_", " ")), _cell(value))
-    Console(highlight=False).print(table)
+    _Terminal(highlight=False).print(table)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -50,7 +57,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]
         table.add_column(_cell(name), justify="left" if words else "right")
     for row in rows:
         table.add_row(*map(_cell, row))
-    Console(highlight=False).print(table)
+    _Terminal(highlight=False).print(table)
 
 
 def print_notes(word: str, notes: Sequence[str]) -> None:
