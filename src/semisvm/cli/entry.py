@@ -10,6 +10,7 @@ MISSING = (
 )
 
 SIGNALS = ("SIGTERM", "SIGHUP")
+"""Besides Ctrl-C; Windows has the first only."""
 
 
 def main() -> None:
@@ -20,36 +21,28 @@ def main() -> None:
     except ImportError as error:
         print(MISSING.format(name=error.name), file=sys.stderr)
         raise SystemExit(2) from None
-    for name in SIGNALS:
-        _heed(name)
+    received = _heed_signals()
     try:
         from semisvm.cli.app import app
 
         app(prog_name="semisvm")
-    except Stopped as stop:
-        raise SystemExit(stop.code) from None
+    except (KeyboardInterrupt, SystemExit):
+        if received:
+            raise SystemExit(128 + received[0]) from None
+        raise
 
 
-class Stopped(KeyboardInterrupt):
-    """A signal that ends a command as Ctrl-C does, so that what it has begun is removed.
+def _heed_signals() -> list[int]:
+    """Have signals end a command as Ctrl-C does; return the list of those that came."""
+    received: list[int] = []
 
-    Attributes
-    ----------
-    code : int
-        Exit code.
-    """
+    def stop(number: int, frame: Any) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
 
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.code = 128 + number
-
-
-def _heed(name: str) -> None:
-    number = getattr(signal, name, None)
-    # what is ignored stays so: that is how nohup works
-    if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-        signal.signal(number, _stop)
-
-
-def _stop(number: int, frame: Any) -> None:
-    raise Stopped(number)
+    for name in SIGNALS:
+        number = getattr(signal, name, None)
+        # what is ignored stays so: that is how nohup works
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
+    return received

@@ -32,14 +32,14 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt as stop:
             told = getattr(stop, "__notes__", ["no file was written"])
             say(f"stopped; {'; '.join(told)}")
-            raise typer.Exit(getattr(stop, "code", INTERRUPTED)) from None
+            raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # the reader of our output has gone: nothing is wrong
             _give_up_stdout()
             raise typer.Exit(0) from None
         except OSError as error:
             place = "standard output" if _give_up_stdout() else error.filename or "the system says"
-            say(f"error: {place}: {error.strerror or error}.")
+            say(f"error: {place}: {str(error.strerror or error).rstrip('.')}.")
             raise typer.Exit(MISTAKE) from None
         except Exception as error:
             if not is_mistake(error):
