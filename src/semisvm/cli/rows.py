@@ -76,8 +76,11 @@ class _Cells:
     """A table of cells being written, which looks for formulas."""
 
     def __init__(self, stream: TextIO, delimiter: str, escape: bool | None) -> None:
+        from semisvm.io.formulas import escaped, is_formula
+
         self._table = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-        self._escape = escape
+        self._is_formula = is_formula
+        self._cell = {True: escaped, False: lambda cell: cell, None: self._counted}[escape]
         self._has_header = False
         self.n_formulas = 0
         self.first = ""
@@ -89,12 +92,8 @@ class _Cells:
             self._has_header = True
         self._table.writerows(map(self._cell, row.values()) for row in rows)
 
-    def _cell(self, cell: Any) -> Any:
-        from semisvm.io.formulas import escaped, is_formula
-
-        if self._escape:
-            return escaped(cell)
-        if self._escape is None and is_formula(cell):
+    def _counted(self, cell: Any) -> Any:
+        if self._is_formula(cell):
             self.n_formulas += 1
             self.first = self.first or cell[:40]
         return cell

@@ -75,8 +75,6 @@ def settle(path: str | Path) -> Path:
             raise DataError("this is a folder, not a file.", path)
         if not stat.S_ISREG(mode):
             raise DataError(f"this is {KINDS.get(stat.S_IFMT(mode), 'special')}, no file.", path)
-        if os.path.ismount(target):
-            raise DataError("this file is mounted, so it cannot be replaced.", path)
         if not os.access(target, os.W_OK):
             raise DataError("this file is read-only.", path)
     return target
@@ -169,10 +167,12 @@ def _claim(handle: int, name: str) -> bool:
 
 def _remove_old_parts(target: Path) -> None:
     named = re.compile(re.escape(_prefix(target)) + r"\w{8}" + re.escape(PART))
-    for name in os.listdir(target.parent):
-        if named.fullmatch(name):
-            with suppress(OSError):
-                _remove_if_dead(target.parent / name)
+    found: list[str] = []
+    with suppress(OSError):  # a folder may be written to without being read
+        found = os.listdir(target.parent)
+    for name in filter(named.fullmatch, found):
+        with suppress(OSError):
+            _remove_if_dead(target.parent / name)
 
 
 def _remove_if_dead(part: Path) -> None:

@@ -1,5 +1,6 @@
 """Files appear whole or not at all."""
 
+import errno
 import io
 import os
 import shutil
@@ -48,7 +49,7 @@ def write_bytes(path: str | Path | BinaryIO) -> Iterator[BinaryIO]:
             stream.close()
         with explained(path):
             os.chmod(name, _mode(target))
-            os.replace(name, target)
+            _rename(name, target)
 
 
 @contextmanager
@@ -87,6 +88,16 @@ def encoded(
         raise DataError(f"the text holds {what}, which {encoding} cannot write.", place) from error
     finally:
         text.detach()
+
+
+def _rename(name: str, target: Path) -> None:
+    try:
+        os.replace(name, target)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        # a file that is a mount of its own, as in containers, can be filled but not replaced
+        shutil.copyfile(name, target)
 
 
 def _mode(target: Path) -> int:

@@ -150,6 +150,35 @@ def test_a_failing_rename(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_is_mounted_is_filled(tmp_path):
+    """As single files are in containers; they cannot be replaced."""
+    path, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    path.write_text("old")
+    elsewhere.write_text("mounted")
+    try:
+        mount = ["mount", "--bind", str(elsewhere), str(path)]
+        done = subprocess.run(mount, capture_output=True, check=False)
+    except OSError:
+        pytest.skip("there is no mount here")
+    if done.returncode != 0:
+        pytest.skip("files cannot be mounted here")
+    try:
+        put(path)
+        assert elsewhere.read_text() == "new"
+    finally:
+        subprocess.run(["umount", str(path)], check=True)
+    assert sorted(tmp_path.iterdir()) == [elsewhere, path]
+
+
+def test_folders_need_not_be_readable(tmp_path, monkeypatch):
+    def fail(folder):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", fail)
+    put(tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == b"new"
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system with room for 128 KiB."""
