@@ -7,6 +7,7 @@ both from the signature, so that a new command is covered by its types.
 import functools
 import inspect
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -59,7 +60,7 @@ class Output:
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
-        """Open it for text; standard output gets each line as it is written.
+        """Open it for text; standard output gets it piece by piece.
 
         A terminal is shown control characters, anything else gets the text as it is, in
         UTF-8.
@@ -190,14 +191,19 @@ def _paths(value: Any) -> list[Path]:
 
 def _companions(inputs: list[Path], kind: str | None) -> list[Path]:
     """Return the labels that lie beside matrices, which are read without being named."""
+    matrices = [path for path in inputs if kind == "npz" or path.suffix in (".npz", ".npy")]
+    if not matrices:
+        return []
     from semisvm.io.npz import COMPANION
 
-    matrices = [path for path in inputs if kind == "npz" or path.suffix in (".npz", ".npy")]
     beside = [path.parent / COMPANION for path in matrices]
     return [path for path in beside if path.exists()]
 
 
 def _check_apart(inputs: list[Path], outputs: list[Output]) -> None:
+    for path in inputs:
+        if _is_standard_output(path):
+            raise UserError(f"{path} is read by this command, but its output is sent there.")
     files = [output for output in outputs if not output.folder]
     for k, output in enumerate(files):
         for path in inputs:
@@ -212,6 +218,15 @@ def _check_apart(inputs: list[Path], outputs: list[Output]) -> None:
                 raise UserError(
                     f"{other} and {output} are the same: what is written needs a file each."
                 )
+
+
+def _is_standard_output(path: Path) -> bool:
+    """Tell whether the shell sends our output to a file that is read, as ``>>`` does."""
+    try:
+        ours = os.fstat(sys.stdout.fileno())
+        return stat.S_ISREG(ours.st_mode) and os.path.samestat(ours, path.stat())
+    except (OSError, ValueError):
+        return False
 
 
 def _same(a: Path, b: Path) -> bool:

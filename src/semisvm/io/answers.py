@@ -162,7 +162,7 @@ def _rows_by_key(answers: Table, data: Table | MatrixData, key: str) -> list[int
     counts = Counter(keys)
     rows = []
     for line, written in enumerate(answers.levels(key)):
-        value = unescaped(written)
+        value = unescaped(written).strip()
         if value != written and written in places and value in places:
             raise answers.error(
                 f"{written!r} and {value!r} are both keys of {data.path}, and it is not clear "

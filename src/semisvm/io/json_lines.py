@@ -1,6 +1,7 @@
 """JSON lines: one object a line, its keys are the columns."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,8 @@ from semisvm.io.options import Options
 from semisvm.io.table import Table
 
 Rows = list[tuple[int, dict[str, Any]]]
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""Nothing but such an escape can make half of a character."""
 
 
 def read_json_lines(path: str | Path, options: Options) -> Iterator[Table]:
@@ -41,7 +44,7 @@ def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict
             continue
         try:
             row = json.loads(line)
-            if "\\u" in line:  # nothing else makes half of a surrogate pair
+            if SURROGATE.search(line):
                 json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             half = ascii(error.object[error.start])
