@@ -74,7 +74,8 @@ def settle(path: str | Path) -> Path:
         if stat.S_ISDIR(mode):
             raise DataError("this is a folder, not a file.", path)
         if not stat.S_ISREG(mode):
-            raise DataError(f"this is {KINDS.get(stat.S_IFMT(mode), 'special')}, no file.", path)
+            kind = KINDS.get(stat.S_IFMT(mode), "something else")
+            raise DataError(f"this is {kind}, not a file.", path)
         if not os.access(target, os.W_OK):
             raise DataError("this file is read-only.", path)
     return target
