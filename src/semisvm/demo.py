@@ -19,6 +19,7 @@ from sklearn.preprocessing import normalize
 
 from semisvm.designs import Floats, Index
 from semisvm.estimators import AnnealedSVC, NewtonSVC, TransductiveSVC
+from semisvm.io import write_bytes
 from semisvm.labels import top_labels
 from semisvm.losses import SQUARED_HINGE
 from semisvm.partial_labels import prior_counts
@@ -302,7 +303,8 @@ def draw_curve(records: Sequence[Record], path: Path) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="lower right", frameon=False, fontsize=11, reverse=True)
-    figure.savefig(path, dpi=150)
+    with write_bytes(path) as stream:
+        figure.savefig(stream, format=path.suffix.removeprefix("."), dpi=150)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

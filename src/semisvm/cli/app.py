@@ -13,6 +13,7 @@ from semisvm.cli.evaluate import evaluate
 from semisvm.cli.fit import fit
 from semisvm.cli.inspect import inspect
 from semisvm.cli.methods import methods
+from semisvm.cli.outputs import checked
 from semisvm.cli.predict import predict
 from semisvm.cli.reporting import report
 from semisvm.cli.reproduce import reproduce
@@ -39,7 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in COMMANDS:
-    app.command()(guarded(command))
+    app.command()(guarded(checked(command)))
 
 
 def _show_version(wanted: bool) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.outputs import Output, attempt, binary_output
 from semisvm.cli.priors import read_prior
 from semisvm.registry import Method, get
 from semisvm.registry import methods as all_methods
@@ -49,7 +50,13 @@ def compare(
     ] = SCORINGS[0],
     prior: shared.Prior = None,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Picture to write, as .png, .svg or .pdf.")
+        Output | None,
+        typer.Option(
+            "--figure",
+            help="Picture to write, as .png, .svg or .pdf.",
+            parser=binary_output,
+            metavar="FILE",
+        ),
     ] = None,
     ngrams: shared.Ngrams = 1,
     min_df: shared.MinDf = 2,
@@ -71,7 +78,7 @@ def compare(
     if scoring not in SCORINGS:
         raise UserError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}.")
     chosen = _named(methods)
-    display = None if figure is None else _display(figure)
+    display = None if figure is None else _display(figure.path)
     from semisvm.cli.output import print_json
     from semisvm.training import prepare
 
@@ -87,13 +94,14 @@ def compare(
         prepared.notes += notes
         fitting, skipped = _suitable(prepared, chosen)
         found = _run(prepared, fitting, shares, (folds, repeats, seed), scoring, jobs, not as_json)
-    if figure is not None:
-        _draw(display, found, figure)
+    failure = None if figure is None else attempt(lambda: _draw(display, found, figure))
     if as_json:
         facts = {"skipped": skipped, "notes": prepared.notes, **found.to_dict()}
         print_json({"data": data, "figure": figure, **facts})
     else:
         _show(found, skipped, prepared, data)
+    if failure is not None:
+        raise UserError(f"the picture was not written: {failure}")
 
 
 def _named(text: str | None) -> list[Method]:
@@ -168,8 +176,6 @@ def _display(figure: Path) -> Any:
     """Find what draws before anything is computed, or say what is missing."""
     from importlib import import_module
 
-    if not figure.parent.is_dir():
-        raise UserError(f"there is no folder {str(figure.parent)!r} to write {figure.name} to.")
     if figure.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise UserError(f"pictures are written to .png, .svg or .pdf, not {figure.name!r}.")
     try:
@@ -182,17 +188,17 @@ def _display(figure: Path) -> Any:
         ) from None
 
 
-def _draw(display: Any, found: "Comparison", figure: Path) -> None:
+def _draw(display: Any, found: "Comparison", figure: Output) -> None:
     from semisvm.io import write_bytes
 
     drawn = display.from_comparison(found).plot()
-    with write_bytes(figure) as stream:
-        kind = figure.suffix.lower().removeprefix(".")
+    with write_bytes(figure.target) as stream:
+        kind = figure.path.suffix.lower().removeprefix(".")
         drawn.figure_.savefig(stream, format=kind, bbox_inches="tight")
 
 
 def _show(found: "Comparison", skipped: dict[str, str], prepared: "Prepared", data: Path) -> None:
-    from semisvm.cli.output import print_notes, print_table
+    from semisvm.cli.output import print_line, print_notes, print_table
 
     against = {d.name: d for d in found.differences}
     rows = []
@@ -211,7 +217,7 @@ def _show(found: "Comparison", skipped: dict[str, str], prepared: "Prepared", da
     title = f"{found.n_labeled} labelled and {found.n_unlabeled:,} unlabelled rows of {data}"
     print_table(title, [*header, "verdict", "seconds"], rows)
     verdict = found.did_it_help()
-    typer.echo(f"\n{verdict.sentence}")
-    typer.echo(f"To fit it: semisvm fit {data} --algorithm {verdict.recommended} ...")
+    print_line(f"\n{verdict.sentence}")
+    print_line(f"To fit it: semisvm fit {data} --algorithm {verdict.recommended} ...")
     print_notes("note", [f"{name} is left out: {why}" for name, why in skipped.items()])
     print_notes("note", [*prepared.notes, *([NO_LEAK] if prepared.features else [])])

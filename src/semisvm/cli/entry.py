@@ -9,6 +9,9 @@ MISSING = (
     "with: pip install 'semisvm[cli]'"
 )
 
+SIGNALS = ("SIGTERM", "SIGHUP")
+"""Besides Ctrl-C; Windows has the first only."""
+
 
 def main() -> None:
     """Run the command line."""
@@ -18,12 +21,28 @@ def main() -> None:
     except ImportError as error:
         print(MISSING.format(name=error.name), file=sys.stderr)
         raise SystemExit(2) from None
-    # like Ctrl-C, so that files that are being written are removed
-    signal.signal(signal.SIGTERM, _terminate)
-    from semisvm.cli.app import app
+    received = _heed_signals()
+    try:
+        from semisvm.cli.app import app
 
-    app(prog_name="semisvm")
+        app(prog_name="semisvm")
+    except (KeyboardInterrupt, SystemExit):
+        if received:
+            raise SystemExit(128 + received[0]) from None
+        raise
 
 
-def _terminate(number: int, frame: Any) -> None:
-    raise SystemExit(128 + number)
+def _heed_signals() -> list[int]:
+    """Have signals end a command as Ctrl-C does; return the list of those that came."""
+    received: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    for name in SIGNALS:
+        number = getattr(signal, name, None)
+        # what is ignored stays so: that is how nohup works
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
+    return received

@@ -1,14 +1,16 @@
-"""Exit codes: 0 done, 2 the user's mistake with one clear message, 1 ours, 130 Ctrl-C."""
+"""Exit codes: 0 done, 2 the user's mistake with one clear message, 1 ours, 128 + n signal n."""
 
 import functools
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import typer
+
+from semisvm.visible import visible
 
 OURS, MISTAKE, INTERRUPTED = 1, 2, 130
 
@@ -24,14 +26,21 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(*arguments: Any, **options: Any) -> Any:
         try:
             with _short_warnings():
-                return command(*arguments, **options)
-        except KeyboardInterrupt:
-            say("stopped; no file was written")
+                result = command(*arguments, **options)
+            sys.stdout.flush()  # what fails at the exit of Python is past telling
+            return result
+        except KeyboardInterrupt as stop:
+            told = getattr(stop, "__notes__", ["no file was written"])
+            say(f"stopped; {'; '.join(told)}")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # the reader of our output has gone: nothing is wrong
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _give_up_stdout()
             raise typer.Exit(0) from None
+        except OSError as error:
+            place = "standard output" if _give_up_stdout() else error.filename or "the system says"
+            say(f"error: {place}: {str(error.strerror or error).rstrip('.')}.")
+            raise typer.Exit(MISTAKE) from None
         except Exception as error:
             if not is_mistake(error):
                 say(f"internal error in semisvm: {type(error).__name__}: {error}")
@@ -40,6 +49,17 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             raise typer.Exit(MISTAKE) from None
 
     return run
+
+
+def _give_up_stdout() -> bool:
+    """Tell whether our output is broken; what is left of it goes nowhere then."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        # or Python would try again at its exit, and fail for all to see
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 def is_mistake(error: Exception) -> bool:
@@ -56,7 +76,11 @@ def parameters_are_the_users() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise UserError(str(error)) from error
+        raise UserError(_one_line(str(error))) from error
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()) if "\n" in text else text
 
 
 @contextmanager
@@ -71,8 +95,9 @@ def remarks_in_summary(shown: bool) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Write a line to the error stream."""
-    typer.echo(text, err=True)
+    """Write a line to the error stream, which may be gone."""
+    with suppress(OSError):
+        typer.echo(visible(text), err=True)
 
 
 @contextmanager
@@ -85,7 +110,7 @@ def _short_warnings() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        say(f"warning: {message}")
+        say(f"warning: {_one_line(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -110,7 +110,7 @@ def assess(bundle: "Model", data: "Table | MatrixData") -> dict[str, Any]:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from semisvm.cli.output import print_facts, print_table
+    from semisvm.cli.output import print_facts, print_notes, print_table
 
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
     print_facts("Evaluation", {name: facts[name] for name in names})
@@ -123,7 +123,7 @@ def _show(facts: dict[str, Any]) -> None:
     _show_confusion(list(classes), facts["confusion"])
     if facts["unknown_classes"]:
         listed = ", ".join(facts["unknown_classes"])
-        typer.echo(f"note: the model does not know {listed}; these rows count as errors")
+        print_notes("note", [f"the model does not know {listed}; these rows count as errors"])
 
 
 def _show_confusion(names: list[str], counts: list[list[int]]) -> None:

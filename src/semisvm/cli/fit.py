@@ -1,6 +1,5 @@
 """``semisvm fit``: from a file to a model."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -8,6 +7,7 @@ import typer
 from semisvm.cli import options as shared
 from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.priors import read_prior
 from semisvm.registry import AUTO, Method, get
 from semisvm.registry import methods as all_methods
@@ -22,7 +22,15 @@ NAMES = ", ".join(method.name for method in all_methods())
 def fit(
     data: shared.Data,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)
+        Output,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Model file to write; - is standard output.",
+            show_default=False,
+            parser=binary_output,
+            metavar="FILE",
+        ),
     ],
     label: shared.Label = None,
     answers: shared.Answers = None,
@@ -88,13 +96,9 @@ def fit(
     if algorithm != AUTO:
         _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
     from semisvm.cli.output import print_json
-    from semisvm.io import DataError
     from semisvm.model_files import save
     from semisvm.training import prepare
 
-    if not output.parent.is_dir():
-        raise DataError(f"there is no folder {str(output.parent)!r} to write to.", output)
-    reporting.check_place(report)
     options = shared.reading(format, encoding, delimiter, no_quotes)
     table = shared.read_training(data, label, labels, unlabeled, zero_based, options)
     table, notes = shared.join(table, answers, label, key, unlabeled)
@@ -107,13 +111,17 @@ def fit(
         prepared = prepare(rows, columns, {"label": label, "unlabeled": unlabeled})
     prepared.notes += notes
     model = _train(prepared, algorithm, parameters, probabilities, seed, shown)
-    save(model, output, created=_today())
+    save(model, output.target, created=_today())
+    # files come before the summary, whose reader may be gone before its end
+    failure = reporting.write(model, report, title=f"Model of {data.name}", created=_today())
     if as_json:
         print_json({"model": output, **model.summary, **_outcome(model)})
     elif shown:
         _show(model, output)
-    hushed = quiet or as_json
-    reporting.write(model, report, title=f"Model of {data.name}", created=_today(), quiet=hushed)
+    if failure is not None:
+        raise UserError(f"the model was saved to {output}; the report was not: {failure}")
+    if shown:
+        reporting.tell(report)
 
 
 def _check_has(algorithm: str, names: list[str]) -> None:
@@ -184,7 +192,7 @@ def _outcome(model: "Model") -> dict[str, Any]:
     }
 
 
-def _show(model: "Model", output: Path) -> None:
+def _show(model: "Model", output: Output) -> None:
     from semisvm.cli.output import columns_in_short, print_facts, print_notes
 
     summary = dict(model.summary)

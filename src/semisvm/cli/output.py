@@ -11,6 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from semisvm.jsonable import plain
+from semisvm.visible import visible, visible_json
 
 MOST_SHOWN = 30
 """Entries of a dict in a table; ``--json`` has them all."""
@@ -20,36 +21,53 @@ FIGURES = "+-.0123456789"
 MOST_COLUMNS = 8
 
 
+class _Terminal(Console):
+    """A console that leaves it to us what happens when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def print_json(facts: dict[str, Any]) -> None:
     """Print facts as JSON."""
-    print(json.dumps(plain(facts), indent=2, ensure_ascii=False))
+    print(visible_json(json.dumps(plain(facts), indent=2, ensure_ascii=False)))
+
+
+def print_line(text: str = "") -> None:
+    """Print a line; control characters in it are shown, but blank lines before it are kept."""
+    line = text.lstrip("\n")
+    print("\n" * (len(text) - len(line)) + visible(line))
 
 
 def print_facts(title: str, facts: dict[str, Any]) -> None:
     """Print names and values as a table of two columns."""
-    print(title)
+    print_line(title)
     table = RichTable(show_header=False, box=None)
     for name, value in facts.items():
-        table.add_row(Text(name.replace("_", " ")), Text(show(value)))
-    Console(highlight=False).print(table)
+        table.add_row(_cell(name.replace("_", " ")), _cell(value))
+    _Terminal(highlight=False).print(table)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table; text of users is never taken for markup."""
-    print(title)
+    print_line(title)
     table = RichTable(box=None)
     for k, name in enumerate(header):
         words = any(isinstance(row[k], str) and row[k].strip(FIGURES + "to ") for row in rows)
-        table.add_column(Text(name), justify="left" if words else "right")
+        table.add_column(_cell(name), justify="left" if words else "right")
     for row in rows:
-        table.add_row(*(Text(show(cell)) for cell in row))
-    Console(highlight=False).print(table)
+        table.add_row(*map(_cell, row))
+    _Terminal(highlight=False).print(table)
 
 
 def print_notes(word: str, notes: Sequence[str]) -> None:
     """Print sentences, each after a word that says what they are."""
     for note in notes:
-        print(f"{word}: {note}")
+        print_line(f"{word}: {note}")
+
+
+def _cell(value: Any) -> Text:
+    return Text(visible(show(value)))
 
 
 def columns_in_short(kinds: dict[str, str]) -> str:

@@ -8,7 +8,8 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
-from semisvm.cli.rows import row_writer
+from semisvm.cli.outputs import Output, text_output
+from semisvm.cli.rows import EscapeFormulas, row_writer
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
@@ -19,8 +20,14 @@ def predict(
     model: shared.ModelFile,
     data: shared.Data,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="CSV, TSV or JSONL file; otherwise the terminal."),
+        Output | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="CSV, TSV or JSONL file to write; otherwise, or if it is -, standard output.",
+            parser=text_output,
+            metavar="FILE",
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None, typer.Option("--keep", help="A column to copy; repeatable.")
@@ -28,6 +35,7 @@ def predict(
     all_scores: Annotated[
         bool, typer.Option("--all-scores", help="A column of scores for every class.")
     ] = False,
+    escape: EscapeFormulas = None,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -39,7 +47,7 @@ def predict(
     bundle = as_model(load(model))
     options = shared.reading(format, encoding, delimiter, no_quotes)
     pieces = _pieces(bundle, data, keep or [], options)
-    with row_writer(output, "predictions") as write:
+    with row_writer(output, "predictions", escape) as write:
         for piece in pieces:
             write(_rows(bundle, piece, keep or [], all_scores))
 

@@ -85,7 +85,7 @@ def _line(wanted: bool) -> Iterator[Callable[[float, str], None] | None]:
     columns = (
         BarColumn(20),
         TextColumn("{task.percentage:3.0f}%"),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("starting", total=1.0)

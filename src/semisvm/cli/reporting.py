@@ -1,26 +1,40 @@
 """``semisvm report``, and the option ``--report`` of other commands."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli.outputs import Output, attempt, text_output
 from semisvm.cli.predict import as_model
 
 if TYPE_CHECKING:
+    from semisvm.io import DataError
     from semisvm.model import Model
 
 ReportFile = Annotated[
-    Path | None,
-    typer.Option("--report", help="HTML file to write: what was done, and what came of it."),
+    Output | None,
+    typer.Option(
+        "--report",
+        help="HTML file to write: what was done, and what came of it.",
+        parser=text_output,
+        metavar="FILE",
+    ),
 ]
 
 
 def report(
     model: shared.ModelFile,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="HTML file to write.", show_default=False)
+        Output | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="HTML file to write; - is standard output.",
+            show_default=False,
+            parser=text_output,
+            metavar="FILE",
+        ),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
     top: Annotated[int, typer.Option("--top", min=0, help="Words of each class.")] = 12,
@@ -36,45 +50,38 @@ def report(
         raise UserError("name the file to write with -o, or ask for --json.")
     bundle = as_model(load(model))
     named = title or f"Model {model.name}"
-    if output is not None:
-        write(bundle, output, title=named, top=top, quiet=as_json)
+    failure = write(bundle, output, title=named, top=top)
+    if failure is not None:
+        raise failure
     if as_json:
         print_json(report_data(bundle, title=named, top=top))
-
-
-def check_place(path: Path | None) -> None:
-    """Refuse a place that cannot be written to before the work begins."""
-    from semisvm.io import DataError
-
-    if path is not None and not path.parent.is_dir():
-        raise DataError(f"there is no folder {str(path.parent)!r} to write to.", path)
-    if path is not None and path.is_dir():
-        raise DataError("this is a folder, not a file.", path)
+    else:
+        tell(output)
 
 
 def write(
-    model: "Model",
-    path: Path | None,
-    comparison: Any = None,
-    *,
-    quiet: bool = False,
-    **options: Any,
-) -> None:
-    """Write the report, if one is wanted, and say so.
+    model: "Model", output: Output | None, comparison: Any = None, **options: Any
+) -> "DataError | None":
+    """Write the report, if one is wanted; return why it cannot be written.
 
     Parameters
     ----------
     model : Model
-    path : Path or None
+    output : Output or None
     comparison : Comparison or dict, optional
-    quiet : bool, default=False
     **options
         Of `semisvm.report.report_data`.
     """
-    if path is None:
-        return
+    if output is None:
+        return None
     from semisvm.report import write_report
 
-    write_report(model, path, comparison, **options)
-    if not quiet:
-        typer.echo(f"Report {path}")
+    return attempt(lambda: write_report(model, output.target, comparison, **options))
+
+
+def tell(output: Output | None) -> None:
+    """Say that the report was written, if one was."""
+    from semisvm.cli.output import print_line
+
+    if output is not None and not output.is_standard:
+        print_line(f"Report {output}")

@@ -70,9 +70,11 @@ def _list(as_json: bool) -> None:
 
 
 def _judge(misses: int, repeat: int | None) -> None:
+    from semisvm.cli.output import print_line
+
     if misses == 0:
-        typer.echo("All bars are reached.")
+        print_line("All bars are reached.")
         return
     bars = "1 bar" if misses == 1 else f"{misses} bars"
     luck = "" if repeat is None else " Means of few draws miss them by luck; leave out --repeat."
-    typer.echo(f"{bars} missed; see MISSED above.{luck}")
+    print_line(f"{bars} missed; see MISSED above.{luck}")

@@ -1,54 +1,99 @@
-"""Rows written to a file, or to the terminal."""
+"""Rows written to a file, or to standard output."""
 
 import csv
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
-from semisvm.cli.errors import UserError
+import typer
+
+from semisvm.cli.errors import UserError, say
+from semisvm.cli.outputs import Output
+from semisvm.visible import visible_json
 
 Rows = list[dict[str, Any]]
 SUFFIXES = (".csv", ".tsv", ".jsonl")
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+EscapeFormulas = Annotated[
+    bool | None,
+    typer.Option(
+        "--escape-formulas/--keep-formulas",
+        help="Whether cells of CSV and TSV that a spreadsheet would run get a ' before them.",
+    ),
+]
 
 
-def check_suffix(output: Path | None, what: str) -> str:
-    """Give the suffix, which says the format, or refuse it; the terminal gets CSV."""
-    suffix = ".csv" if output is None else output.suffix.lower()
+def check_suffix(output: Output | None, what: str) -> str:
+    """Return the suffix, which says the format, or refuse it; standard output gets CSV."""
+    if output is None or output.is_standard:
+        return ".csv"
+    suffix = output.path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UserError(f"{what} are written to .csv, .tsv or .jsonl, not {suffix or output}.")
     return suffix
 
 
 @contextmanager
-def row_writer(output: Path | None, what: str) -> Iterator[Callable[[Rows], None]]:
-    """Give a function that writes rows; a file takes its name when all are written."""
-    from semisvm.io import write_text
+def row_writer(
+    output: Output | None, what: str, escape: bool | None = None
+) -> Iterator[Callable[[Rows], None]]:
+    """Open an output for rows; a file takes its name when all are written.
 
+    Parameters
+    ----------
+    output : Output or None
+        None is standard output.
+    what : str
+        What the rows are, for messages.
+    escape : bool, optional
+        Whether formulas are made text; by default they are written as they are, and a
+        warning says so.
+    """
     suffix = check_suffix(output, what)
-    if output is None:
-        yield _writing(sys.stdout, suffix)
-        sys.stdout.flush()
-    else:
-        with write_text(output) as stream:
-            yield _writing(stream, suffix)
-
-
-def _writing(stream: TextIO, suffix: str) -> Callable[[Rows], None]:
-    first = True
-
-    def write(rows: Rows) -> None:
-        nonlocal first
+    to = Output(Path("-")) if output is None else output
+    with to.text() as stream:
         if suffix == ".jsonl":
-            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            yield lambda rows: stream.writelines(_json_line(row) for row in rows)
             return
-        delimiter = "\t" if suffix == ".tsv" else ","
-        table = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter, lineterminator="\n")
-        if first:
-            table.writeheader()
-            first = False
-        table.writerows(rows)
+        cells = _Cells(stream, DELIMITERS[suffix], escape)
+        yield cells.write
+    if escape is None and cells.n_formulas:
+        say(
+            f"warning: {cells.n_formulas:,} cells of {to} begin like a formula, the first of them "
+            f"{cells.first!r}, and a spreadsheet may run them. Write them as text with "
+            "--escape-formulas, or as they are, without this warning, with --keep-formulas."
+        )
 
-    return write
+
+def _json_line(row: dict[str, Any]) -> str:
+    return visible_json(json.dumps(row, ensure_ascii=False)) + "\n"
+
+
+class _Cells:
+    """A table of cells being written, which looks for formulas."""
+
+    def __init__(self, stream: TextIO, delimiter: str, escape: bool | None) -> None:
+        from semisvm.io.formulas import escaped, is_formula
+
+        self._table = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        self._is_formula = is_formula
+        self._cell = {True: escaped, False: lambda cell: cell, None: self._counted}[escape]
+        self._has_header = False
+        self.n_formulas = 0
+        self.first = ""
+
+    def write(self, rows: Rows) -> None:
+        """Write rows, all of them with the same columns."""
+        if not self._has_header:
+            self._table.writerow(map(self._cell, rows[0]))
+            self._has_header = True
+        self._table.writerows(map(self._cell, row.values()) for row in rows)
+
+    def _counted(self, cell: Any) -> Any:
+        if self._is_formula(cell):
+            self.n_formulas += 1
+            self.first = self.first or cell[:40]
+        return cell

@@ -1,13 +1,13 @@
 """``semisvm select``: which rows to have labelled next."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users
-from semisvm.cli.rows import check_suffix, row_writer
+from semisvm.cli.outputs import Output, text_output
+from semisvm.cli.rows import EscapeFormulas, check_suffix, row_writer
 from semisvm.naming import near_match
 
 if TYPE_CHECKING:
@@ -21,8 +21,14 @@ def select(
     data: shared.Data,
     n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows.")] = 50,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New CSV, TSV or JSONL file; else the terminal."),
+        Output | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="New CSV, TSV or JSONL file; otherwise, or if it is -, standard output.",
+            parser=text_output,
+            metavar="FILE",
+        ),
     ] = None,
     label: shared.Label = None,
     by: Annotated[
@@ -39,6 +45,7 @@ def select(
         list[str] | None,
         typer.Option("--keep", help="A column to show; repeatable. Default: all."),
     ] = None,
+    escape: EscapeFormulas = True,
     text: shared.Text = None,
     features: shared.Features = None,
     numeric: shared.Numeric = None,
@@ -61,7 +68,7 @@ def select(
     """
     _check_output(output)
     selection = _selection(by, seed)
-    from semisvm.cli.output import print_json, print_notes
+    from semisvm.cli.output import print_json, print_line, print_notes
     from semisvm.io.answers import LABEL, check_columns, to_fill_in
     from semisvm.training import features_of
 
@@ -81,30 +88,26 @@ def select(
         chosen = [int(row) + 1 for row in rows]
         print_json({"data": data, "by": by, "rows": chosen, "lines": lines, "notes": notes})
     if output is not None or not as_json:
-        with row_writer(output, WHAT) as write:
+        with row_writer(output, WHAT, escape) as write:
             write(lines)
-    if output is None or as_json:
+    if output is None or output.is_standard or as_json:
         return
     given = {"--label": label, "--key": key}
     told = "".join(f" {flag} {value}" for flag, value in given.items() if value is not None)
-    typer.echo(f"{n:,} of {len(found):,} rows of {data} are in {output}.")
-    typer.echo(f"Fill in the column {label or LABEL!r} and read the file back:")
-    typer.echo(f"semisvm fit {data}{told} --answers {output} -o MODEL")
+    print_line(f"{n:,} of {len(found):,} rows of {data} are in {output}.")
+    print_line(f"Fill in the column {label or LABEL!r} and read the file back:")
+    print_line(f"semisvm fit {data}{told} --answers {output} -o MODEL")
     print_notes("note", notes)
 
 
-def _check_output(output: Path | None) -> None:
+def _check_output(output: Output | None) -> None:
     """Refuse a file that is there: somebody may have filled in labels."""
     check_suffix(output, WHAT)
-    if output is None:
-        return
-    if output.exists():
+    if output is not None and not output.is_standard and output.path.exists():
         raise UserError(
             f"{output} is there already, perhaps with labels filled in: name another file, or "
             "delete it."
         )
-    if not output.parent.is_dir():
-        raise UserError(f"there is no folder {str(output.parent)!r} to write {output.name} to.")
 
 
 def _selection(by: str, seed: int) -> "Selection":

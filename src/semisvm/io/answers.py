@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.io.errors import DataError
+from semisvm.io.formulas import escaped, unescaped
 from semisvm.io.labels import Labels, text_labels
 from semisvm.io.reading import TABLES, find_format, read
 from semisvm.io.table import MatrixData, Table, as_number
@@ -89,14 +90,21 @@ def _read(path: str | Path, label: str, unlabeled: str | None) -> Table:
     kind = find_format(path)
     if kind not in TABLES:
         raise DataError(f"labels are joined from tables ({', '.join(TABLES)}), not {kind}.", path)
-    found = read(path, label=label, unlabeled=unlabeled)
+    try:
+        found = read(path, label=escaped(label), unlabeled=unlabeled)
+    except DataError:
+        if escaped(label) == label:
+            raise
+        found = read(path, label=label, unlabeled=unlabeled)
     assert isinstance(found, Table)
-    return found
+    return replace(found, columns={unescaped(n): cells for n, cells in found.columns.items()})
 
 
 def _given(answers: Table) -> Labels:
     assert answers.labels is not None
-    return answers.labels
+    labels = answers.labels.copy()
+    labels[:] = [unescaped(v) if isinstance(v, str) else v for v in labels.tolist()]
+    return labels
 
 
 def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
@@ -127,7 +135,7 @@ def _check_unchanged(answers: Table, data: Table, rows: list[int]) -> None:
     for name in shown.names:
         pairs = zip(shown.text(name), there.text(name), strict=True)
         for line, (here, before) in enumerate(pairs):
-            if not same_cell(here, before):
+            if not same_cell(here, before) and not same_cell(unescaped(here), before):
                 raise answers.error(
                     f"this cell differs from that of row {rows[line] + 1} of {data.path}. If the "
                     "data have changed, select rows again, or join by a column that tells them "
@@ -153,7 +161,16 @@ def _rows_by_key(answers: Table, data: Table | MatrixData, key: str) -> list[int
     places = {value: row for row, value in enumerate(keys)}
     counts = Counter(keys)
     rows = []
-    for line, value in enumerate(answers.levels(key)):
+    for line, written in enumerate(answers.levels(key)):
+        value = unescaped(written).strip()
+        if value != written and written in places and value in places:
+            raise answers.error(
+                f"{written!r} and {value!r} are both keys of {data.path}, and it is not clear "
+                "which is meant.",
+                line,
+                key,
+            )
+        value = value if value in places else written
         if value not in places:
             raise answers.error(f"{data.path} has no row with the key {value!r}.", line, key)
         if counts[value] > 1:

@@ -8,7 +8,7 @@ from semisvm.naming import listing, near_match
 
 
 class DataError(ValueError):
-    """A file that cannot be read as asked.
+    """A file that cannot be read, or written, as asked.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """JSON lines: one object a line, its keys are the columns."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,8 @@ from semisvm.io.options import Options
 from semisvm.io.table import Table
 
 Rows = list[tuple[int, dict[str, Any]]]
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""Nothing but such an escape can make half of a character."""
 
 
 def read_json_lines(path: str | Path, options: Options) -> Iterator[Table]:
@@ -41,6 +44,12 @@ def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict
             continue
         try:
             row = json.loads(line)
+            if SURROGATE.search(line):
+                json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])
+            message = f"{half} is half of a character (a lone surrogate). Correct or remove it."
+            raise DataError(message, path, number) from error
         except (json.JSONDecodeError, RecursionError) as error:
             raise _broken(error, line, path, number) from error
         if not isinstance(row, dict):

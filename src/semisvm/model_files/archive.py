@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from semisvm.io.errors import DataError
 from semisvm.io.writing import write_bytes
 from semisvm.model_files.errors import ModelFileError
+from semisvm.visible import visible_json
 
 DOCUMENT = "model.json"
 FORMAT = "semisvm model"
@@ -35,13 +36,16 @@ KINDS = "biufU"
 Arrays = dict[str, NDArray[Any]]
 
 
-def write_archive(path: str | Path, document: dict[str, Any], arrays: Mapping[str, Any]) -> None:
+def write_archive(
+    path: str | Path | BinaryIO, document: dict[str, Any], arrays: Mapping[str, Any]
+) -> None:
     """Write a document and arrays, atomically; the same content gives the same bytes."""
     members, directory = _pack(arrays)
     whole = {"format": FORMAT, "version": VERSION, **document, "arrays": directory}
     text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     with write_bytes(path) as stream, zipfile.ZipFile(stream, "w") as archive:
-        _add(archive, DOCUMENT, text.encode("utf-8"))
+        # half of a surrogate pair in a label must not cost the whole fit
+        _add(archive, DOCUMENT, visible_json(text).encode("utf-8"))
         for name, array in members.items():
             with archive.open(_info(name), "w", force_zip64=array.nbytes > 1 << 30) as member:
                 npy.write_array(member, array, allow_pickle=False)

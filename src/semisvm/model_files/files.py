@@ -3,7 +3,7 @@
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from semisvm._version import __version__
 from semisvm.columns import ColumnFeatures
@@ -22,15 +22,16 @@ from semisvm.model_files.values import from_plain, to_plain
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-def save(model: Any, path: str | Path, *, created: str | None = None) -> None:
+def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None) -> None:
     """Write a fitted model to one file, without pickle.
 
     Parameters
     ----------
     model : Model or fitted estimator of this package
         Calibrated ones too. A search along a path is saved as the estimator that it chose.
-    path : str or Path
-        Replaced when the file is complete; usually ``.semisvm``.
+    path : str, Path or binary stream
+        Replaced when the file is complete; usually ``.semisvm``. A stream gets the bytes
+        when all are there.
     created : str, optional
         A date to be kept in the file. Without one, the same model gives the same bytes.
 
@@ -38,6 +39,8 @@ def save(model: Any, path: str | Path, *, created: str | None = None) -> None:
     ------
     ModelFileError
         If the model is not fitted, or holds what is not data.
+    DataError
+        If the file cannot be written.
     """
     bundle = model if isinstance(model, Model) else Model.of(model)
     state, arrays = estimator_state(bundle.estimator)

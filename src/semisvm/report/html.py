@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 VOID = {"meta", "br", "hr"}
-# not allowed in HTML, or half of a character, which no file can hold
-UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+# not allowed in HTML, half of a character, or a mark that shows a text as another one
+UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Markup(str):

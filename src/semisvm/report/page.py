@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from semisvm._version import __version__
 from semisvm.io.writing import write_text
@@ -53,14 +53,14 @@ def _style() -> str:
 
 
 def write_report(
-    model: Any, path: str | Path, comparison: Any = None, **options: Any
+    model: Any, path: str | Path | BinaryIO, comparison: Any = None, **options: Any
 ) -> dict[str, Any]:
     """Write the report of a model to a file, which appears whole or not at all.
 
     Parameters
     ----------
     model : Model or fitted linear estimator of this package
-    path : str or Path
+    path : str, Path or binary stream
     comparison : Comparison or its ``to_dict()``, optional
     **options
         Of `report_data`.

@@ -1,0 +1,254 @@
+"""Files that a command writes, told by their type and checked before any work is done.
+
+Whatever a command writes to is an `Output`, and a `Path` is what it reads: `checked` knows
+both from the signature, so that a new command is covered by its types.
+"""
+
+import functools
+import inspect
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, get_args, get_type_hints
+
+from semisvm.cli.errors import UserError
+from semisvm.visible import visible
+
+if TYPE_CHECKING:
+    from semisvm.io import DataError
+
+STANDARD = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file to be written, or standard output.
+
+    Attributes
+    ----------
+    path : Path
+        "-" and "/dev/stdout" are standard output.
+    binary : bool
+        Whether it is nothing for a terminal.
+    folder : bool
+        Whether it is a folder, which is made if it is not there.
+    stream : text stream, optional
+        What standard output is.
+    """
+
+    path: Path
+    binary: bool = False
+    folder: bool = False
+    stream: TextIO | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return "standard output" if self.is_standard else str(self.path)
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether this is standard output."""
+        return not self.folder and str(self.path) in STANDARD
+
+    @property
+    def target(self) -> Path | BinaryIO:
+        """What functions of the package write to."""
+        return (self.stream or sys.stdout).buffer if self.is_standard else self.path
+
+    @contextmanager
+    def text(self) -> Iterator[TextIO]:
+        """Open it for text; standard output gets it piece by piece.
+
+        A terminal is shown control characters, anything else gets the text as it is, in
+        UTF-8.
+        """
+        from semisvm.io.writing import encoded, write_text
+
+        if not self.is_standard:
+            with write_text(self.path) as text:
+                yield text
+            return
+        stream = self.stream or sys.stdout
+        if stream.isatty():
+            yield _Shown(stream)  # type: ignore[misc]
+        else:
+            stream.flush()
+            with encoded(stream.buffer) as text:
+                yield text
+        stream.flush()
+
+    def state(self) -> Any:
+        """Return what changes when it is written; nothing for standard output."""
+        files = sorted(self.path.glob("*")) if self.folder else [self.path]
+        try:
+            stats = [] if self.is_standard else [path.stat() for path in files]
+        except OSError:
+            return None
+        return [(found.st_dev, found.st_ino, found.st_mtime_ns) for found in stats]
+
+    def check(self) -> None:
+        """Refuse a place that cannot be written to."""
+        from semisvm.io.places import check_place, explained
+
+        if self.folder:
+            with explained(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
+            check_place(self.path / "output")
+        elif not self.is_standard:
+            check_place(self.path)
+        elif self.binary and sys.stdout.isatty():
+            raise UserError(
+                "this output is not text for a terminal: name a file, or send it to a program."
+            )
+
+
+class _Shown:
+    """Lines for a terminal, without what would steer it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        lines = text.split("\n")
+        return self._stream.write("\n".join(map(visible, lines)))
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+
+def text_output(value: Any) -> Output:
+    """Read an option that names a text file to be written."""
+    return value if isinstance(value, Output) else Output(Path(value))
+
+
+def binary_output(value: Any) -> Output:
+    """Read an option that names another file to be written."""
+    return value if isinstance(value, Output) else Output(Path(value), binary=True)
+
+
+def folder_output(value: Any) -> Output:
+    """Read an option that names a folder for what is written."""
+    return value if isinstance(value, Output) else Output(Path(value), folder=True)
+
+
+def attempt(write: Callable[[], object]) -> "DataError | None":
+    """Write a file that must not cost the rest if it fails; return why it cannot be written."""
+    from semisvm.io import DataError
+
+    try:
+        write()
+    except DataError as error:
+        return error
+    return None
+
+
+def checked(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Check all outputs of a command before it runs.
+
+    None may be the same file as an input or another output, and each must have a place
+    where it can be written. If one is standard output, whatever else the command prints
+    goes to the error stream.
+    """
+    reads, writes = parameters_of(command, Path), parameters_of(command, Output)
+
+    @functools.wraps(command)
+    def run(**given: Any) -> Any:
+        inputs = [path for name in reads for path in _paths(given.get(name))]
+        outputs = {name: given[name] for name in writes if given.get(name) is not None}
+        _check_apart(inputs + _companions(inputs, given.get("format")), list(outputs.values()))
+        for output in outputs.values():
+            output.check()
+        before = {name: output.state() for name, output in outputs.items()}
+        try:
+            with _kept_apart(outputs, given) as streams:
+                return command(**{**given, **streams})
+        except KeyboardInterrupt as stop:
+            for name, output in outputs.items():
+                if output.state() != before[name]:
+                    stop.add_note(f"{output} was written")
+            raise
+
+    return run
+
+
+def parameters_of(command: Callable[..., Any], kind: type) -> list[str]:
+    """Return the names of the parameters that are of a type, optional, or lists of it."""
+    hints = get_type_hints(command)
+    return [name for name in inspect.signature(command).parameters if _holds(hints[name], kind)]
+
+
+def _holds(hint: Any, kind: type) -> bool:
+    return hint is kind or any(_holds(part, kind) for part in get_args(hint))
+
+
+def _paths(value: Any) -> list[Path]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _companions(inputs: list[Path], kind: str | None) -> list[Path]:
+    """Return the labels that lie beside matrices, which are read without being named."""
+    matrices = [path for path in inputs if kind == "npz" or path.suffix in (".npz", ".npy")]
+    if not matrices:
+        return []
+    from semisvm.io.npz import COMPANION
+
+    beside = [path.parent / COMPANION for path in matrices]
+    return [path for path in beside if path.exists()]
+
+
+def _check_apart(inputs: list[Path], outputs: list[Output]) -> None:
+    for path in inputs:
+        if _is_standard_output(path):
+            raise UserError(f"{path} is read by this command, but its output is sent there.")
+    files = [output for output in outputs if not output.folder]
+    for k, output in enumerate(files):
+        for path in inputs:
+            if not output.is_standard and _same(output.path, path):
+                read = "" if str(path) == str(output) else f" as {path}"
+                raise UserError(
+                    f"{output} is read by this command{read}, and would be overwritten: name "
+                    "another file to write."
+                )
+        for other in files[:k]:
+            if (output.is_standard and other.is_standard) or _same(output.path, other.path):
+                raise UserError(
+                    f"{other} and {output} are the same: what is written needs a file each."
+                )
+
+
+def _is_standard_output(path: Path) -> bool:
+    """Tell whether the shell sends our output to a file that is read, as ``>>`` does."""
+    try:
+        ours = os.fstat(sys.stdout.fileno())
+        return stat.S_ISREG(ours.st_mode) and os.path.samestat(ours, path.stat())
+    except (OSError, ValueError):
+        return False
+
+
+def _same(a: Path, b: Path) -> bool:
+    """Tell whether two paths are those of one file, by whatever links and spellings."""
+    if a.exists() and b.exists():
+        return os.path.samefile(a, b)
+    real = os.path.realpath(a), os.path.realpath(b)
+    # of two new files it is not known whether the disk tells upper case from lower
+    new = not a.exists() and not b.exists()
+    return real[0] == real[1] or (new and real[0].casefold() == real[1].casefold())
+
+
+@contextmanager
+def _kept_apart(
+    outputs: Mapping[str, Output], given: Mapping[str, Any]
+) -> Iterator[dict[str, Output]]:
+    """Keep standard output for the output that is to go there."""
+    kept = {n: replace(o, stream=sys.stdout) for n, o in outputs.items() if o.is_standard}
+    if not kept:
+        yield {}
+        return
+    if given.get("as_json"):
+        raise UserError("--json is printed to standard output: name a file for the other output.")
+    with redirect_stdout(sys.stderr):
+        yield kept
