@@ -282,16 +282,22 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         parameters["dtype"] = np.dtype(parameters["dtype"])
         parameters["ngram_range"] = tuple(parameters["ngram_range"])
         features = cls(**parameters)
-        blocks = []
-        for k, block in enumerate(state["blocks"]):
-            prefix = f"{k}."
-            own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-            blocks.append(RESTORERS[block["kind"]](block, own))
+        own: dict[str, Arrays] = {}
+        for name, array in arrays.items():
+            part, _, rest = name.partition(".")
+            own.setdefault(part, {})[rest] = array
+        blocks = [
+            RESTORERS[block["kind"]](block, own.get(str(k), {}))
+            for k, block in enumerate(state["blocks"])
+        ]
         features.blocks_ = blocks
         features.scales_ = arrays["scales"]
         if features.scales_.shape != (len(blocks),):
             raise ValueError("the blocks and their scales differ in number.")
         features.kinds_ = dict(state["kinds"])
+        read = [(column, block.kind) for block in blocks for column in block.columns]
+        if dict(read) != features.kinds_ or len(read) != len(features.kinds_):
+            raise ValueError("the columns of the features and their kinds differ.")
         features.notes_ = list(state["notes"])
         features.n_features_out_ = sum(len(block.names()) for block in blocks)
         return features

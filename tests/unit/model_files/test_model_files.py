@@ -180,11 +180,12 @@ def test_a_model_of_every_release_loads_for_ever(name):
         np.testing.assert_allclose(model.predict_proba(data), expected["probabilities"], rtol=1e-9)
 
 
+whole = st.integers(-(2**64), 2**64)
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    st.none() | st.booleans() | whole | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.integers() | st.text(max_size=3), inner, max_size=3)
+        | st.dictionaries(whole | st.text(max_size=3), inner, max_size=3)
         | st.tuples(inner, inner)
     ),
     max_leaves=8,
@@ -207,7 +208,7 @@ def test_arrays_come_back(values, order, rows, tmp_path_factory):
     path = tmp_path_factory.mktemp("a") / "a"
     array = np.array(np.resize(values, (rows, len(values))), order=order)
     write_archive(path, {}, {"a": array, "b": array.copy(), "c": np.array(["x", "yy"])})
-    _, arrays = read_archive(path)
+    _, arrays, _ = read_archive(path)
     assert arrays["a"].tobytes() == arrays["b"].tobytes() == array.tobytes()
     assert arrays["a"].flags.c_contiguous == array.flags.c_contiguous
     assert arrays["c"].tolist() == ["x", "yy"]
