@@ -13,7 +13,9 @@ from rich.text import Text
 from semisvm.jsonable import plain
 
 MOST_SHOWN = 30
-"""Entries of a dict in a table; ``--json`` has them all."""
+"""Entries of a dict or list in a table; ``--json`` has them all."""
+MOST_LETTERS = 2_000
+"""Of a cell of a table: laying out text takes far longer than printing it."""
 FIGURES = "+-.0123456789"
 """What numbers and intervals are made of that come as text, for the sake of their digits."""
 
@@ -30,7 +32,7 @@ def print_facts(title: str, facts: dict[str, Any]) -> None:
     print(title)
     table = RichTable(show_header=False, box=None)
     for name, value in facts.items():
-        table.add_row(Text(name.replace("_", " ")), Text(show(value)))
+        table.add_row(_cell(name.replace("_", " ")), _cell(value))
     Console(highlight=False).print(table)
 
 
@@ -42,8 +44,13 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]
         words = any(isinstance(row[k], str) and row[k].strip(FIGURES + "to ") for row in rows)
         table.add_column(Text(name), justify="left" if words else "right")
     for row in rows:
-        table.add_row(*(Text(show(cell)) for cell in row))
+        table.add_row(*(_cell(cell) for cell in row))
     Console(highlight=False).print(table)
+
+
+def _cell(value: Any) -> Text:
+    text = show(value)
+    return Text(text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…")
 
 
 def print_notes(word: str, notes: Sequence[str]) -> None:
@@ -68,5 +75,7 @@ def show(value: Any) -> str:
         rest = len(value) - len(shown)
         return ", ".join(shown) + (f" and {rest} more" if rest else "")
     if isinstance(value, (list, tuple)):
-        return ", ".join(show(item) for item in value)
+        rest = len(value) - MOST_SHOWN
+        more = f" and {rest} more" if rest > 0 else ""
+        return ", ".join(show(item) for item in value[:MOST_SHOWN]) + more
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

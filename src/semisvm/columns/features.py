@@ -51,7 +51,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         The columns to use, besides those of a given kind; by default all. With an empty
         sequence those of given kinds are the only ones.
     ngram_range : tuple (shortest, longest), default=(1, 1)
-        Words, or also pairs of words with (1, 2).
+        Words, or also pairs of words with (1, 2); at most 20.
     min_df : int or float, default=2
         Words in fewer rows (or a smaller share) are left out.
     max_df : int or float, default=1.0

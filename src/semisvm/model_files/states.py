@@ -174,7 +174,10 @@ def _with_parameters(state: Mapping[str, Any]) -> Any:
     estimator.set_params(**parameters)
     if not isinstance(estimator.kernel, str):
         raise ModelFileError(f"the kernel of {name} must be named.")
-    estimator._check_parameters()
+    try:
+        estimator._check_parameters()
+    except ValueError as error:
+        raise ModelFileError(f"the parameters of {name} make no sense: {error}") from error
     return estimator
 
 
