@@ -41,7 +41,7 @@ def text(value: Any, where: str, sizes: Sizes) -> None:
     if not isinstance(value, str):
         raise refuse(where, "text")
     try:
-        value.encode("utf-8")
+        value.isascii() or value.encode("utf-8")
     except UnicodeEncodeError as error:
         raise refuse(where, "text without halves of characters") from error
 
@@ -60,6 +60,23 @@ def nothing(value: Any, where: str, sizes: Sizes) -> None:
 
 def anything(value: Any, where: str, sizes: Sizes) -> None:
     """Take any value: what is read from a file is plain data."""
+
+
+def label(value: Any, where: str, sizes: Sizes) -> None:
+    """Ask for a number, text, or true or false."""
+    if not isinstance(value, (bool, int, float)):
+        text(value, where, sizes)
+
+
+def scalar(value: Any, where: str, sizes: Sizes) -> None:
+    """Ask for a number, text, true or false, or None."""
+    if value is not None:
+        label(value, where, sizes)
+
+
+def in_words(name: Any, most: int = 40) -> str:
+    """Return the beginning of a text of a stranger, without characters that do something."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in str(name)[:most])
 
 
 def whole(low: int = 0, high: int | None = None) -> Check:
@@ -157,7 +174,12 @@ def listed(
         if length is not None and len(value) != length:
             raise refuse(where, f"a list of {length}")
         for k, entry in enumerate(value):
-            item(entry, f"{where}[{k}]", sizes)
+            try:
+                item(entry, where, sizes)
+            except ModelFileError:
+                # the place is put into words only where they are needed: lists may be long
+                item(entry, f"{where}[{k}]", sizes)
+                raise
         if size is not None:
             agree(size, len(value) - more, where, sizes)
         if unique and len(set(value)) < len(value):
@@ -196,7 +218,7 @@ def mapping(key: Check, item: Check) -> Check:
             raise refuse(where, "an object")
         for name, entry in value.items():
             key(name, f"a key of {where}", sizes)
-            item(entry, f"{where}.{str(name)[:40]}", sizes)
+            item(entry, f"{where}.{in_words(name)}", sizes)
 
     return check
 
@@ -235,7 +257,7 @@ def record(
                         f"this model file is damaged: {where} has {name[:40]!r}, which is not "
                         "known here."
                     )
-                others(value[name], f"{where}.{name[:40]}", sizes)
+                others(value[name], f"{where}.{in_words(name)}", sizes)
 
     return check
 

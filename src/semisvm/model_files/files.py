@@ -19,6 +19,7 @@ from semisvm.model_files.calibrations import (
     restore_wrapper,
     wrapper_state,
 )
+from semisvm.model_files.checks import in_words
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.schemas import BLOCKS, FEATURES, PARTS, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
@@ -97,8 +98,8 @@ def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
     # zipfile, zlib, json, numpy and scikit-learn raise errors of many kinds for what is not what
     # they expect, and so would parts of this package that came to be without a schema
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"this model file is damaged ({what[:200]}).", path) from error
+        what = f"{type(error).__name__}: {in_words(error, 200)}"
+        raise ModelFileError(f"this model file is damaged ({what}).", path) from error
 
 
 def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -> Any:

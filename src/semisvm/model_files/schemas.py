@@ -15,6 +15,7 @@ from semisvm.model_files.checks import (
     anything,
     either,
     flag,
+    label,
     listed,
     mapping,
     number,
@@ -22,13 +23,12 @@ from semisvm.model_files.checks import (
     optional,
     ordered,
     record,
+    scalar,
     shaped,
     text,
     whole,
 )
 
-LABEL = either(text, flag, number(finite=False))
-SCALAR = optional(LABEL)
 SHARE = number(0.0, 1.0)
 SECONDS = number(0.0)
 TEXTS = listed(text)
@@ -67,7 +67,7 @@ CALIBRATOR = record(
         "offset": listed(number(), "maps"),
     }
 )
-WRAPPER = record({"method": one_of("sigmoid", "temperature"), "cv": whole(2), "unlabeled": SCALAR})
+WRAPPER = record({"method": one_of("sigmoid", "temperature"), "cv": whole(2), "unlabeled": scalar})
 
 # Attributes of estimators; "scores" is 1 for two classes, "width" the number of weights
 
@@ -95,7 +95,7 @@ ATTRIBUTES = record(
 )
 HIERARCHY = record(
     {
-        "names": listed(LABEL, "nodes", least=1, unique=True),
+        "names": listed(label, "nodes", least=1, unique=True),
         "ancestors": listed(listed(whole(), least=1), "classes"),
     }
 )
@@ -109,7 +109,7 @@ TRACE = record(
                     "objective": listed(LEVELS, "rounds"),
                     "value": listed(LEVELS, "rounds"),
                 },
-                others=listed(SCALAR, "rounds"),
+                others=listed(scalar, "rounds"),
             ),
             one_of({}),
         ),
@@ -183,7 +183,7 @@ FEATURES = record(
                 "dtype": one_of("float64", "float32"),
                 "ngram_range": NGRAMS,
             },
-            others=either(SCALAR, TEXTS),
+            others=either(scalar, TEXTS),
         ),
         "kinds": listed(listed(text, length=2)),
         "notes": TEXTS,
@@ -280,15 +280,15 @@ CHOICE = record(
     {"reasons": TEXTS, "methods": optional(COMPARISON), "settings": optional(COMPARISON)},
     others=anything,
 )
-LABEL_COUNTS = mapping(SCALAR, whole())
+COUNTS = mapping(scalar, whole())
 SUMMARY = record(
     {},
     {
         "method": text,
         "rows": whole(),
         "labelled": whole(),
-        "labels": LABEL_COUNTS,
-        "found": LABEL_COUNTS,
+        "labels": COUNTS,
+        "found": COUNTS,
         "scores": optional(HISTOGRAM),
         "features": whole(),
         "feature_seconds": SECONDS,
@@ -301,6 +301,6 @@ SUMMARY = record(
 )
 SETTINGS = record(
     {},
-    {"label": optional(text), "unlabeled": SCALAR, "zero_based": optional(flag)},
+    {"label": optional(text), "unlabeled": scalar, "zero_based": optional(flag)},
     others=anything,
 )

@@ -12,6 +12,7 @@ from semisvm.hierarchy import Hierarchy, flat
 from semisvm.homotopy import Trace
 from semisvm.model_files.archive import Arrays
 from semisvm.model_files.budget import Budget
+from semisvm.model_files.checks import in_words
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.maps import check_map, map_state, restore_map
 from semisvm.model_files.schemas import ATTRIBUTES, ESTIMATOR, HIERARCHY, TRACE
@@ -66,6 +67,7 @@ def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
 def _check_known(name: str) -> None:
     known = estimator_classes()
     if name not in known:
+        name = name[:100]
         near = near_match(name, known)
         hint = f" Did you mean {near}?" if near else ""
         raise ModelFileError(
@@ -108,7 +110,6 @@ def _restore_hierarchy(
     state: Mapping[str, Any] | None, classes: NDArray[Any], sizes: dict[str, int], budget: Budget
 ) -> Hierarchy:
     if state is None:
-        budget.spend(8 * len(classes) ** 2)
         return flat(classes)
     plain = {key: from_plain(value) for key, value in state.items()}
     HIERARCHY(plain, "hierarchy", sizes)
@@ -170,14 +171,16 @@ def _with_parameters(state: Mapping[str, Any]) -> Any:
     estimator = getattr(import_module(module), attribute)()
     unknown = sorted(set(parameters) - set(estimator.get_params(deep=False)))
     if unknown:
-        raise ModelFileError(f"{name} has no parameters {', '.join(unknown)[:200]}.")
+        raise ModelFileError(f"{name} has no parameters {', '.join(map(in_words, unknown[:5]))}.")
     estimator.set_params(**parameters)
     if not isinstance(estimator.kernel, str):
         raise ModelFileError(f"the kernel of {name} must be named.")
     try:
         estimator._check_parameters()
     except ValueError as error:
-        raise ModelFileError(f"the parameters of {name} make no sense: {error}") from error
+        raise ModelFileError(
+            f"the parameters of {name} make no sense: {in_words(error, 200)}"
+        ) from error
     return estimator
 
 

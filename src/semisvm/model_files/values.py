@@ -64,7 +64,8 @@ def from_plain(value: Any, depth: int = 0) -> Any:
     if depth > DEEPEST:
         raise ValueError("values are nested too deeply")
     if isinstance(value, str):
-        value.encode("utf-8")  # halves of characters cannot be written anywhere
+        if not value.isascii():
+            value.encode("utf-8")  # halves of characters cannot be written anywhere
         return value
     if isinstance(value, list):
         return [from_plain(item, depth + 1) for item in value]

@@ -85,9 +85,13 @@ def one_array_as_many(spread):
     return zipped(document, parts)
 
 
-def many_classes(n=20_000):
-    """A matrix of zeros and ones, classes by classes, would have 3 GB."""
+def many_classes(nodes, n=20_000):
+    """A matrix of zeros and ones, nodes by classes, would have 3 GB."""
     document, arrays = models.unpack(MODEL)
+    if nodes:
+        paths = [{"$": "tuple", "value": [y]} for y in range(n)]
+        hierarchy = {"names": list(range(n)), "ancestors": {"$": "tuple", "value": paths}}
+        document["estimator"]["hierarchy"] = hierarchy
     arrays["estimator.classes_"] = np.arange(n)
     arrays["estimator.class_prior_"] = np.full(n, 1.0 / n)
     arrays["estimator.coef_"] = arrays["estimator.node_coef_"] = np.zeros((n, 11))
@@ -143,11 +147,12 @@ BOMBS = {
     "blanks": lambda: raw_document(b" " * (200 << 20)),
     "a size that lies": a_size_that_lies,
     "many parts": many_parts,
-    "many classes": many_classes,
+    "many classes": lambda: many_classes(nodes=False),
+    "many classes and nodes": lambda: many_classes(nodes=True),
     "long names": long_names,
 }
-LOADED = ("one array as many",)
-"""Bombs that load, because the array is shared."""
+LOADED = ("one array as many", "many classes")
+"""Bombs that load in little memory: the array is shared, and the matrix is not made."""
 
 RUN = """
 import resource, sys
