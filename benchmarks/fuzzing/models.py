@@ -255,17 +255,34 @@ def dropped(document: Any, at: Place) -> Any:
     return made
 
 
-def all_mutants(content: bytes) -> Iterator[bytes]:
-    """Yield a file with each entry of its document, and each array, changed in every way."""
+def mutants(content: bytes) -> list[Callable[[], bytes]]:
+    """Return makers of files in which one entry of the document, or one array, is another."""
     document, arrays = unpack(content)
+    makers: list[Callable[[], bytes]] = []
     for at in places(document):
-        yield pack(dropped(document, at), arrays)
-        for value in VALUES:
-            yield pack(replaced(document, at, value), arrays)
+        makers.append(partial(_pack_dropped, document, arrays, at))
+        makers += [partial(_pack_replaced, document, arrays, at, value) for value in VALUES]
     for name in arrays:
-        yield pack(document, {n: a for n, a in arrays.items() if n != name})
-        for change in ARRAY_CHANGES:
-            yield pack(document, _with_array(arrays, name, change))
+        rest = {n: a for n, a in arrays.items() if n != name}
+        makers.append(partial(pack, document, rest))
+        makers += [
+            partial(_pack_changed, document, arrays, name, change) for change in ARRAY_CHANGES
+        ]
+    return makers
+
+
+def _pack_dropped(document: Any, arrays: dict[str, NDArray[Any]], at: Place) -> bytes:
+    return pack(dropped(document, at), arrays)
+
+
+def _pack_replaced(document: Any, arrays: dict[str, NDArray[Any]], at: Place, value: Any) -> bytes:
+    return pack(replaced(document, at, value), arrays)
+
+
+def _pack_changed(
+    document: Any, arrays: dict[str, NDArray[Any]], name: str, change: Change
+) -> bytes:
+    return pack(document, _with_array(arrays, name, change))
 
 
 def _with_array(

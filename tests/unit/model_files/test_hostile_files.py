@@ -15,6 +15,7 @@ import pytest
 from benchmarks.fuzzing import models
 
 import semisvm
+from semisvm.cli.output import MOST_LETTERS, print_facts
 from semisvm.columns.text import MAX_NGRAM
 from semisvm.io import DataError
 from semisvm.model_files import ModelFileError
@@ -338,15 +339,25 @@ def test_rows_that_a_model_cannot_score_are_an_error_of_the_data():
             model.predict(rows)
 
 
+def test_tables_of_long_values_stay_short(capsys):
+    print_facts("model", {"text": "x" * 10_000_000, "list": list(range(1_000_000))})
+    shown = capsys.readouterr().out
+    assert len(shown) < 10 * MOST_LETTERS
+    assert "…" in shown
+    assert "and 999970 more" in " ".join(shown.split())
+
+
 def test_tampered_files_are_refused_or_can_be_used():
     """A short run of what `benchmarks.fuzzing` does for as long as one likes."""
     rng = Random(0)
     seeds = models.seeds()
     for seed in seeds:
         models.check(seed)
-    for k in range(200):
-        content = models.mutate(seeds[k % len(seeds)], rng)
-        try:
-            models.check(content)
-        except AssertionError as error:
-            raise AssertionError(f"mutation {k}: {error}") from error
+    for k, seed in enumerate(seeds):
+        made = [make() for make in rng.sample(models.mutants(seed), 3)]
+        made += [models.mutate(seed, rng) for _ in range(3)]
+        for content in made:
+            try:
+                models.check(content)
+            except AssertionError as error:
+                raise AssertionError(f"a file made of seed {k}: {error}") from error
