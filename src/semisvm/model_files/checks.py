@@ -18,6 +18,7 @@ from semisvm.model_files.errors import ModelFileError
 Sizes = dict[str, int]
 Check = Callable[[Any, str, Sizes], None]
 
+DAMAGED = "this model file is damaged: "
 MOST_COLUMNS = (1 << 31) - 1
 LARGEST = 1e300
 """Numbers of a summary or a trace; sums and differences of two of them are still finite."""
@@ -25,15 +26,13 @@ LARGEST = 1e300
 
 def refuse(where: str, needed: str) -> ModelFileError:
     """Return the error of a value that is not what it must be."""
-    return ModelFileError(f"this model file is damaged: {where} must be {needed}.")
+    return ModelFileError(f"{DAMAGED}{where} must be {needed}.")
 
 
 def agree(name: str, found: int, where: str, sizes: Sizes) -> None:
     """Refuse a size that differs from what is known of it."""
     if sizes.setdefault(name, found) != found:
-        raise ModelFileError(
-            f"this model file is damaged: {where} has {found:,} {name}, not {sizes[name]:,}."
-        )
+        raise ModelFileError(f"{DAMAGED}{where} has {found:,} {name}, not {sizes[name]:,}.")
 
 
 def text(value: Any, where: str, sizes: Sizes) -> None:
@@ -192,7 +191,7 @@ def shaped(*names: str) -> Check:
     """Ask for the shape of a matrix, whose sizes have names."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
-        listed(whole(1, MOST_COLUMNS), length=len(names))(value, where, sizes)
+        listed(whole(0, MOST_COLUMNS), length=len(names))(value, where, sizes)
         for name, found in zip(names, value, strict=True):
             agree(name, found, where, sizes)
 
@@ -245,7 +244,7 @@ def record(
             raise refuse(where, "an object")
         for name in required:
             if name not in value:
-                raise ModelFileError(f"this model file is damaged: {where} has no {name}.")
+                raise ModelFileError(f"{DAMAGED}{where} has no {name}.")
         for name, part in known.items():
             if name in value:
                 part(value[name], f"{where}.{name}", sizes)
@@ -254,8 +253,7 @@ def record(
                 text(name, f"a key of {where}", sizes)
                 if others is None:
                     raise ModelFileError(
-                        f"this model file is damaged: {where} has {name[:40]!r}, which is not "
-                        "known here."
+                        f"{DAMAGED}{where} has {name[:40]!r}, which is not known here."
                     )
                 others(value[name], f"{where}.{in_words(name)}", sizes)
 
@@ -297,7 +295,7 @@ class Array:
     def _check_entries(self, low: float, high: float, where: str, sizes: Sizes) -> None:
         # NaN is among the least and the greatest, so two passes are enough
         if not (math.isfinite(low) and math.isfinite(high)):
-            raise ModelFileError(f"this model file is damaged: {where} is not finite everywhere.")
+            raise ModelFileError(f"{DAMAGED}{where} is not finite everywhere.")
         most = sizes[self.high] - 1 if isinstance(self.high, str) else self.high
         if (self.low is not None and low < self.low) or (most is not None and high > most):
             raise refuse(where, "an array of numbers within bounds")

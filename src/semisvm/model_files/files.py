@@ -19,7 +19,7 @@ from semisvm.model_files.calibrations import (
     restore_wrapper,
     wrapper_state,
 )
-from semisvm.model_files.checks import in_words
+from semisvm.model_files.checks import DAMAGED, in_words
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.schemas import BLOCKS, FEATURES, PARTS, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
@@ -63,7 +63,18 @@ def save(model: Any, path: str | Path, *, created: str | None = None) -> None:
         "versions": versions(),
         "created": created,
     }
+    _check_said(document)
     write_archive(path, document, all_arrays)
+
+
+def _check_said(document: dict[str, Any]) -> None:
+    """Refuse to write what could not be read: users add to settings and summary."""
+    for name, check in (("settings", SETTINGS), ("summary", SUMMARY)):
+        try:
+            check(from_plain(document[name]), name, {})
+        except ModelFileError as error:
+            said = error.message.removeprefix(DAMAGED)
+            raise ModelFileError(f"this model cannot be saved: {said}") from error
 
 
 def load(path: str | Path, *, max_bytes: int | None = None) -> Any:

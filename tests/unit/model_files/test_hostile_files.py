@@ -2,7 +2,6 @@
 
 import io
 import json
-import resource
 import struct
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from semisvm.io import DataError
 from semisvm.model_files import ModelFileError
 from semisvm.model_files.budget import FREE_BYTES
 
+resource = pytest.importorskip("resource")
 DATA = Path(__file__).resolve().parents[2] / "data"
 ROOT = DATA.parents[1]
 MODEL = (DATA / "model_1.semisvm").read_bytes()
@@ -329,6 +329,15 @@ def test_what_a_file_says_is_checked(place, value, said, tmp_path):
     (tmp_path / "m").write_bytes(zipped(document, parts))
     with pytest.raises(ModelFileError, match=said):
         semisvm.load(tmp_path / "m")
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path):
+    model = semisvm.load(DATA / "model_1.semisvm")
+    for part, entry in (("settings", {"label": 3}), ("summary", {"rows": "many"})):
+        changed = semisvm.Model(model.estimator, model.features, **{part: entry})
+        with pytest.raises(ModelFileError, match=f"cannot be saved: {part}"):
+            semisvm.save(changed, tmp_path / "m")
+    assert not (tmp_path / "m").exists()
 
 
 def test_rows_that_a_model_cannot_score_are_an_error_of_the_data():
