@@ -67,7 +67,14 @@ class Hierarchy:
 def flat(classes: NDArray[Any]) -> Hierarchy:
     """Give the hierarchy in which every class is a node of its own."""
     m = len(classes)
-    return Hierarchy(tuple(classes.tolist()), np.eye(m), tuple((y,) for y in range(m)))
+    return Hierarchy(tuple(classes.tolist()), _identity(m), tuple((y,) for y in range(m)))
+
+
+def _identity(m: int) -> Floats:
+    """Return the identity matrix as a view of 2m - 1 numbers, since classes may be many."""
+    diagonal = np.zeros(2 * m - 1)
+    diagonal[m - 1] = 1.0
+    return np.lib.stride_tricks.sliding_window_view(diagonal, m)[::-1]
 
 
 def build(spec: Any, classes: NDArray[Any]) -> Hierarchy:

@@ -1,5 +1,6 @@
 """A fitted model with all it needs to predict from a file: features, settings, summary."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -73,14 +74,17 @@ class Model:
 
     def score_columns(self, X: Any) -> NDArray[np.float64]:
         """Give one score a class, shape (n, m); of two classes one is the other's negative."""
-        scores = np.asarray(self.estimator.decision_function(X))
+        scores = self._scores(X)
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:
         """Give probabilities of rows of a matrix, shape (n, m)."""
         if self.calibrator is None:
-            return np.asarray(self.estimator.predict_proba(X))
-        return self.calibrator.probabilities(np.asarray(self.estimator.decision_function(X)))
+            return np.asarray(_of_rows(self.estimator.predict_proba, X))
+        return self.calibrator.probabilities(self._scores(X))
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return np.asarray(_of_rows(self.estimator.decision_function, X))
 
     def codes(self, X: Any) -> NDArray[np.intp]:
         """Give the classes of rows of a matrix as positions in `classes_`, shape (n,)."""
@@ -95,7 +99,7 @@ class Model:
 
     def decision_function(self, data: Any) -> NDArray[Any]:
         """Give scores, shape (n,) for two classes, (n, m) for more."""
-        return np.asarray(self.estimator.decision_function(self.matrix(data)))
+        return self._scores(self.matrix(data))
 
     def predict_proba(self, data: Any) -> NDArray[Any]:
         """Give probabilities, shape (n, m), where there are any."""
@@ -127,3 +131,11 @@ class Model:
             best = np.argsort(-weights, kind="stable")[:count]
             top[label] = [(str(names[k]), float(weights[k])) for k in best if weights[k] > 0]
         return top
+
+
+def _of_rows(function: Callable[[Any], Any], X: Any) -> Any:
+    """Call a function of an estimator; what it refuses is wrong with the rows."""
+    try:
+        return function(X)
+    except ValueError as error:
+        raise DataError(f"the model cannot be used for these rows: {error}") from error

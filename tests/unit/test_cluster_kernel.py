@@ -10,6 +10,7 @@ from problems import hide, sparse_text, two_blobs
 from semisvm import ClusterKernelSVC
 from semisvm.features.clusters import agreement, assign, distinct_rows, fit_clusters
 from semisvm.model_files import ModelFileError
+from semisvm.model_files.budget import Budget
 from semisvm.model_files.maps import map_state, restore_map
 
 
@@ -86,10 +87,10 @@ def test_files_with_clusters_that_do_not_fit_are_refused(tmp_path):
     model = ClusterKernelSVC(n_runs=4).fit(X, hide(y, 8))
     semisvm.save(model, tmp_path / "m")
     state, arrays = map_state(model.kernel_map_)
-    with pytest.raises(ModelFileError, match="clusters"):
-        restore_map(state, {**arrays, "codes": arrays["codes"][:, 1:]})
-    with pytest.raises(ModelFileError, match="clusters"):
-        restore_map(state, {**arrays, "centres": arrays["centres"][:, :, 1:]})
+    with pytest.raises(ModelFileError, match="3 runs, not 4"):
+        restore_map(state, {**arrays, "codes": arrays["codes"][:, 1:]}, Budget.of(0))
+    with pytest.raises(ModelFileError, match="2 columns, not 3"):
+        restore_map(state, {**arrays, "centres": arrays["centres"][:, :, 1:]}, Budget.of(0))
 
 
 @pytest.mark.parametrize(

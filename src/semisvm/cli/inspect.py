@@ -28,7 +28,7 @@ def inspect(
     if as_json:
         print_json({"model": model, **facts})
     else:
-        _show(facts)
+        show(facts)
 
 
 def describe(bundle: "Model", top: int) -> dict[str, Any]:
@@ -54,7 +54,8 @@ def describe(bundle: "Model", top: int) -> dict[str, Any]:
     }
 
 
-def _show(facts: dict[str, Any]) -> None:
+def show(facts: dict[str, Any]) -> None:
+    """Print what `describe` gave."""
     from semisvm.cli.output import columns_in_short, print_facts, print_notes, print_table
 
     summary = dict(facts["summary"])

@@ -14,7 +14,9 @@ from semisvm.jsonable import plain
 from semisvm.visible import visible, visible_json
 
 MOST_SHOWN = 30
-"""Entries of a dict in a table; ``--json`` has them all."""
+"""Entries of a dict or list in a table; ``--json`` has them all."""
+MOST_LETTERS = 2_000
+"""Of a cell of a table: laying out text takes far longer than printing it."""
 FIGURES = "+-.0123456789"
 """What numbers and intervals are made of that come as text, for the sake of their digits."""
 
@@ -67,7 +69,8 @@ def print_notes(word: str, notes: Sequence[str]) -> None:
 
 
 def _cell(value: Any) -> Text:
-    return Text(visible(show(value)))
+    text = visible(show(value))
+    return Text(text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…")
 
 
 def columns_in_short(kinds: dict[str, str]) -> str:
@@ -86,5 +89,7 @@ def show(value: Any) -> str:
         rest = len(value) - len(shown)
         return ", ".join(shown) + (f" and {rest} more" if rest else "")
     if isinstance(value, (list, tuple)):
-        return ", ".join(show(item) for item in value)
+        rest = len(value) - MOST_SHOWN
+        more = f" and {rest} more" if rest > 0 else ""
+        return ", ".join(show(item) for item in value[:MOST_SHOWN]) + more
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

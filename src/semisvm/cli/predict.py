@@ -49,7 +49,7 @@ def predict(
     pieces = _pieces(bundle, data, keep or [], options)
     with row_writer(output, "predictions", escape) as write:
         for piece in pieces:
-            write(_rows(bundle, piece, keep or [], all_scores))
+            write(predicted_rows(bundle, piece, keep or [], all_scores))
 
 
 def as_model(loaded: Any) -> "Model":
@@ -76,7 +76,7 @@ def _pieces(
     )
 
 
-def _rows(
+def predicted_rows(
     bundle: "Model", piece: "Table | MatrixData", keep: list[str], all_scores: bool
 ) -> list[dict[str, Any]]:
     """Give label, score and, where there is one, probability of every row.

@@ -51,7 +51,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         The columns to use, besides those of a given kind; by default all. With an empty
         sequence those of given kinds are the only ones.
     ngram_range : tuple (shortest, longest), default=(1, 1)
-        Words, or also pairs of words with (1, 2).
+        Words, or also pairs of words with (1, 2); at most 20.
     min_df : int or float, default=2
         Words in fewer rows (or a smaller share) are left out.
     max_df : int or float, default=1.0
@@ -282,16 +282,22 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         parameters["dtype"] = np.dtype(parameters["dtype"])
         parameters["ngram_range"] = tuple(parameters["ngram_range"])
         features = cls(**parameters)
-        blocks = []
-        for k, block in enumerate(state["blocks"]):
-            prefix = f"{k}."
-            own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-            blocks.append(RESTORERS[block["kind"]](block, own))
+        own: dict[str, Arrays] = {}
+        for name, array in arrays.items():
+            part, _, rest = name.partition(".")
+            own.setdefault(part, {})[rest] = array
+        blocks = [
+            RESTORERS[block["kind"]](block, own.get(str(k), {}))
+            for k, block in enumerate(state["blocks"])
+        ]
         features.blocks_ = blocks
         features.scales_ = arrays["scales"]
         if features.scales_.shape != (len(blocks),):
             raise ValueError("the blocks and their scales differ in number.")
         features.kinds_ = dict(state["kinds"])
+        read = [(column, block.kind) for block in blocks for column in block.columns]
+        if dict(read) != features.kinds_ or len(read) != len(features.kinds_):
+            raise ValueError("the columns of the features and their kinds differ.")
         features.notes_ = list(state["notes"])
         features.n_features_out_ = sum(len(block.names()) for block in blocks)
         return features

@@ -12,6 +12,10 @@ from semisvm.columns.blocks import Arrays, State
 from semisvm.io.errors import DataError
 from semisvm.io.table import Table
 
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+"""Of a word: two or more letters or digits."""
+MAX_NGRAM = 20
+"""Longest n-gram: a text has as many of each length as it has words, each as long as n words."""
 SETTINGS = ("analyzer", "ngram_range", "lowercase", "strip_accents", "token_pattern")
 
 
@@ -42,7 +46,8 @@ class TextBlock:
         **settings
             Of `CountVectorizer`.
         """
-        counter = CountVectorizer(dtype=np.float64, **settings)
+        check_ngrams(settings.get("ngram_range", (1, 1)))
+        counter = CountVectorizer(dtype=np.float64, token_pattern=TOKEN_PATTERN, **settings)
         try:
             counts = counter.fit_transform(table.text(column))
         except ValueError as error:
@@ -90,6 +95,16 @@ class TextBlock:
         weights = TfidfTransformer(sublinear_tf=True)
         weights.idf_ = idf
         return cls(state["column"], counter, weights)
+
+
+def check_ngrams(lengths: Any) -> None:
+    """Refuse lengths of n-grams that make no sense, or more of them than memory has room for."""
+    fine = len(lengths) == 2 and all(isinstance(n, (int, np.integer)) for n in lengths)
+    if not fine or not 1 <= lengths[0] <= lengths[1] <= MAX_NGRAM:
+        raise ValueError(
+            f"ngram_range must be two whole numbers, the shortest and the longest, from 1 to "
+            f"{MAX_NGRAM}, got {lengths!r}."
+        )
 
 
 def _explained(error: ValueError, table: Table, column: str, min_df: Any) -> Exception:

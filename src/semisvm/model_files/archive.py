@@ -4,13 +4,14 @@ The sizes in the directory of the zip, in the JSON document and in the headers o
 arrays must agree, and their sum must be reasonable, before memory is asked for.
 """
 
+import hashlib
+import io
 import json
 import math
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 
 from semisvm.io.errors import DataError
 from semisvm.io.writing import write_bytes
+from semisvm.model_files.arrays import KINDS, array_type, read_array, read_exactly, size_of
+from semisvm.model_files.budget import Budget
 from semisvm.model_files.errors import ModelFileError
 from semisvm.visible import visible_json
 
@@ -25,13 +28,16 @@ DOCUMENT = "model.json"
 FORMAT = "semisvm model"
 VERSION = 1
 
-MAX_BYTES = 4 << 30
-FREE_BYTES = 64 << 20
-MAX_RATIO = 100
-"""Bytes in memory to bytes in the file, beyond `FREE_BYTES`; weights and words shrink far less."""
-MAX_ARRAYS = 1000
-MAX_HEADER = 10_000
-KINDS = "biufU"
+MAX_PARTS = 10_000
+MAX_DIRECTORY = 1 << 20
+"""Bytes of the directory of the zip; that of `MAX_PARTS` arrays has two thirds of it."""
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+MAX_WHOLE = 1 << 64
+
+BYTES_A_VALUE = 100
+"""Most memory of one value of the document besides its text: an empty dict has 72 bytes."""
+BYTES_A_CHARACTER = 4
+"""Of its text: one rare character makes four bytes of each of the others."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -65,11 +71,12 @@ def _pack(arrays: Mapping[str, Any]) -> tuple[Arrays, dict[str, Any]]:
     """Choose how each array is stored: whole, by its entries, or as another one."""
     members: Arrays = {}
     directory: dict[str, Any] = {}
+    seen: dict[Any, str] = {}
     for name, array in arrays.items():
         if array.dtype.kind not in KINDS:
             raise ModelFileError(f"an array of type {array.dtype} ({name}) cannot be saved.")
-        twin = next((n for n, a in arrays.items() if n in directory and _same(a, array)), None)
-        if twin is not None:
+        twin = seen.setdefault(_content(array), name)
+        if twin != name:
             directory[name] = {"same_as": twin}
         elif _is_mostly_zero(array):
             places = np.flatnonzero(_bits(array))
@@ -81,7 +88,15 @@ def _pack(arrays: Mapping[str, Any]) -> tuple[Arrays, dict[str, Any]]:
             directory[name] = {"shape": list(array.shape), "order": order, **entries}
         else:
             directory[name] = {"whole": _store(members, array)}
+    if len(members) >= MAX_PARTS:
+        raise ModelFileError(f"a model of {len(members):,} arrays is too large for a file.")
     return members, directory
+
+
+def _content(array: NDArray[Any]) -> tuple[Any, ...]:
+    """Return what two arrays share if one can stand for the other."""
+    layout = array.flags.c_contiguous, array.flags.forc
+    return array.dtype.str, array.shape, layout, hashlib.sha256(array.tobytes()).digest()
 
 
 def _store(members: Arrays, array: NDArray[Any]) -> dict[str, Any]:
@@ -102,170 +117,189 @@ def _is_mostly_zero(array: NDArray[Any]) -> bool:
     return bool(2 * np.count_nonzero(_bits(array)) < array.size)
 
 
-def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    alike = a.dtype == b.dtype and a.shape == b.shape and a.flags.forc == b.flags.forc
-    layout = a.flags.c_contiguous == b.flags.c_contiguous
-    return alike and layout and a.tobytes() == b.tobytes()
-
-
-def read_archive(path: str | Path, max_bytes: int | None = None) -> tuple[dict[str, Any], Arrays]:
+def read_archive(
+    path: str | Path, max_bytes: int | None = None
+) -> tuple[dict[str, Any], Arrays, Budget]:
     """Read what `write_archive` wrote.
+
+    Returns
+    -------
+    document : dict
+    arrays : dict of arrays
+    budget : Budget
+        What is left of the memory that the file may take.
 
     Raises
     ------
     ModelFileError
         If the file is not a model, damaged, or larger than it may be.
+    DataError
+        If there is no such file, or it may not be read.
     """
     try:
-        with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
-            if max_bytes is None:
-                packed = Path(path).stat().st_size
-                max_bytes = min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * packed))
-            return _read(archive, path, max_bytes)
+        with open(path, "rb") as stream:
+            careful = _Careful(stream)
+            budget = Budget.of(careful.size, max_bytes)
+            return *_read(careful, budget), budget
     except FileNotFoundError as error:
         raise DataError("there is no such file.", path) from error
     except IsADirectoryError as error:
         raise DataError("this is a folder, not a file.", path) from error
     except PermissionError as error:
         raise DataError("this file may not be read (permission denied).", path) from error
-    # NotImplementedError is what zipfile raises for a compression that it does not know
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
-        raise ModelFileError(
-            f"this is not a model file, or it is damaged or truncated ({error}).", path
-        ) from error
 
 
-def _read(
-    archive: zipfile.ZipFile, path: str | Path, max_bytes: int
-) -> tuple[dict[str, Any], Arrays]:
-    infos = _checked_directory(archive, path, max_bytes)
-    if DOCUMENT not in infos:
-        raise ModelFileError(f"this is not a model file: it has no {DOCUMENT}.", path)
-    document = _document(archive.read(DOCUMENT), path)
+class _Careful(io.BufferedIOBase):
+    """A file of which no more is read at a time than a model file has in one place.
+
+    zipfile reads the directory, and makes an object of every entry, before it can be asked
+    how many there are.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            size = max(self.size - self._stream.tell(), 0)
+        if size > MAX_DIRECTORY:
+            raise ModelFileError("this is not a model file: its directory is too large.")
+        return self._stream.read(size)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+
+def _read(stream: _Careful, budget: Budget) -> tuple[dict[str, Any], Arrays]:
     try:
-        size = _spread_size(document["arrays"])
-        if size > max_bytes:
-            raise _too_large(size, max_bytes, path)
-        arrays, used = _unpack(archive, infos, document["arrays"])
-    except ModelFileError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        archive = zipfile.ZipFile(stream)
+    except zipfile.BadZipFile as error:
         raise ModelFileError(
-            f"the arrays of this model file are damaged ({error}).", path
+            f"this is not a model file, or it is damaged or truncated ({error})."
         ) from error
+    infos = _checked_directory(archive, stream.size, budget)
+    if DOCUMENT not in infos:
+        raise ModelFileError(f"this is not a model file: it has no {DOCUMENT}.")
+    with archive.open(DOCUMENT) as member:
+        content = bytes(read_exactly(member, infos[DOCUMENT].file_size))
+    document = _document(content, budget)
+    arrays, used = _unpack(archive, infos, document["arrays"], budget)
     if used | {DOCUMENT} != set(infos):
-        raise ModelFileError("this model file holds parts that its document does not name.", path)
+        raise ModelFileError("this model file holds parts that its document does not name.")
     return document, arrays
 
 
 def _checked_directory(
-    archive: zipfile.ZipFile, path: str | Path, max_bytes: int
+    archive: zipfile.ZipFile, packed: int, budget: Budget
 ) -> dict[str, zipfile.ZipInfo]:
     infos = {info.filename: info for info in archive.infolist()}
-    if len(infos) != len(archive.infolist()) or len(infos) > MAX_ARRAYS:
-        raise ModelFileError("this model file has too many parts, or parts of one name.", path)
+    if len(infos) != len(archive.infolist()) or len(infos) > MAX_PARTS:
+        raise ModelFileError("this model file has too many parts, or parts of one name.")
     if any(info.flag_bits & 1 for info in infos.values()):
-        raise ModelFileError("this is an encrypted zip archive, not a model file.", path)
-    unpacked = sum(info.file_size for info in infos.values())
-    if unpacked > max_bytes:
-        raise _too_large(unpacked, max_bytes, path)
+        raise ModelFileError("this is an encrypted zip archive, not a model file.")
+    if any(info.compress_type not in COMPRESSIONS for info in infos.values()):
+        raise ModelFileError("this zip archive is compressed in another way than model files.")
+    if sum(info.compress_size for info in infos.values()) > packed:
+        raise ModelFileError("the parts of this model file overlap.")
+    budget.spend(sum(info.file_size for info in infos.values()))
     return infos
 
 
-def _too_large(size: int, limit: int, path: str | Path) -> ModelFileError:
-    return ModelFileError(
-        f"this file would unpack to {size:,} bytes, of which {limit:,} are allowed for its size. "
-        "If you trust it, pass a larger max_bytes=.",
-        path,
-    )
-
-
-def _document(content: bytes, path: str | Path) -> dict[str, Any]:
+def _document(content: bytes, budget: Budget) -> dict[str, Any]:
+    # every value but the first comes after one of these
+    values = sum(content.count(mark) for mark in (b",", b"[", b"{"))
+    budget.spend(BYTES_A_CHARACTER * len(content) + BYTES_A_VALUE * values)
     try:
-        document = json.loads(content)
+        document = json.loads(
+            content.decode("utf-8"), parse_int=_whole, parse_constant=_no_constant
+        )
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"the {DOCUMENT} of this model file is damaged.", path) from error
+        raise ModelFileError(f"the {DOCUMENT} of this model file is damaged ({error}).") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFileError("this is a zip archive, but not a model file.", path)
+        raise ModelFileError("this is a zip archive, but not a model file.")
     version = document.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise ModelFileError(f"this model file has no sensible version ({version!r}).", path)
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"this model file has no sensible version ({str(version)[:40]!r}).")
     if version > VERSION:
         raise ModelFileError(
             f"this model file has version {version}, written by a newer semisvm; this one reads up "
-            f"to version {VERSION}. Upgrade semisvm to read it.",
-            path,
+            f"to version {VERSION}. Upgrade semisvm to read it."
         )
     return document
+
+
+def _whole(digits: str) -> int:
+    value = int(digits)
+    if abs(value) > MAX_WHOLE:
+        raise ValueError("it has a whole number of more than 64 bits")
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _unpack(
     archive: zipfile.ZipFile,
     infos: Mapping[str, zipfile.ZipInfo],
     directory: Mapping[str, Any],
+    budget: Budget,
 ) -> tuple[Arrays, set[str]]:
     arrays: Arrays = {}
-    used: set[str] = set()
+    read: Arrays = {}
 
     def fetch(entry: Mapping[str, Any]) -> NDArray[Any]:
-        used.add(entry["file"])
-        return _fetch(archive, infos[entry["file"]], entry)
+        # shared, however often it is named: each part was counted once
+        name = entry["file"]
+        if name not in read:
+            info = infos[name]
+            with archive.open(info) as member:
+                read[name] = read_array(member, info.file_size, entry)
+        return read[name]
 
-    for name, entry in directory.items():
-        if "same_as" in entry:
-            arrays[name] = arrays[entry["same_as"]]
-        elif "whole" in entry:
-            arrays[name] = fetch(entry["whole"])
-        else:
-            arrays[name] = _spread(entry, fetch(entry["places"]), fetch(entry["values"]))
-    return arrays, used
-
-
-def _spread_size(directory: Mapping[str, Any]) -> int:
-    """Give the bytes that arrays stored by entry will take."""
-    entries = [entry for entry in directory.values() if "places" in entry]
-    return sum(_size(entry["shape"], np.dtype(entry["values"]["type"])) for entry in entries)
+    try:
+        for name, entry in directory.items():
+            if "same_as" in entry:
+                arrays[name] = arrays[entry["same_as"]]
+            elif "whole" in entry:
+                arrays[name] = fetch(entry["whole"])
+            else:
+                budget.spend(size_of(entry["shape"], array_type(entry["values"]["type"])))
+                arrays[name] = _spread(entry, fetch(entry["places"]), fetch(entry["values"]))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"the arrays of this model file are damaged ({error}).") from error
+    return arrays, set(read)
 
 
 def _spread(entry: Mapping[str, Any], places: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
     shape = tuple(entry["shape"])
-    flat = np.zeros(math.prod(shape), dtype=values.dtype)
     if places.dtype.kind not in "iu" or places.shape != values.shape or places.ndim != 1:
         raise ValueError("places and values differ in number")
+    if values.dtype != array_type(entry["values"]["type"]).newbyteorder("="):
+        raise ValueError("an array is not what the document says")
     if len(places) and places.min() < 0:
         raise ValueError("a place is negative")
+    if entry["order"] not in ("C", "F"):
+        raise ValueError("an array has no known order")
+    flat = np.zeros(math.prod(shape), dtype=values.dtype)
     flat[places] = values
-    return np.array(flat.reshape(shape), order=entry["order"])
+    return np.asarray(flat.reshape(shape), order=entry["order"])
 
 
-def _fetch(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: Mapping[str, Any]
-) -> NDArray[Any]:
-    """Read one array, after its three declared sizes were found to agree."""
-    with archive.open(info) as member:
-        shape, fortran, dtype, header = _header(member)
-        if list(shape) != entry["shape"] or dtype.str != entry["type"]:
-            raise ValueError("an array is not what the document says")
-        if dtype.kind not in KINDS or dtype.hasobject:
-            raise ValueError(f"arrays of type {dtype} are not read")
-        size = _size(shape, dtype)
-        if header + size != info.file_size:
-            raise ValueError("an array is longer or shorter than it says")
-        content = member.read(size)
-        if len(content) != size or member.read(1):
-            raise ValueError("an array is shorter than it says")
-    array = np.frombuffer(content, dtype=dtype).copy()
-    return array.reshape(shape, order="F" if fortran else "C")
-
-
-def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    version = npy.read_magic(member)
-    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
-    shape, fortran, dtype = read(member, max_header_size=MAX_HEADER)
-    return shape, fortran, dtype, member.tell()
-
-
-def _size(shape: Any, dtype: np.dtype[Any]) -> int:
-    if not all(type(length) is int and length >= 0 for length in shape):
-        raise ValueError("a shape is not one of whole numbers")
-    return math.prod(shape) * dtype.itemsize
+def split_names(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Arrays]:
+    """Group arrays whose names are "part.rest" by part; each group has the rest as names."""
+    found: dict[str, Arrays] = {}
+    for name, array in arrays.items():
+        part, _, rest = name.partition(".")
+        found.setdefault(part, {})[rest] = array
+    return found

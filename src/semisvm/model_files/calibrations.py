@@ -7,12 +7,13 @@ import numpy as np
 from sklearn.base import clone
 
 from semisvm.model_files.errors import ModelFileError
+from semisvm.model_files.schemas import CALIBRATOR, WRAPPER
 from semisvm.model_files.values import from_plain, to_plain
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import CalibratedPartialClassifier, Calibrator
 
-WRAPPER = ("method", "cv", "unlabeled")
+PARAMETERS = ("method", "cv", "unlabeled")
 
 
 def calibrator_state(calibrator: "Calibrator | None") -> dict[str, Any] | None:
@@ -30,25 +31,23 @@ def restore_calibrator(state: Mapping[str, Any] | None, n_classes: int) -> "Cali
     """Make a calibrator from its state, or raise if it does not fit the classes."""
     if state is None:
         return None
-    from semisvm.model_selection.calibration import METHODS, Calibrator
+    from semisvm.model_selection.calibration import Calibrator
 
-    if state["method"] not in METHODS:
-        raise ModelFileError(f"there is no calibration {state['method']!r}.")
+    CALIBRATOR(state, "calibrator", {})
     calibrator = Calibrator(
         state["method"],
         np.array(state["slope"], dtype=np.float64),
         np.array(state["offset"], dtype=np.float64),
     )
     length = n_classes if calibrator.moves_boundary and n_classes > 2 else 1
-    for array in (calibrator.slope, calibrator.offset):
-        if array.shape != (length,) or not np.isfinite(array).all():
-            raise ModelFileError("the calibration of the model does not fit its classes.")
+    if len(calibrator.slope) != length:
+        raise ModelFileError("the calibration of the model does not fit its classes.")
     return calibrator
 
 
 def wrapper_state(estimator: "CalibratedPartialClassifier") -> dict[str, Any]:
     """Give the parameters of a calibrated classifier; of a splitter the number of folds."""
-    parameters = {name: getattr(estimator, name) for name in WRAPPER}
+    parameters = {name: getattr(estimator, name) for name in PARAMETERS}
     parameters["cv"] = getattr(estimator.cv, "n_splits", estimator.cv)
     return {name: to_plain(value) for name, value in parameters.items()}
 
@@ -59,7 +58,8 @@ def restore_wrapper(
     """Make a fitted calibrated classifier of its fitted estimator and its calibrator."""
     from semisvm.model_selection.calibration import PASSED_ON, CalibratedPartialClassifier
 
-    parameters = {name: from_plain(state[name]) for name in WRAPPER}
+    parameters = {name: from_plain(value) for name, value in state.items()}
+    WRAPPER(parameters, "wrapper", {})
     wrapper = CalibratedPartialClassifier(clone(estimator), **parameters)
     wrapper.estimator_, wrapper.calibrator_ = estimator, calibrator
     wrapper.classes_ = estimator.classes_

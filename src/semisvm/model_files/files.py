@@ -5,17 +5,23 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sklearn.utils import get_tags
+
 from semisvm._version import __version__
 from semisvm.columns import ColumnFeatures
+from semisvm.io.errors import DataError
 from semisvm.model import Model
-from semisvm.model_files.archive import read_archive, write_archive
+from semisvm.model_files.archive import read_archive, split_names, write_archive
+from semisvm.model_files.budget import Budget
 from semisvm.model_files.calibrations import (
     calibrator_state,
     restore_calibrator,
     restore_wrapper,
     wrapper_state,
 )
+from semisvm.model_files.checks import DAMAGED, in_words
 from semisvm.model_files.errors import ModelFileError
+from semisvm.model_files.schemas import BLOCKS, FEATURES, PARTS, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
 from semisvm.model_files.values import from_plain, to_plain
 
@@ -60,21 +66,32 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
         "versions": versions(),
         "created": created,
     }
+    _check_said(document)
     write_archive(path, document, all_arrays)
+
+
+def _check_said(document: dict[str, Any]) -> None:
+    """Refuse to write what could not be read: users add to settings and summary."""
+    for name, check in (("settings", SETTINGS), ("summary", SUMMARY)):
+        try:
+            check(from_plain(document[name]), name, {})
+        except ModelFileError as error:
+            said = error.message.removeprefix(DAMAGED)
+            raise ModelFileError(f"this model cannot be saved: {said}") from error
 
 
 def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
     """Read a model file; safe for files of strangers.
 
-    A file holds numbers and text only, and its sizes are checked before it is read.
-    Predictions are those of the saved model, bit for bit.
+    A file holds numbers and text only. Its sizes are checked before it is read, and what it
+    says before a model is made of it. Predictions are those of the saved model, bit for bit.
 
     Parameters
     ----------
     path : str or Path
     max_bytes : int, optional
-        Most memory that the model may take; by default 4 GiB, or less for small files,
-        which cannot hold so much in earnest.
+        Most memory that the model may take; by default 64 MiB or 100 times the size of the
+        file, whichever is more, up to 4 GiB.
 
     Returns
     -------
@@ -85,37 +102,69 @@ def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
     ModelFileError
         If the file is no model, damaged, too large, or of a newer version.
     """
-    document, arrays = read_archive(path, max_bytes)
     try:
-        return _restore(document, arrays)
+        document, arrays, budget = read_archive(path, max_bytes)
+        return _restore(document, arrays, budget)
+    except DataError:
+        raise
     except ModelFileError as error:
         raise ModelFileError(error.message, path) from error
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-        what = f"{type(error).__name__}: {error}"
+    # zipfile, zlib, json, numpy and scikit-learn raise errors of many kinds for what is not what
+    # they expect, and so would parts of this package that came to be without a schema
+    except Exception as error:
+        what = f"{type(error).__name__}: {in_words(error, 200)}"
         raise ModelFileError(f"this model file is damaged ({what}).", path) from error
 
 
-def _restore(document: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    estimator = restore_estimator(document["estimator"], _under("estimator.", arrays))
+def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -> Any:
+    PARTS(document, "model", {})
+    parts = split_names(arrays)
+    estimator = restore_estimator(document["estimator"], parts.pop("estimator", {}), budget)
+    of_features = parts.pop("features", {})
+    if parts:
+        raise ModelFileError("this model file holds arrays that belong to nothing.")
     # the first files have no calibrations
     calibrator = restore_calibrator(document.get("calibrator"), len(estimator.classes_))
     if document["kind"] == "estimator":
         if calibrator is None:
             return estimator
         return restore_wrapper(document["wrapper"], estimator, calibrator)
-    features = None
-    if document["features"] is not None:
-        state = from_plain(document["features"])
-        features = ColumnFeatures.from_state(state, _under("features.", arrays))
-        if features.n_features_out_ != estimator.n_features_in_:
-            raise ModelFileError("the features of the model do not fit its weights.")
-    summary = from_plain(document["summary"])
+    features = _restore_features(document["features"], of_features, estimator, budget)
+    settings, summary = from_plain(document["settings"]), from_plain(document["summary"])
+    SETTINGS(settings, "settings", {})
+    SUMMARY(summary, "summary", {})
     summary.update(versions=document["versions"], created=document["created"])
-    return Model(estimator, features, from_plain(document["settings"]), summary, calibrator)
+    return Model(estimator, features, settings, summary, calibrator)
 
 
-def _under(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+def _restore_features(
+    plain: Any, arrays: dict[str, Any], estimator: Any, budget: Budget
+) -> ColumnFeatures | None:
+    if plain is None:
+        return None
+    state = from_plain(plain)
+    FEATURES({**state, "scales": arrays.get("scales")}, "features", {})
+    of_blocks = split_names(arrays)
+    for k, block in enumerate(state["blocks"]):
+        if block.get("kind") not in BLOCKS:
+            raise ModelFileError("the features of the model are of a kind not known here.")
+        whole = {**block, **of_blocks.get(str(k), {})}
+        BLOCKS[block["kind"]](whole, f"features.blocks[{k}]", {})
+        budget.spend(_size_of_names(block))
+    features = ColumnFeatures.from_state(state, arrays)
+    if features.n_features_out_ != estimator.n_features_in_:
+        raise ModelFileError("the features of the model do not fit its weights.")
+    if not get_tags(estimator).input_tags.sparse:
+        raise ModelFileError("the features of the model are sparse, which its kernel cannot be.")
+    return features
+
+
+def _size_of_names(block: dict[str, Any]) -> int:
+    """Return the bytes of the names of features, which begin with that of their column."""
+    if block["kind"] == "text":
+        return len(block["column"].encode()) * len(block["words"])
+    pairs = zip(block["columns"], block.get("levels", []), strict=False)
+    return sum(len(column.encode()) * len(levels) for column, levels in pairs)
 
 
 def versions() -> dict[str, str]:

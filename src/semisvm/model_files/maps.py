@@ -9,13 +9,18 @@ from scipy import sparse
 
 from semisvm.features import FeatureMap, Kernel, KernelMap
 from semisvm.features.clusters import ClusterMap
-from semisvm.features.kernels import NAMES, PRECOMPUTED
-from semisvm.features.local import LocalMap
+from semisvm.features.local import NEIGHBORS, LocalMap
 from semisvm.features.paths import PathMap
 from semisvm.features.votes import VoteMap
 from semisvm.graphs import fit_neighbors
-from semisvm.model_files.archive import Arrays
+from semisvm.model_files.archive import Arrays, split_names
+from semisvm.model_files.budget import Budget
 from semisvm.model_files.errors import ModelFileError
+from semisvm.model_files.schemas import KERNEL_PARAMETERS, MAPS
+
+LINEAR = "linear"
+MOST_KERNEL_ROWS = 10_000_000
+"""Training rows of a precomputed kernel, whose matrix has the square of it."""
 
 Stored = Mapping[str, NDArray[Any]]
 
@@ -49,38 +54,77 @@ def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
     return state, arrays
 
 
-def restore_map(state: Mapping[str, Any] | None, arrays: Stored) -> FeatureMap | None:
+def restore_map(
+    state: Mapping[str, Any] | None, arrays: Stored, budget: Budget
+) -> FeatureMap | None:
     """Make a map from its state; files from before there were kernels have none."""
     if state is None:
         return None
-    if state["kind"] == "paths":
-        return _restore_paths(state, arrays)
-    if state["kind"] == "local":
-        return _restore_local(state, arrays)
-    if state["kind"] == "votes":
-        return _restore_votes(state, arrays)
-    if state["kind"] not in ("kernel", "clusters") or state["metric"] not in (*NAMES, PRECOMPUTED):
+    kind = state.get("kind")
+    if not isinstance(kind, str) or kind not in MAPS:
         raise ModelFileError("this model file has a kernel that is not known here.")
-    kernel = Kernel(
-        str(state["metric"]), {str(k): float(v) for k, v in state["parameters"].items()}
-    )
-    rows = None if kernel.precomputed else _restore_rows(state, arrays)
-    pivots, corner = arrays["pivots"], arrays["corner"]
-    k = len(pivots)
-    if corner.shape != (k, k) or (rows is not None and rows.shape[0] != k):
+    whole = {**state, **arrays}
+    MAPS[kind](whole, "map", {})
+    if kind == "paths":
+        return _restore_paths(whole)
+    if kind == "local":
+        return _restore_local(whole)
+    if kind == "votes":
+        return _restore_votes(state, arrays, budget)
+    return _restore_kernel(whole)
+
+
+def _restore_kernel(state: Mapping[str, Any]) -> KernelMap:
+    metric, corner = state["metric"], state["corner"]
+    KERNEL_PARAMETERS[metric](state["parameters"], "map.parameters", {})
+    kernel = Kernel(metric, {k: float(v) for k, v in state["parameters"].items()})
+    if (corner.diagonal() <= 0.0).any():
         raise ModelFileError("the kernel of the model does not fit its pivot rows.")
-    found = KernelMap(kernel, pivots, rows, corner, float(state["residual"]))
-    return found if state["kind"] == "kernel" else _with_clusters(found, arrays)
-
-
-def _with_clusters(found: KernelMap, arrays: Stored) -> ClusterMap:
-    centres, codes = arrays["centres"], arrays["codes"]
-    if found.rows is None or centres.ndim != 3 or centres.shape[2] != found.rows.shape[1]:
+    rows = None if kernel.precomputed else _restore_rows(state)
+    thin: bool = sparse.issparse(rows)
+    if thin and metric == "laplacian":
+        raise ModelFileError("the kernel of the model needs dense rows.")
+    parts = (kernel, state["pivots"], rows, corner, float(state["residual"]))
+    if state["kind"] == "kernel":
+        return KernelMap(*parts)
+    if rows is None or not state["centres"].size:
         raise ModelFileError("the clusters of the model do not fit its rows.")
-    if codes.shape != (found.rank, len(centres)):
-        raise ModelFileError("the clusters of the model do not fit its pivot rows.")
-    parts = (found.kernel, found.pivots, found.rows, found.corner, found.residual)
-    return ClusterMap(*parts, centres=centres, codes=codes)
+    return ClusterMap(*parts, centres=state["centres"], codes=state["codes"])
+
+
+def check_map(found: FeatureMap | None, kernel: str, columns: int) -> None:
+    """Raise if a map is not that of a kernel, or not for rows of so many columns.
+
+    Parameters
+    ----------
+    found : FeatureMap or None
+    kernel : str
+        The parameter of the estimator.
+    columns : int
+    """
+    name, fits = _suits(found, columns)
+    if name != kernel:
+        raise ModelFileError("the features of the model are not those of its kernel.")
+    if not fits:
+        raise ModelFileError("the kernel of the model does not fit its number of features.")
+
+
+def _suits(found: FeatureMap | None, columns: int) -> tuple[str, bool]:
+    """Return the kernel that a map is made for, and whether rows of so many columns suit it."""
+    if found is None:
+        return LINEAR, True
+    if isinstance(found, VoteMap):
+        return "votes", all(member.n_features_in_ == columns for member in found.members)
+    if isinstance(found, PathMap):
+        return "paths", found.rows.shape[1] == columns
+    if isinstance(found, LocalMap):
+        return NEIGHBORS, found.rows.shape[1] == columns
+    assert isinstance(found, KernelMap)
+    if found.rows is None:
+        fits = columns <= MOST_KERNEL_ROWS and bool((found.pivots < columns).all())
+    else:
+        fits = bool(found.rows.shape[1] == columns)
+    return str(found.kernel.metric), fits
 
 
 def _votes_state(found: VoteMap) -> tuple[dict[str, Any], Arrays]:
@@ -95,13 +139,17 @@ def _votes_state(found: VoteMap) -> tuple[dict[str, Any], Arrays]:
     return {"kind": "votes", "members": states}, arrays
 
 
-def _restore_votes(state: Mapping[str, Any], arrays: Stored) -> VoteMap:
+def _restore_votes(state: Mapping[str, Any], arrays: Stored, budget: Budget) -> VoteMap:
     from semisvm.model_files.states import restore_estimator
 
+    of_members = split_names(arrays)
     members = []
     for k, member in enumerate(state["members"]):
-        own = {n.removeprefix(f"{k}."): a for n, a in arrays.items() if n.startswith(f"{k}.")}
-        members.append(restore_estimator(member, own))
+        if (member.get("map") or {}).get("kind") == "votes":
+            raise ModelFileError("the model is an ensemble of ensembles.")
+        members.append(restore_estimator(member, of_members.get(str(k), {}), budget))
+        if members[-1].classes_.tolist() != [0, 1]:
+            raise ModelFileError("a member of the model has other classes than 0 and 1.")
     return VoteMap(members)
 
 
@@ -116,14 +164,11 @@ def _rows(state: dict[str, Any], rows: Any) -> Arrays:
     return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
 
 
-def _restore_rows(state: Mapping[str, Any], arrays: Stored) -> Any:
-    n, d = (int(size) for size in state["shape"])
-    if "rows" in arrays:
-        rows: Any = arrays["rows"]
-        if rows.shape != (n, d):
-            raise ModelFileError("the rows of the model have another shape than it says.")
-        return rows
-    rows = sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, d))
+def _restore_rows(state: Mapping[str, Any]) -> Any:
+    if "rows" in state:
+        return state["rows"]
+    parts = (state["data"], state["indices"], state["indptr"])
+    rows = sparse.csr_matrix(parts, shape=tuple(state["shape"]))
     rows.check_format(full_check=True)
     return rows
 
@@ -139,15 +184,11 @@ def _paths_state(found: PathMap) -> tuple[dict[str, Any], Arrays]:
     return state, {**arrays, **_rows(state, found.rows)}
 
 
-def _restore_paths(state: Mapping[str, Any], arrays: Stored) -> PathMap:
-    rows = _restore_rows(state, arrays)
-    lengths, centre, vectors = (arrays[name] for name in ("lengths", "centre", "vectors"))
-    n = rows.shape[0]
-    if lengths.shape != (n, n) or centre.shape != (n,) or len(vectors) != n:
-        raise ModelFileError("the distances of the model do not fit its rows.")
-    neighbors = fit_neighbors(rows, int(state["n_neighbors"]))
+def _restore_paths(state: Mapping[str, Any]) -> PathMap:
+    rows = _restore_rows(state)
+    neighbors = fit_neighbors(rows, state["n_neighbors"])
     unit, rho = float(state["unit"]), float(state["rho"])
-    return PathMap(neighbors, rows, unit, rho, lengths, centre, vectors)
+    return PathMap(neighbors, rows, unit, rho, state["lengths"], state["centre"], state["vectors"])
 
 
 def _local_state(found: LocalMap) -> tuple[dict[str, Any], Arrays]:
@@ -156,6 +197,6 @@ def _local_state(found: LocalMap) -> tuple[dict[str, Any], Arrays]:
     return state, _rows(state, found.rows)
 
 
-def _restore_local(state: Mapping[str, Any], arrays: Stored) -> LocalMap:
-    rows = _restore_rows(state, arrays)
-    return LocalMap(fit_neighbors(rows, int(state["n_neighbors"])), rows)
+def _restore_local(state: Mapping[str, Any]) -> LocalMap:
+    rows = _restore_rows(state)
+    return LocalMap(fit_neighbors(rows, state["n_neighbors"]), rows)

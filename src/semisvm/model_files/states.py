@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from semisvm.hierarchy import Hierarchy, flat
 from semisvm.homotopy import Trace
 from semisvm.model_files.archive import Arrays
+from semisvm.model_files.budget import Budget
+from semisvm.model_files.checks import in_words
 from semisvm.model_files.errors import ModelFileError
-from semisvm.model_files.maps import map_state, restore_map
-from semisvm.model_files.values import from_plain, to_plain
+from semisvm.model_files.maps import check_map, map_state, restore_map
+from semisvm.model_files.schemas import ATTRIBUTES, ESTIMATOR, HIERARCHY, TRACE
+from semisvm.model_files.values import from_plain, from_plain_list, to_plain
 from semisvm.naming import near_match
 from semisvm.registry import estimator_classes
 
@@ -22,8 +25,9 @@ ROWS = ("transduction_", "label_distribution_")
 
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 NOT_KEPT = ("callback",)
-REQUIRED = ("coef_", "intercept_", "classes_")
 MAP, OF_MAP = "kernel_map_", "map."
+APART = (MAP, "trace_", "hierarchy_", *ROWS)
+"""Attributes that have a state of their own, or none."""
 
 
 def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
@@ -63,6 +67,7 @@ def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
 def _check_known(name: str) -> None:
     known = estimator_classes()
     if name not in known:
+        name = name[:100]
         near = near_match(name, known)
         hint = f" Did you mean {near}?" if near else ""
         raise ModelFileError(
@@ -85,13 +90,14 @@ def trace_state(trace: Trace) -> dict[str, Any]:
 
 def restore_trace(state: Mapping[str, Any]) -> Trace:
     """Make a trace from its columns."""
-    columns = {name: from_plain(cells) for name, cells in state["columns"].items()}
-    length = max((len(cells) for cells in columns.values()), default=0)
+    columns = {name: from_plain_list(cells) for name, cells in state["columns"].items()}
+    sizes: dict[str, int] = {}
+    TRACE({**state, "columns": columns}, "trace", sizes)
     rows = [
         {name: cells[i] for name, cells in columns.items() if cells[i] is not None}
-        for i in range(length)
+        for i in range(sizes.get("rounds", 0))
     ]
-    return Trace(rows, [str(note) for note in state["notes"]])
+    return Trace(rows, list(state["notes"]))
 
 
 def _hierarchy_state(hierarchy: Hierarchy) -> dict[str, Any] | None:
@@ -100,25 +106,64 @@ def _hierarchy_state(hierarchy: Hierarchy) -> dict[str, Any] | None:
     return {"names": to_plain(list(hierarchy.names)), "ancestors": to_plain(hierarchy.ancestors)}
 
 
-def _restore_hierarchy(state: Mapping[str, Any] | None, classes: NDArray[Any]) -> Hierarchy:
+def _restore_hierarchy(
+    state: Mapping[str, Any] | None, classes: NDArray[Any], sizes: dict[str, int], budget: Budget
+) -> Hierarchy:
     if state is None:
         return flat(classes)
-    names, ancestors = from_plain(state["names"]), from_plain(state["ancestors"])
+    plain = {key: from_plain(value) for key, value in state.items()}
+    HIERARCHY(plain, "hierarchy", sizes)
+    names, ancestors = plain["names"], plain["ancestors"]
+    if {k for path in ancestors for k in path} != set(range(len(names))):
+        raise ModelFileError("the hierarchy of the model does not fit its classes.")
+    budget.spend(8 * len(names) * len(classes))
     paths = np.zeros((len(names), len(classes)))
     for y, path in enumerate(ancestors):
         paths[list(path), y] = 1.0
-    if len(ancestors) != len(classes):
-        raise ValueError("the hierarchy has another number of classes")
-    return Hierarchy(tuple(names), paths, ancestors)
+    return Hierarchy(tuple(names), paths, tuple(tuple(path) for path in ancestors))
 
 
-def restore_estimator(state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+def restore_estimator(
+    state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], budget: Budget
+) -> Any:
     """Make a fitted estimator from its state; only known classes are made.
+
+    Parameters
+    ----------
+    state, arrays : what `estimator_state` gave
+    budget : Budget
+        Of the file, from which what is made besides the arrays is taken.
 
     Raises
     ------
     ModelFileError, KeyError, TypeError, ValueError
     """
+    ESTIMATOR(state, "estimator", {})
+    estimator = _with_parameters(state)
+    name = type(estimator).__name__
+    values = {key: from_plain(value) for key, value in state["values"].items()}
+    own = {key: array for key, array in arrays.items() if not key.startswith(OF_MAP)}
+    of_map = {k.removeprefix(OF_MAP): a for k, a in arrays.items() if k.startswith(OF_MAP)}
+    attributes = {**values, **own}
+    for key in attributes:
+        if not ATTRIBUTE.fullmatch(key) or key in APART or hasattr(type(estimator), key):
+            raise ModelFileError(f"{key[:40]!r} is not an attribute of a fitted {name}.")
+    sizes: dict[str, int] = {}
+    ATTRIBUTES(attributes, "estimator", sizes)
+    vars(estimator).update(attributes)
+    # the first files have no kernels
+    estimator.kernel_map_ = restore_map(state.get("map"), of_map, budget)
+    check_consistent(estimator)
+    if "trace" in state:
+        estimator.trace_ = restore_trace(state["trace"])
+    if "hierarchy" in state:
+        own_classes = estimator.classes_
+        estimator.hierarchy_ = _restore_hierarchy(state["hierarchy"], own_classes, sizes, budget)
+    return estimator
+
+
+def _with_parameters(state: Mapping[str, Any]) -> Any:
+    """Make an estimator that is not fitted; its own checks say whether it could be."""
     name = state["name"]
     _check_known(name)
     module, _, attribute = estimator_classes()[name].partition(":")
@@ -126,41 +171,32 @@ def restore_estimator(state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
     estimator = getattr(import_module(module), attribute)()
     unknown = sorted(set(parameters) - set(estimator.get_params(deep=False)))
     if unknown:
-        raise ModelFileError(f"{name} has no parameters {', '.join(unknown)}.")
+        raise ModelFileError(f"{name} has no parameters {', '.join(map(in_words, unknown[:5]))}.")
     estimator.set_params(**parameters)
-    values = {key: from_plain(value) for key, value in state["values"].items()}
-    own = {key: array for key, array in arrays.items() if not key.startswith(OF_MAP)}
-    of_map = {k.removeprefix(OF_MAP): a for k, a in arrays.items() if k.startswith(OF_MAP)}
-    # the first files have no kernels
-    estimator.kernel_map_ = restore_map(state.get("map"), of_map)
-    for key, value in {**values, **own}.items():
-        if not ATTRIBUTE.fullmatch(key) or hasattr(type(estimator), key):
-            raise ModelFileError(f"{key!r} is not an attribute of a fitted {name}.")
-        setattr(estimator, key, value)
-    if "trace" in state:
-        estimator.trace_ = restore_trace(state["trace"])
-    check_consistent(estimator)
-    if "hierarchy" in state:
-        estimator.hierarchy_ = _restore_hierarchy(state["hierarchy"], estimator.classes_)
+    if not isinstance(estimator.kernel, str):
+        raise ModelFileError(f"the kernel of {name} must be named.")
+    try:
+        estimator._check_parameters()
+    except ValueError as error:
+        raise ModelFileError(
+            f"the parameters of {name} make no sense: {in_words(error, 200)}"
+        ) from error
     return estimator
 
 
 def check_consistent(estimator: Any) -> None:
-    """Raise if weights, classes and features do not fit each other."""
-    for name in REQUIRED:
-        if not isinstance(getattr(estimator, name, None), np.ndarray):
-            raise ModelFileError(f"the model has no {name}.")
-    coef, intercept, classes = (getattr(estimator, name) for name in REQUIRED)
+    """Raise if weights, classes, kernel and features do not fit each other."""
+    coef, classes = estimator.coef_, estimator.classes_
+    if len(classes) < 2 or not (classes[1:] > classes[:-1]).all():
+        raise ModelFileError("the classes of the model are not two or more, sorted.")
     n_scores = 1 if len(classes) == 2 else len(classes)
-    if classes.ndim != 1 or len(classes) < 2:
-        raise ModelFileError("the model has fewer than two classes.")
-    if coef.dtype.kind != "f" or coef.ndim != 2 or coef.shape[0] != n_scores:
+    if len(coef) != n_scores:
         raise ModelFileError(f"the weights of the model do not fit its {len(classes)} classes.")
-    if intercept.dtype.kind != "f" or intercept.shape != (n_scores,):
-        raise ModelFileError(f"the intercepts of the model do not fit its {len(classes)} classes.")
-    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-        raise ModelFileError("weights of the model are not finite.")
-    found = estimator.kernel_map_
-    width = getattr(estimator, "n_features_in_", coef.shape[1]) if found is None else found.rank
+    found, columns = estimator.kernel_map_, estimator.n_features_in_
+    width = columns if found is None else found.rank
     if width != coef.shape[1]:
         raise ModelFileError("the weights of the model do not fit its number of features.")
+    check_map(found, estimator.kernel, columns)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and len(names) != columns:
+        raise ModelFileError("the names of the features do not fit their number.")

@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.model_files.arrays import KINDS, array_type
+
 TAG = "$"
-KINDS = "biufU"
+CONTAINERS = ("tuple", "set", "dict", "array")
+DEEPEST = 100
+"""Containers in containers; hierarchies of classes are the deepest, with a few dozen."""
+MAX_WHOLE = 1 << 64
+SCALARS = (str, int, float, bool, type(None))
+ROOM = 256
+"""Bytes that text of an array may take beyond the longest of its entries."""
 
 
 def to_plain(value: Any) -> Any:
@@ -26,6 +34,8 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return to_plain(value.item())
     if isinstance(value, int):
+        if abs(value) > MAX_WHOLE:
+            raise TypeError("a whole number of more than 64 bits is not kept")
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {TAG: "float", "value": repr(value)}
@@ -43,7 +53,7 @@ def to_plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not plain data")
 
 
-def from_plain(value: Any) -> Any:
+def from_plain(value: Any, depth: int = 0) -> Any:
     """Turn what `to_plain` gave back into a value.
 
     Raises
@@ -51,29 +61,57 @@ def from_plain(value: Any) -> Any:
     TypeError, KeyError, ValueError
         If it is something else.
     """
+    if depth > DEEPEST:
+        raise ValueError("values are nested too deeply")
+    if isinstance(value, str):
+        if not value.isascii():
+            value.encode("utf-8")  # halves of characters cannot be written anywhere
+        return value
     if isinstance(value, list):
-        return [from_plain(item) for item in value]
+        return [from_plain(item, depth + 1) for item in value]
     if not isinstance(value, dict):
         return value
     kind, inner = value[TAG], value["value"]
     if kind == "float":
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[inner]
+    if kind not in CONTAINERS:
+        raise ValueError(f"there is no kind {str(kind)[:40]!r} of value.")
+    items = from_plain_list(inner, depth)
     if kind == "tuple":
-        return tuple(from_plain(inner))
+        return tuple(items)
     if kind == "set":
-        return set(from_plain(inner))
+        return {_key(item) for item in items}
     if kind == "dict":
-        return {from_plain(key): from_plain(item) for key, item in inner}
-    if kind == "array":
-        return _array(value["type"], from_plain(inner))
-    raise ValueError(f"there is no kind {kind!r} of value.")
+        return {_key(key): item for key, item in items}
+    return _array(value["type"], items)
 
 
-def _array(kind: str, items: Any) -> Any:
+def from_plain_list(value: Any, depth: int = 0) -> list[Any]:
+    """Turn a list of plain values back into values."""
+    if not isinstance(value, list):
+        raise TypeError("a list is missing")
+    return [from_plain(item, depth + 1) for item in value]
+
+
+def _key(value: Any) -> Any:
+    # hashes of text are secret; those of tuples are not, and can be made to collide
+    if not isinstance(value, SCALARS):
+        raise ValueError("a key is not a number or text.")
+    return value
+
+
+def _array(kind: Any, items: list[Any]) -> Any:
     if kind == "object":
+        if not all(isinstance(item, SCALARS) for item in items):
+            raise ValueError("an array holds more than numbers and text.")
         array = np.empty(len(items), dtype=object)
         array[:] = items
         return array
-    if np.dtype(kind).kind not in KINDS:
-        raise ValueError(f"arrays of type {kind!r} are not read.")
-    return np.array(items, dtype=kind)
+    dtype = array_type(kind)
+    if dtype.kind == "U":
+        if not all(isinstance(item, str) for item in items):
+            raise ValueError("an array of text holds something else.")
+        room = sum(dtype.alignment * len(item) + ROOM for item in items)
+        if dtype.itemsize * len(items) > room:
+            raise ValueError("an array of text is too wide.")
+    return np.array(items, dtype=dtype)

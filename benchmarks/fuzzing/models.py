@@ -1,0 +1,436 @@
+"""Model files that were tampered with: they are refused, or the model in them can be used.
+
+`seeds` are files of every method. `mutate` changes the document or an array of one and packs it
+again with right checksums, or changes bytes. `check` loads a file; if it loads, predictions,
+``inspect`` and ``report`` must work, or raise an error of the package.
+"""
+
+import contextlib
+import copy
+import io
+import json
+import os
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+import semisvm
+from semisvm import registry
+from semisvm.cli.inspect import describe
+from semisvm.cli.inspect import show as show_facts
+from semisvm.cli.output import print_json
+from semisvm.cli.predict import as_model, predicted_rows
+from semisvm.columns import ColumnFeatures
+from semisvm.io import DataError, MatrixData, Table
+from semisvm.io.labels import text_labels
+from semisvm.model_files import ModelFileError
+from semisvm.model_files.archive import DOCUMENT
+from semisvm.report import render, report_data
+
+OWN = (ModelFileError, DataError)
+Place = tuple[Any, ...]
+Change = Callable[[Any], Any]
+
+FEWER: dict[str, dict[str, Any]] = {
+    "cluster-kernel": {"n_runs": 3},
+    "semiboost": {"n_estimators": 2},
+}
+"""Parameters that make small files of methods which make large ones."""
+
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2,
+    10**6,
+    10**18,
+    -(10**18),
+    10**30,
+    0.5,
+    -0.5,
+    1e308,
+    5e-324,
+    "",
+    "x",
+    "log",
+    "rbf",
+    "linear",
+    "\ud800",
+    "\x1b[31m",
+    [],
+    {},
+    [1, 2],
+    ["a", "b"],
+    [[]],
+    [0.1, float("nan")],
+    {"a": 1},
+    {"$": "float", "value": "nan"},
+    {"$": "float", "value": "inf"},
+    {"$": "tuple", "value": [1, 2]},
+    {"$": "set", "value": ["a"]},
+    {"$": "dict", "value": []},
+    {"$": "dict", "value": [["a", 1]]},
+    {"$": "array", "type": "<f8", "value": [0.1, 0.9]},
+    {"$": "array", "type": "object", "value": ["a", "b"]},
+    {"$": "array", "type": "<U50000000", "value": ["a", "b", "c"]},
+)
+"""What entries of the document are replaced by."""
+
+ARRAY_CHANGES: tuple[Change, ...] = (
+    lambda a: a[:-1],
+    lambda a: a[:0],
+    lambda a: np.concatenate([a, a]),
+    lambda a: a.ravel(),
+    lambda a: a[None],
+    lambda a: a.T[..., :-1].T if a.ndim > 1 else a[::-1],
+    lambda a: np.swapaxes(a, 0, -1),
+    lambda a: a.reshape(-1)[:1].reshape(()) if a.size else a,
+    lambda a: a.astype(np.float32) if a.dtype.kind in "biuf" else a.astype("<U1"),
+    lambda a: a.astype(np.float64) if a.dtype.kind in "biu" else a,
+    lambda a: a.astype(str),
+    lambda a: a.astype(np.float16) if a.dtype.kind in "biuf" else a,
+    lambda a: a.astype(a.dtype.newbyteorder(">")),
+    lambda a: np.asfortranarray(a),
+    lambda a: a.astype(np.complex128) if a.dtype.kind in "biuf" else a,
+    lambda a: a.astype(object),
+    lambda a: np.zeros_like(a),
+    lambda a: -a if a.dtype.kind in "if" else a,
+    lambda a: np.full_like(a, 1e300) if a.dtype.kind == "f" else a,
+    lambda a: np.full_like(a, 5e-324) if a.dtype.kind == "f" else a,
+    lambda a: np.full_like(a, np.nan) if a.dtype.kind == "f" else a,
+    lambda a: (
+        np.where(np.arange(a.size).reshape(a.shape) == 0, np.inf, a) if a.dtype.kind == "f" else a
+    ),
+    lambda a: np.full_like(a, 2**62) if a.dtype == np.int64 else a,
+    lambda a: np.full_like(a, -1) if a.dtype.kind == "i" else a,
+    lambda a: (a > 0) if a.dtype.kind in "iuf" else a,
+    lambda a: np.repeat(a[:1], len(a), axis=0) if a.ndim and len(a) else a,
+)
+
+
+def table(n: int = 24) -> Table:
+    """Make a small table with columns of all kinds."""
+    rng = np.random.default_rng(0)
+    words = (("win", "money", "prize", "now"), ("lunch", "meeting", "plan", "notes"))
+    columns: dict[str, Any] = {
+        "text": [" ".join(rng.choice(words[i % 2], 6)) for i in range(n)],
+        "size": [None if i == 3 else float(i % 5) for i in range(n)],
+        "kind": ["rare" if i == 0 else "ab"[i % 2] for i in range(n)],
+    }
+    labels = ["" if i >= n // 2 else ("spam", "ham")[i % 2] for i in range(n)]
+    return Table(columns, text_labels(labels), "mail.csv", np.arange(2, n + 2))
+
+
+@cache
+def seeds() -> list[bytes]:
+    """Return model files of every method, of kernels, many classes, hierarchies, calibrations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [_saved(model) for model in _models()]
+
+
+def _models() -> Iterator[Any]:
+    features: dict[str, Any] = {"text": ["text"], "numeric": ["size"], "categorical": ["kind"]}
+    for method in registry.methods():
+        settings: dict[str, Any] = {"probabilities": method.name in ("svm", "tsvm")}
+        made = ColumnFeatures(**features)
+        yield semisvm.train(
+            table(), method.name, features=made, **settings, **FEWER.get(method.name, {})
+        )
+    yield semisvm.train(table(40), features=ColumnFeatures(**features))
+    rng = np.random.default_rng(0)
+    y = np.arange(32) % 4
+    X = rng.standard_normal((32, 3)) + 2 * np.eye(4, 3)[y]
+    names = np.array(["north", "south", "east", "west"])
+    target = names[y].astype(object)
+    target[::3] = None
+    tree = {"vertical": ["north", "south"], "horizontal": ["east", "west"]}
+    yield semisvm.TransductiveSVC(hierarchy=tree, unlabeled=None).fit(X, target)
+    for name in ("svm", "lds", "semiboost", "cluster-kernel", "entropy"):
+        yield registry.get(name).make(unlabeled=None, **FEWER.get(name, {})).fit(X, target)
+    for kernel in ("poly", "laplacian", "cosine", "precomputed"):
+        data = X @ X.T if kernel == "precomputed" else X
+        yield semisvm.NewtonSVC(kernel=kernel).fit(data, y > 1)
+    yield semisvm.NewtonSVC(kernel="rbf").fit(sparse.csr_matrix(X), y > 1)
+    from semisvm.model_selection import CalibratedPartialClassifier
+
+    inner = semisvm.NewtonSVC(unlabeled=None)
+    yield CalibratedPartialClassifier(inner, cv=2, unlabeled=None).fit(X, target)
+
+
+def _saved(model: Any) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m"
+        semisvm.save(model, path)
+        return path.read_bytes()
+
+
+# Files as documents and arrays, and back
+
+
+def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the document of a model file without its directory, and all arrays by name."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        document = json.loads(archive.read(DOCUMENT))
+        directory = document.pop("arrays")
+
+        def read(entry: dict[str, Any]) -> NDArray[Any]:
+            return np.load(io.BytesIO(archive.read(entry["file"])))
+
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, entry in directory.items():
+            if "same_as" in entry:
+                arrays[name] = arrays[entry["same_as"]].copy()
+            elif "whole" in entry:
+                arrays[name] = read(entry["whole"])
+            else:
+                values = read(entry["values"])
+                flat = np.zeros(int(np.prod(entry["shape"])), dtype=values.dtype)
+                flat[read(entry["places"])] = values
+                arrays[name] = flat.reshape(entry["shape"])
+    return document, arrays
+
+
+def pack(document: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Write a document and arrays as a model file with right sizes and checksums."""
+    stream = io.BytesIO()
+    directory = {}
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for k, (name, array) in enumerate(arrays.items()):
+            part = f"arrays/{k}.npy"
+            own = io.BytesIO()
+            np.save(own, array)
+            archive.writestr(part, own.getvalue())
+            facts = {"file": part, "type": array.dtype.str, "shape": list(array.shape)}
+            directory[name] = {"whole": facts}
+        whole = {**document, "arrays": directory} if isinstance(document, dict) else document
+        archive.writestr(DOCUMENT, json.dumps(whole))
+    return stream.getvalue()
+
+
+# Mutations
+
+
+def places(tree: Any, at: Place = ()) -> Iterator[Place]:
+    """Yield the paths of all entries of a document; of long lists the first ones."""
+    pairs: Any = ()
+    if isinstance(tree, dict):
+        pairs = tree.items()
+    elif isinstance(tree, list):
+        pairs = enumerate(tree[:8])
+    for key, item in pairs:
+        yield (*at, key)
+        yield from places(item, (*at, key))
+
+
+def _around(document: Any, at: Place) -> Any:
+    for key in at[:-1]:
+        document = document[key]
+    return document
+
+
+def replaced(document: Any, at: Place, value: Any) -> Any:
+    """Return a document with another value at a place."""
+    made = copy.deepcopy(document)
+    _around(made, at)[at[-1]] = copy.deepcopy(value)
+    return made
+
+
+def dropped(document: Any, at: Place) -> Any:
+    """Return a document without an entry."""
+    made = copy.deepcopy(document)
+    del _around(made, at)[at[-1]]
+    return made
+
+
+def mutants(content: bytes) -> list[Callable[[], bytes]]:
+    """Return makers of files in which one entry of the document, or one array, is another."""
+    document, arrays = unpack(content)
+    makers: list[Callable[[], bytes]] = []
+    for at in places(document):
+        makers.append(partial(_pack_dropped, document, arrays, at))
+        makers += [partial(_pack_replaced, document, arrays, at, value) for value in VALUES]
+    for name in arrays:
+        rest = {n: a for n, a in arrays.items() if n != name}
+        makers.append(partial(pack, document, rest))
+        makers += [
+            partial(_pack_changed, document, arrays, name, change) for change in ARRAY_CHANGES
+        ]
+    return makers
+
+
+def _pack_dropped(document: Any, arrays: dict[str, NDArray[Any]], at: Place) -> bytes:
+    return pack(dropped(document, at), arrays)
+
+
+def _pack_replaced(document: Any, arrays: dict[str, NDArray[Any]], at: Place, value: Any) -> bytes:
+    return pack(replaced(document, at, value), arrays)
+
+
+def _pack_changed(
+    document: Any, arrays: dict[str, NDArray[Any]], name: str, change: Change
+) -> bytes:
+    return pack(document, _with_array(arrays, name, change))
+
+
+def _with_array(
+    arrays: dict[str, NDArray[Any]], name: str, change: Change
+) -> dict[str, NDArray[Any]]:
+    with np.errstate(all="ignore"):
+        try:
+            return {**arrays, name: np.asarray(change(arrays[name]))}
+        except (ValueError, IndexError, TypeError):  # an array that cannot be changed so
+            return arrays
+
+
+def mutate(content: bytes, rng: Random) -> bytes:
+    """Return a model file with one to three changes of document, arrays or bytes."""
+    if rng.random() < 0.2:
+        return _with_other_bytes(content, rng)
+    try:
+        document, arrays = unpack(content)
+    except Exception:  # a file that was changed before
+        return _with_other_bytes(content, rng)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        document, arrays = _changed(document, arrays, rng)
+    return pack(document, arrays)
+
+
+def _changed(
+    document: Any, arrays: dict[str, NDArray[Any]], rng: Random
+) -> tuple[Any, dict[str, NDArray[Any]]]:
+    if arrays and rng.random() < 0.4:
+        name = rng.choice(list(arrays))
+        if rng.random() < 0.1:
+            return document, {n: a for n, a in arrays.items() if n != name}
+        if rng.random() < 0.2:
+            return document, {**arrays, name: arrays[rng.choice(list(arrays))]}
+        return document, _with_array(arrays, name, rng.choice(ARRAY_CHANGES))
+    there = list(places(document))
+    if not there:
+        return document, arrays
+    at = rng.choice(there)
+    if rng.random() < 0.15:
+        return dropped(document, at), arrays
+    if rng.random() < 0.3:
+        other = rng.choice(there)
+        return replaced(document, at, _around(document, other)[other[-1]]), arrays
+    return replaced(document, at, rng.choice(VALUES)), arrays
+
+
+def _with_other_bytes(content: bytes, rng: Random) -> bytes:
+    made = bytearray(content)
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(made) + 1)
+        action = rng.randrange(5)
+        if action == 0 and at < len(made):
+            made[at] ^= 1 << rng.randrange(8)
+        elif action == 1 and at < len(made):
+            made[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF))
+        elif action == 2:
+            made = made[:at]
+        elif action == 3:
+            made[at:at] = rng.randbytes(rng.randrange(1, 9))
+        else:
+            part = bytes(made[at : at + rng.randrange(64)])
+            to = rng.randrange(len(made) + 1)
+            made[to : to + len(part)] = part
+    return bytes(made)
+
+
+# What must hold
+
+
+def check(content: bytes) -> None:
+    """Load a file and use what is in it.
+
+    Raises
+    ------
+    AssertionError
+        If something other than an error of the package comes of it.
+    """
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "m"
+        path.write_bytes(content)
+        try:
+            loaded = _promised("load", lambda: semisvm.load(path))
+        except OWN:
+            return
+        bundle = as_model(loaded)
+        for what, action in USES.items():
+            with contextlib.suppress(*OWN):
+                _promised(what, partial(action, bundle))
+
+
+def _promised(what: str, action: Callable[[], Any]) -> Any:
+    try:
+        with np.errstate(all="ignore"):
+            return action()
+    except OWN:
+        raise
+    except Exception as error:
+        raise AssertionError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+def rows_for(bundle: Any) -> Table | MatrixData:
+    """Make a few rows that a model may be asked for."""
+    if bundle.features is not None:
+        made: dict[str, list[Any]] = {
+            "text": ["win the prize now", "", "é"],
+            "numeric": [1.5, None, -3.0],
+        }
+        columns: dict[str, Any] = {
+            name: made.get(kind, ["a", "", "zz"]) for name, kind in bundle.features.kinds_.items()
+        }
+        return Table(columns, None, "new.csv", np.arange(2, 5))
+    width = bundle.estimator.n_features_in_
+    if width > 1000:
+        return MatrixData(sparse.csr_matrix((3, width)))
+    return MatrixData(np.random.default_rng(0).standard_normal((3, width)))
+
+
+def _predict(bundle: Any) -> None:
+    piece = rows_for(bundle)
+    for row in predicted_rows(bundle, piece, [], True):
+        json.dumps(row, ensure_ascii=False).encode("utf-8")
+    assert len(bundle.predict(piece)) == 3
+
+
+def _inspect(bundle: Any) -> None:
+    with _captured():
+        facts = describe(bundle, 3)
+        show_facts(facts)
+        print_json(facts)
+
+
+def _report(bundle: Any) -> None:
+    data = report_data(bundle, title="Report")
+    render(data).encode("utf-8")
+    render(json.loads(json.dumps(data)))
+
+
+@contextlib.contextmanager
+def _captured() -> Iterator[None]:
+    # a file, not a StringIO: it cannot hold halves of characters
+    with open(os.devnull, "w", encoding="utf-8") as sink, contextlib.redirect_stdout(sink):
+        yield
+
+
+USES: dict[str, Callable[[Any], None]] = {
+    "predict": _predict,
+    "inspect": _inspect,
+    "report": _report,
+}
