@@ -26,6 +26,8 @@ MISSING_WORDS = frozenset(
 LOOKS_MISSING = {"?", "-1", "unlabeled", "unlabelled", "unknown"}
 """Labels that may mark rows without one, but may be classes too."""
 
+LAST_CHARACTER = 0x10FFFF
+
 EXACT = 2.0**53
 """From here on, float64 cannot tell whole numbers apart."""
 
@@ -154,8 +156,9 @@ def _is_whole(text: str) -> bool:
 
     Larger ones are left as they are: arrays of numbers cannot hold them.
     """
-    digits = text.removesuffix(".0").removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")):
+    number = text.removesuffix(".0")
+    digits = number.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and (number == "0" or digits[0] != "0")):
         return False
     return len(digits) < 19 or (len(digits) == 19 and int(digits) < 2**63)
 
@@ -213,10 +216,13 @@ def array_labels(
 
 
 def _texts(values: NDArray[Any], path: str | Path) -> list[Any]:
-    try:
-        return list(values.tolist())
-    except ValueError as error:
-        raise DataError(f"the labels are not text ({error}).", path) from error
+    if values.dtype.kind == "U":
+        native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+        codes = native.view(np.uint32)
+        # numpy hands them to Python unseen, which then fails, or not, in other places
+        if np.any((codes > LAST_CHARACTER) | ((codes >= 0xD800) & (codes < 0xE000))):
+            raise DataError("the labels have characters that Unicode does not know.", path)
+    return list(values.tolist())
 
 
 def _find_marker(values: NDArray[Any], path: str | Path) -> float | None:

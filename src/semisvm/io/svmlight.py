@@ -123,7 +123,7 @@ def _parse(
     lines += first_line - 1
     if status != kernels.FINE:
         raise _error(status, text, position, first_line + line - 1, labeled, path)
-    _read_slow(text, slow[:n_slow], labels, values, lines, indptr, path)
+    _read_slow(text, slow[:n_slow], labels, values, lines, indptr[: rows + 1], path)
     if zero >= 0 and options.zero_based is False:
         raise _zero_index(text, zero, first_line + zero_line - 1, path)
     block = Block(

@@ -165,6 +165,7 @@ def test_labels_stay_apart():
     assert text_labels([1e19, 0.5]).tolist() == [str(10**19), "0.5"]
     assert text_labels([10**400, 1]).tolist() == [str(10**400), "1"]
     assert text_labels([b"spam"]).tolist() == ["spam"]
+    assert text_labels(["-0", "0"]).tolist() == ["-0", "0"]
     for wrong in (float("inf"), b"\xff", [1]):
         with pytest.raises(DataError, match="row 2"):
             text_labels(["a", wrong])

@@ -1,0 +1,1 @@
+"""Fuzzing: mutated and generated files for every reader and for the loader of models."""
