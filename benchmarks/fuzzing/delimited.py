@@ -14,6 +14,8 @@ from semisvm.io import Table, read, read_chunks
 
 mutate = mutator([b",", b";", b'""', b'","', b"\xe4", b"NA", b"None", b"\x1f\x8b", b"\xff\xfe"])
 
+ENCODINGS = ["latin-1", "utf-16", "utf-32-be", "utf-7", "cp932", "idna", "punycode", "rot13", "hz"]
+
 
 def seeds() -> list[bytes]:
     """Give small tables."""
@@ -34,7 +36,8 @@ def check(data: bytes) -> None:
     path = put(data, "a.csv")
     whole = outcome(lambda: read(path))
     check_pieces(whole, outcome(lambda: list(read_chunks(path, chunk_rows=2))))
-    outcome(lambda: read(path, format="tsv", quotes=False))
+    encoding = ENCODINGS[len(data) % len(ENCODINGS)]
+    outcome(lambda: read(path, format="tsv", quotes=False, encoding=encoding))
     if not isinstance(whole, Table):
         return
     use_columns(whole)

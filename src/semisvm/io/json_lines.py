@@ -89,8 +89,8 @@ def _counted(
         if options.columns is None and n_rows * len(names) > allowed:
             raise DataError(
                 f"up to this line there are {len(names):,} different keys, of which a row has "
-                f"{n_values / n_rows:.1f} on average: too sparse for a table. Name the columns to "
-                "keep, or write the data as svmlight or as a sparse .npz.",
+                f"{n_values / n_rows:.1f} on average: too sparse for a table. Read some columns "
+                "only (columns=), or write the data as svmlight or as a sparse .npz.",
                 path,
                 number,
             )
