@@ -2,7 +2,6 @@
 
 import multiprocessing
 import random
-import resource
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -88,9 +87,13 @@ def work(names: list[str], seed: int, end: float, tally: Tally, results: Any) ->
 
 
 def bound_memory() -> None:
-    """Let this process have only so much more memory than it has."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    used = int(status.split("VmData:")[1].split()[0]) << 10
+    """Let this process have only so much more memory than it has, where Linux can tell."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return
+    import resource
+
+    used = int(status.read_text(encoding="ascii").split("VmData:")[1].split()[0]) << 10
     resource.setrlimit(resource.RLIMIT_DATA, (used + MEMORY, used + MEMORY))
 
 

@@ -1,11 +1,14 @@
 """The fuzzers: that they find what is wrong, and nothing in the readers."""
 
 import random
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from benchmarks import ROOT
 from benchmarks.__main__ import main
 from benchmarks.fuzz import explore
 from benchmarks.fuzzing import runner
@@ -103,15 +106,34 @@ def test_running_out_of_memory_is_a_failure_though_readers_say_it_well():
     assert outcome(refuse) is refusal
 
 
+BOUNDED = """
+import time
+from types import SimpleNamespace
+from benchmarks.fuzzing.findings import attempt
+from benchmarks.fuzzing.runner import bound_memory
+bound_memory()
+for check in (lambda data: time.sleep(60), lambda data: bytearray(1 << 30), lambda data: None):
+    found = attempt("sick", SimpleNamespace(check=check), b"", 0.2)
+    print(None if found is None else found.place.split()[0])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+def test_time_and_memory_are_bounded():
+    done = subprocess.run(
+        [sys.executable, "-c", BOUNDED], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["HangError", "MemoryError", "None"]
+
+
 def test_kept_findings(tmp_path):
     path = Finding("csv", "KeyError in x.py:1", "Traceback", b"a,b").save(tmp_path)
     assert path.read_bytes() == b"a,b"
     assert "KeyError" in path.with_suffix(".txt").read_text()
 
 
-@pytest.mark.parametrize("seconds", ["0.5"])
-def test_the_command_in_processes_of_its_own(tmp_path, capsys, seconds):
-    arguments = ["fuzz", "--seconds", seconds, "--processes", "1", "--out", str(tmp_path)]
+def test_the_command_in_processes_of_its_own(tmp_path, capsys):
+    arguments = ["fuzz", "--seconds", "0.5", "--processes", "1", "--out", str(tmp_path)]
     assert main([*arguments, "--targets", "jsonl", "labels"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["target", "jsonl", "labels", "all"]

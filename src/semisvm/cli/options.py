@@ -90,7 +90,7 @@ ZeroBased = Annotated[
 ]
 Label = Annotated[
     str | None,
-    typer.Option("--label", help="Label column; blank and words such as NA: unlabelled."),
+    typer.Option("--label", help="Label column; blank, NA and the like mean unlabelled."),
 ]
 Text = Annotated[list[str] | None, typer.Option("--text", help="A text column; repeatable.")]
 Features = Annotated[

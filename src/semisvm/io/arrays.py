@@ -4,7 +4,7 @@ import gzip
 import math
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from semisvm.io.errors import DataError
+from semisvm.io.errors import DataError, in_short
 from semisvm.io.opening import open_bytes
 
 MAGIC = b"\x93NUMPY"
@@ -39,8 +39,23 @@ def load_array(path: str | Path) -> NDArray[Any]:
         return _read(stream, _size(stream), path)
 
 
-def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Load the arrays of a ``.npz`` file without pickle, by name."""
+def load_arrays(
+    path: str | Path, wanted: Collection[str]
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Load arrays of a ``.npz`` file without pickle.
+
+    Parameters
+    ----------
+    path : str or Path
+    wanted : collection of str
+        Arrays to load, where they are there; others may be of any type.
+
+    Returns
+    -------
+    arrays : dict of arrays
+    names : list of str
+        Of all arrays in the file.
+    """
     with open_bytes(path) as stream, _explained(path), zipfile.ZipFile(stream) as archive:
         infos = archive.infolist()
         names = [info.filename.removesuffix(".npy") for info in infos]
@@ -49,10 +64,11 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
         end = stream.seek(0, os.SEEK_END)
         found = {}
         for name, info in zip(names, infos, strict=True):
-            _check_member(info, end, path)
-            with archive.open(info) as member:
-                found[name] = _read(member, info.file_size, path)
-        return found
+            if name in wanted:
+                _check_member(info, end, path)
+                with archive.open(info) as member:
+                    found[name] = _read(member, info.file_size, path)
+        return found, names
 
 
 def _check_member(info: zipfile.ZipInfo, end: int, path: str | Path) -> None:
@@ -126,5 +142,4 @@ def _explained(path: str | Path) -> Iterator[None]:
     except DataError:
         raise
     except Exception as error:
-        what = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise DataError(f"this array cannot be read ({what}).", path) from error
+        raise DataError(f"this array cannot be read ({in_short(error)}).", path) from error

@@ -18,6 +18,7 @@ from semisvm.naming import listing
 
 COMPANION = "y.npy"
 SPARSE_KEYS = {"format", "data", "shape"}
+KEYS = SPARSE_KEYS | {"indices", "indptr", "offsets", "row", "col", "coords", "X"}
 COMPRESSED: dict[str, Any] = {
     "csr": sparse.csr_matrix,
     "csc": sparse.csc_matrix,
@@ -32,7 +33,7 @@ def read_npz(
 
     Nothing is unpickled. -1 and NaN are unlabelled unless the options say otherwise.
     """
-    X, y = _load(path, options)
+    X, y = _load(path, options, with_labels)
     if X.shape[0] == 0:
         raise DataError("the matrix has no rows.", path)
     if options.n_features is not None and X.shape[1] != options.n_features:
@@ -47,17 +48,17 @@ def read_npz(
         yield MatrixData(X[start:stop], part, str(path), missing_words=words)
 
 
-def _load(path: str | Path, options: Options) -> tuple[Any, NDArray[Any] | None]:
+def _load(path: str | Path, options: Options, with_labels: bool) -> tuple[Any, NDArray[Any] | None]:
     if is_npy(path):
         return _dense(load_array(path), path), None
-    arrays = load_arrays(path)
+    arrays, names = load_arrays(path, KEYS | {"y"} if with_labels else KEYS)
     y = arrays.get("y")
     if arrays.keys() >= SPARSE_KEYS:
         return _sparse(arrays, path, options), y
     if "X" not in arrays:
         raise DataError(
             "there is neither a sparse matrix of scipy.sparse.save_npz nor an array 'X'; "
-            f"the arrays are {listing(arrays)}.",
+            f"the arrays are {listing(names)}.",
             path,
         )
     return _dense(arrays["X"], path), y

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.io.errors import DataError
+from semisvm.io.errors import DataError, in_short
 from semisvm.io.options import Options
 from semisvm.io.table import Column, Table
 from semisvm.naming import listing
@@ -106,5 +106,4 @@ def _explained(path: str | Path) -> Iterator[None]:
     except FileNotFoundError as error:
         raise DataError("there is no such file.", path) from error
     except Exception as error:
-        what = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise DataError(f"this Parquet file cannot be read ({what}).", path) from error
+        raise DataError(f"this Parquet file cannot be read ({in_short(error)}).", path) from error
