@@ -28,36 +28,34 @@ def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
         wanted = _wanted(file, path, options)
         label = [] if options.label is None else [options.label]
         first = 1
-        for cells in _batches(file, [*wanted, *label], path, options):
-            n_rows = len(next(iter(cells.values()), ()))
+        for n_rows, cells in _batches(file, [*wanted, *label], path, options):
             if n_rows:
                 yield _table(cells, first, n_rows, wanted, path, options)
                 first += n_rows
+    if first == 1:
+        raise DataError("the file has no rows.", path)
 
 
 def _wanted(file: Any, path: str | Path, options: Options) -> list[str]:
     with _explained(path):
         names = list(file.schema_arrow.names)
-        n_rows = file.metadata.num_rows
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise DataError(f"the file has the column names {listing(twice)} twice.", path)
     if not names:
         raise DataError("the file has no columns.", path)
-    wanted = options.wanted(names, path)
-    if n_rows == 0:
-        raise DataError("the file has no rows.", path)
-    return wanted
+    return options.wanted(names, path)
 
 
 def _batches(
     file: Any, names: list[str], path: str | Path, options: Options
-) -> Iterator[dict[str, Column]]:
-    """Give the cells of the columns, all at once or some rows at a time."""
+) -> Iterator[tuple[int, dict[str, Column]]]:
+    """Give rows and their cells, all at once or some at a time."""
     if options.chunk_rows is None:
         with _explained(path):
-            cells = _cells(file.read(columns=names), names)
-        yield cells
+            batch = file.read(columns=names)
+            cells = _cells(batch, names)
+        yield batch.num_rows, cells
         return
     with _explained(path):
         batches = file.iter_batches(options.chunk_rows, columns=names)
@@ -67,7 +65,7 @@ def _batches(
             if batch is None:
                 return
             cells = _cells(batch, names)
-        yield cells
+        yield batch.num_rows, cells
 
 
 def _cells(batch: Any, names: list[str]) -> dict[str, Column]:

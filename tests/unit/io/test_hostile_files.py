@@ -206,6 +206,7 @@ def test_parquet_with_a_name_twice(tmp_path):
     assert "'a' twice" in refused(path).message
     pq.write_table(pa.table({"a": [2**60 + 1, 1], "b": [1, 2]}), path)
     assert read(path).columns["a"] == [2**60 + 1, 1]
+    assert len(read(path, columns=[])) == 2
 
 
 def test_parquet_labels_are_of_one_kind_in_all_groups(tmp_path):
