@@ -13,7 +13,7 @@ import numpy as np
 from semisvm.io.errors import DataError
 from semisvm.io.opening import open_text
 from semisvm.io.options import Options
-from semisvm.io.table import Table
+from semisvm.io.table import Column, Table
 from semisvm.naming import listing
 
 LONGEST_CELL = 1 << 26
@@ -86,15 +86,21 @@ _long_cells = _LongCells()
 
 
 def _rows(lines: Iterable[str], path: str | Path, delimiter: str, quotes: bool) -> Iterator[Row]:
-    """Give the line at which each row begins, and its cells; blank lines are skipped."""
+    """Give the line at which each row begins, and its cells, as many as the first one has.
+
+    Blank lines are skipped.
+    """
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise DataError(f"the delimiter cannot be {delimiter!r}: it must be one character.")
     reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
-    begin = 1
+    begin, header = 1, None
     try:
         for cells in reader:
             if cells:
+                header = header or cells
+                if len(cells) != len(header):
+                    raise _ragged(cells, header, path, begin)
                 yield begin, cells
             begin = reader.line_num + 1
     except csv.Error as error:
@@ -134,30 +140,27 @@ def _tables(
 ) -> Iterator[Table]:
     any_row = False
     while True:
+        lines: list[int] = []
+        cells: list[list[str]] = []
         with _long_cells:
-            piece = list(islice(_checked(rows, names, path), options.chunk_rows))
-        if not piece:
+            for line, row in islice(rows, options.chunk_rows):
+                lines.append(line)
+                cells.append(row)
+        if not lines:
             break
-        yield _table(piece, names, wanted, path, options)
+        yield _table(lines, cells, names, wanted, path, options)
         any_row = True
     if not any_row:
         raise DataError("there is a header but no row below it.", path)
 
 
-def _checked(rows: Iterator[Row], names: list[str], path: str | Path) -> Iterator[Row]:
-    for line, row in rows:
-        if len(row) != len(names):
-            raise _ragged(row, names, path, line)
-        yield line, row
-
-
-def _ragged(row: list[str], names: list[str], path: str | Path, line: int) -> DataError:
-    if len(row) < len(names):
-        detail = f"{listing(names[len(row) :], 3)} missing"
+def _ragged(row: list[str], header: list[str], path: str | Path, line: int) -> DataError:
+    if len(row) < len(header):
+        detail = f"{listing(header[len(row) :], 3)} missing"
     else:
-        detail = f"the first one too many is {row[len(names)][:40]!r}"
+        detail = f"the first one too many is {row[len(header)][:40]!r}"
     return DataError(
-        f"the row has {len(row)} cells, but the header has {len(names)} ({detail}). Cells that "
+        f"the row has {len(row)} cells, but the header has {len(header)} ({detail}). Cells that "
         "hold the delimiter or a line break must be quoted.",
         path,
         line,
@@ -165,9 +168,14 @@ def _ragged(row: list[str], names: list[str], path: str | Path, line: int) -> Da
 
 
 def _table(
-    rows: list[Row], names: list[str], wanted: list[str], path: str | Path, options: Options
+    lines: list[int],
+    rows: list[list[str]],
+    names: list[str],
+    wanted: list[str],
+    path: str | Path,
+    options: Options,
 ) -> Table:
-    cells = dict(zip(names, map(list, zip(*(row for _, row in rows), strict=True)), strict=True))
-    lines = np.array([line for line, _ in rows], dtype=np.int64)
-    table = Table({name: cells[name] for name in wanted}, None, str(path), lines)
+    cells = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    kept: dict[str, Column] = {name: cells[name] for name in wanted}
+    table = Table(kept, None, str(path), np.array(lines, dtype=np.int64))
     return table if options.label is None else table.labelled(cells[options.label], options)

@@ -83,7 +83,8 @@ def _counted(
     """
     n_rows = n_values = 0
     for number, row in rows:
-        names.update(dict.fromkeys(row))
+        if not row.keys() <= names.keys():
+            names.update(dict.fromkeys(row))
         n_rows, n_values = n_rows + 1, n_values + len(row)
         allowed = ALWAYS_CELLS + CELLS_PER_VALUE * n_values
         if options.columns is None and n_rows * len(names) > allowed:

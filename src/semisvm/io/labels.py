@@ -56,12 +56,12 @@ def read_labels(
 
 def missing_words(cells: Iterable[Any], markers: Sequence[str] = ()) -> dict[str, int]:
     """Count the cells that are one of `MISSING_WORDS`, as they are spelt."""
-    texts = Counter(cell.strip() for cell in cells if isinstance(cell, str))
-    return {
-        text: count
-        for text, count in texts.most_common()
-        if text.casefold() in MISSING_WORDS and text not in markers
-    }
+    found: Counter[str] = Counter()
+    for cell, count in Counter(cell for cell in cells if isinstance(cell, str)).items():
+        word = cell.strip()
+        if word.casefold() in MISSING_WORDS and word not in markers:
+            found[word] += count
+    return dict(found.most_common())
 
 
 def about_missing(words: Mapping[str, int]) -> list[str]:
