@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ROOT
+from benchmarks import ROOT, fuzz
 from semisvm.reproduce import TABLES
 from semisvm.reproduce.data import MissingDataError, data_folder
 
@@ -46,7 +46,7 @@ TOOLS = {
 }
 
 
-def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
+def read_arguments(arguments: list[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, *TOOLS, "all"])
@@ -85,9 +85,13 @@ def revisions_of(options: argparse.Namespace) -> dict[str, str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for."""
-    options = read_arguments(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["fuzz"]:
+        return fuzz.main(given[1:])
+    options = read_arguments(given)
     if options.list:
-        print("\n".join(f"{name:10}  {what}" for name, what in {**BENCHMARKS, **TOOLS}.items()))
+        listed = {**BENCHMARKS, **TOOLS, "fuzz": f"{fuzz.SUMMARY} (not among all)"}
+        print("\n".join(f"{name:10}  {what}" for name, what in listed.items()))
         return 0
     names = list(BENCHMARKS) if options.name == "all" else [options.name]
     try:

@@ -1,1 +1,1 @@
-"""Inputs that nobody would write: mutations of files, and what must hold for them."""
+"""Fuzzing: mutated and generated files for every reader and for the loader of models."""

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError, DataWarning, MatrixData, Table, count_labels, remarks
+from semisvm.io import (
+    DataError,
+    DataWarning,
+    MatrixData,
+    Table,
+    about_missing,
+    count_labels,
+    remarks,
+)
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.registry import AUTO, get
@@ -252,9 +260,10 @@ def _check_labels(data: Table | MatrixData) -> list[str]:
     if len(classes) < 2:
         have = f"of one class only, {classes[0]!r}" if classes else "nowhere"
         zero = " In svmlight files 0 means unlabelled; if it is a class, say unlabeled='none' "
-        hint = zero + "(--unlabeled none)." if isinstance(data, MatrixData) else ""
+        hints = [zero + "(--unlabeled none)."] if isinstance(data, MatrixData) else []
+        hints += [f" But {note}" for note in about_missing(data.missing_words)]
         raise DataError(
-            f"there are labels {have}; two classes or more are needed.{hint}", data.path
+            f"there are labels {have}; two classes or more are needed.{''.join(hints)}", data.path
         )
     counts = count_labels(labels)
     if len(counts) > MOST_SINGLE and max(counts.values()) == 1:
@@ -262,7 +271,7 @@ def _check_labels(data: Table | MatrixData) -> list[str]:
             f"all {len(counts)} labels are different, like identifiers: is this the label column?",
             data.path,
         )
-    found = remarks(labels)
+    found = [*about_missing(data.missing_words), *remarks(labels)]
     for remark in found:
         warnings.warn(remark, DataWarning, stacklevel=4)
     return found

@@ -1,7 +1,9 @@
 """Files as they come: each is read rightly, or refused with one message and exit code 2."""
 
 import gzip
+import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -40,6 +42,9 @@ def fit(tmp_path, name, content, *options):
         ("a.svm", SVM.replace("2:1.5", "2:1.5:3", 1), "line 2, column"),
         ("a.svm", SVM.replace("2:1.5", "-2:1.5", 1), "line 2, column"),
         ("a.svm", "", "empty"),
+        ("a.svm", SVM.replace("2:1.5", "2147483646:1.5", 1), "line 2: the index 2147483646"),
+        ("a.svm", SVM.replace("2:1.5", "qidfoo 2:1.5", 1), "line 2, column"),
+        ("a.svm", SVM.replace("-1 ", "1e19 "), "line 2: the label 1e+19"),
         ("a.npz", b"no zip", "a.npz"),
         ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)[:60], "a.csv.gz"),
     ],
@@ -76,3 +81,43 @@ def test_read_rightly(tmp_path, name, content, options):
     result = fit(tmp_path, name, content, *options)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
+
+
+def test_missing_labels_are_counted_and_kept_on_demand(tmp_path):
+    content = CSV.replace(",\n", ",None\n")
+    result = fit(tmp_path, "a.csv", content)
+    assert result.exit_code == 0, result.output
+    assert "22 rows count as unlabelled" in result.stderr
+    assert "'None' (22)" in result.stderr
+    assert "--na-is-class" in result.stderr
+    data, model, rows = (str(tmp_path / name) for name in ("a.csv", "m", "rows.csv"))
+    run = CliRunner().invoke
+    shown = run(app, ["evaluate", model, data])
+    assert "unlabelled rows  22" in shown.output
+    assert "note: 22 rows count as unlabelled" in shown.output
+    shown = run(app, ["select", data, "--label", "kind", "-n", "3", "-o", rows])
+    assert "note: 22 rows count as unlabelled" in shown.output
+    result = fit(tmp_path, "a.csv", content, "--na-is-class")
+    assert (result.exit_code, result.stderr) == (0, "")
+    shown = run(app, ["evaluate", model, data])
+    assert "unlabelled rows  0" in shown.output
+    compare = ["compare", data, "--label", "kind", "--methods", "svm", "--repeats", "1", "--json"]
+    facts = json.loads(run(app, compare, catch_exceptions=False).stdout)
+    assert (facts["n_labeled"], "22 rows" in facts["notes"][0]) == (8, True)
+    facts = json.loads(run(app, [*compare, "--na-is-class"]).stdout)
+    assert facts["n_labeled"] == 30
+
+
+def test_as_many_columns_as_the_user_says(tmp_path):
+    wide = SVM.replace("2:1.5", "20000000:1.5", 1)
+    assert "at most 100" in fit(tmp_path, "a.svm", wide, "--columns", "100").stderr
+    assert fit(tmp_path, "a.svm", wide, "--columns", "20000000").exit_code == 0
+
+
+def test_predictions_beside_unrelated_labels(tmp_path):
+    assert fit(tmp_path, "a.svm", SVM).exit_code == 0
+    np.savez(tmp_path / "new.npz", X=np.ones((4, 6)))
+    np.save(tmp_path / "y.npy", np.zeros(9))
+    result = CliRunner().invoke(app, ["predict", str(tmp_path / "m"), str(tmp_path / "new.npz")])
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == 5

@@ -64,7 +64,9 @@ def compare(
     seed: shared.Seed = 0,
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
+    na_is_class: shared.NaIsClass = False,
     zero_based: shared.ZeroBased = None,
+    max_columns: shared.MaxColumns = None,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -83,8 +85,10 @@ def compare(
     from semisvm.training import prepare
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    table = shared.read_training(data, label, labels, unlabeled, zero_based, options)
-    table, notes = shared.join(table, answers, label, key, unlabeled)
+    table = shared.read_training(
+        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options
+    )
+    table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     shares = None
     if prior is not None and table.labels is not None:

@@ -24,6 +24,7 @@ def evaluate(
     ] = None,
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
+    na_is_class: shared.NaIsClass = False,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -35,12 +36,14 @@ def evaluate(
     Rows without label are skipped.
     """
     from semisvm.cli.output import print_json
+    from semisvm.io import about_missing
     from semisvm.model_files import load
 
     bundle = as_model(load(model))
     options = shared.reading(format, encoding, delimiter, no_quotes)
+    options["na_is_class"] = na_is_class or bundle.settings.get("na_is_class") is True
     table = _read(bundle, data, label, labels, unlabeled, options)
-    facts = assess(bundle, table)
+    facts = {**assess(bundle, table), "notes": about_missing(table.missing_words)}
     if as_json:
         print_json({"model": model, "data": data, **facts})
     else:
@@ -124,6 +127,7 @@ def _show(facts: dict[str, Any]) -> None:
     if facts["unknown_classes"]:
         listed = ", ".join(facts["unknown_classes"])
         print_notes("note", [f"the model does not know {listed}; these rows count as errors"])
+    print_notes("note", facts["notes"])
 
 
 def _show_confusion(names: list[str], counts: list[list[int]]) -> None:

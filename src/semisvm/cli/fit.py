@@ -72,7 +72,9 @@ def fit(
     seed: shared.Seed = 0,
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
+    na_is_class: shared.NaIsClass = False,
     zero_based: shared.ZeroBased = None,
+    max_columns: shared.MaxColumns = None,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -100,15 +102,18 @@ def fit(
     from semisvm.training import prepare
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    table = shared.read_training(data, label, labels, unlabeled, zero_based, options)
-    table, notes = shared.join(table, answers, label, key, unlabeled)
+    table = shared.read_training(
+        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options
+    )
+    table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     if prior is not None and table.labels is not None:
         parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
     shown = not quiet and not as_json
     with parameters_are_the_users(), remarks_in_summary(shown):
         rows = shared.without_key(table, key)
-        prepared = prepare(rows, columns, {"label": label, "unlabeled": unlabeled})
+        settings = {"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None}
+        prepared = prepare(rows, columns, settings)
     prepared.notes += notes
     model = _train(prepared, algorithm, parameters, probabilities, seed, shown)
     save(model, output.target, created=_today())

@@ -46,6 +46,23 @@ Unlabeled = Annotated[
         rich_help_panel="Reading",
     ),
 ]
+NaIsClass = Annotated[
+    bool,
+    typer.Option(
+        "--na-is-class",
+        help="NA, NaN, None, null and the like are names of classes; else they are missing labels.",
+        rich_help_panel="Reading",
+    ),
+]
+MaxColumns = Annotated[
+    int | None,
+    typer.Option(
+        "--columns",
+        min=1,
+        help="Most columns of a sparse matrix; a larger index is an error.",
+        rich_help_panel="Reading",
+    ),
+]
 LabelsFile = Annotated[
     Path | None,
     typer.Option("--labels", help="Another file with one label a line.", rich_help_panel="Reading"),
@@ -72,7 +89,8 @@ ZeroBased = Annotated[
     ),
 ]
 Label = Annotated[
-    str | None, typer.Option("--label", help="Label column; blank cells are unlabelled.")
+    str | None,
+    typer.Option("--label", help="Label column; blank, NA and the like mean unlabelled."),
 ]
 Text = Annotated[list[str] | None, typer.Option("--text", help="A text column; repeatable.")]
 Features = Annotated[
@@ -120,7 +138,9 @@ def read_training(
     label: str | None,
     labels: Path | None,
     unlabeled: str | None,
+    na_is_class: bool,
     zero_based: bool | None,
+    max_columns: int | None,
     options: dict[str, Any],
 ) -> "Table | MatrixData":
     """Read a file with labels; ``options`` are those of `reading`."""
@@ -131,7 +151,9 @@ def read_training(
         label=label,
         labels_file=labels,
         unlabeled=unlabeled,
+        na_is_class=na_is_class,
         zero_based="auto" if zero_based is None else zero_based,
+        max_columns=max_columns,
         **options,
     )
 
@@ -142,6 +164,7 @@ def join(
     label: str | None,
     key: str | None,
     unlabeled: str | None,
+    na_is_class: bool,
 ) -> tuple["Table | MatrixData", list[str]]:
     """Add the labels of --answers; give the data and notes about them."""
     from semisvm.io.answers import join_answers
@@ -150,7 +173,9 @@ def join(
         check_column(data, key)
     if not answers:
         return data, []
-    joined = join_answers(data, answers, label=label, key=key, unlabeled=unlabeled)
+    joined = join_answers(
+        data, answers, label=label, key=key, unlabeled=unlabeled, na_is_class=na_is_class
+    )
     return joined.data, joined.notes
 
 

@@ -55,7 +55,9 @@ def select(
     seed: shared.Seed = 0,
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
+    na_is_class: shared.NaIsClass = False,
     zero_based: shared.ZeroBased = None,
+    max_columns: shared.MaxColumns = None,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -69,18 +71,22 @@ def select(
     _check_output(output)
     selection = _selection(by, seed)
     from semisvm.cli.output import print_json, print_line, print_notes
+    from semisvm.io import about_missing
     from semisvm.io.answers import LABEL, check_columns, to_fill_in
     from semisvm.training import features_of
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    found = shared.read_training(data, label, labels, unlabeled, zero_based, options)
+    found = shared.read_training(
+        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options
+    )
     check_columns(found, label, key)
-    found, notes = shared.join(found, answers, label, key, unlabeled)
+    found, notes = shared.join(found, answers, label, key, unlabeled, na_is_class)
     for name in keep or ():
         shared.check_column(found, name)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     X, transformer = features_of(shared.without_key(found, key), columns)
     notes += [] if transformer is None else transformer.notes_
+    notes += about_missing(found.missing_words)
     with parameters_are_the_users():
         rows = selection.select(X, n, found.labels)
     lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep)

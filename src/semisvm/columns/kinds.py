@@ -28,13 +28,16 @@ TEXT_LENGTH = 60.0
 ENOUGH_ROWS = 10
 """In fewer rows, values that are all distinct may well be measurements or categories."""
 
-DISTINCT_SHARE = 0.95
-"""Whole numbers of which so many are distinct are identifiers: measurements repeat."""
-
 NAMED_SHARE = 0.5
-"""And of which so many are, if the name of the column says so too."""
+"""Whole numbers of which so many are distinct are identifiers if the column's name says so."""
 
-ID_NAME = re.compile(r"(?i:(^|[\W_])(id|ids|uuid|key|index|idx|nr|no|number)$)|[a-z]I[dD]$")
+ID_NAME = re.compile(
+    r"(?i:(^|[\W_])(id|ids|uuid|guid|key|index|idx|rowid|nr|no)$)|[a-z]I[dD]$|^Unnamed: \d+$"
+)
+"""The last one is what pandas calls the column of row numbers that it has written."""
+
+ID_TEXT = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}")
+"""A UUID, or a hash of 64 bits or more."""
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?$")
 
@@ -91,11 +94,27 @@ def _kind_of_numbers(values: NDArray[Any], name: str) -> Kind:
         return Kind(None, "all its values are the same")
     if values.dtype.kind == "f" and np.any(values != np.round(values)):
         return Kind(NUMERIC, "its values are numbers")
-    distinct, n = len(np.unique(values)), len(values)
-    named = ID_NAME.search(name) is not None
-    if n >= ENOUGH_ROWS and distinct >= (NAMED_SHARE if named else DISTINCT_SHARE) * n:
-        return Kind(None, f"{distinct} of its {n} whole numbers are distinct, like an identifier")
+    if len(values) >= ENOUGH_ROWS:
+        why = _why_identifier(values, name)
+        if why is not None:
+            return Kind(None, f"{why}; to use it, name it with numeric= (--numeric)")
     return Kind(NUMERIC, "its values are numbers")
+
+
+def _why_identifier(values: NDArray[Any], name: str) -> str | None:
+    """Say why whole numbers number the rows; None if they may be measurements.
+
+    That they hardly repeat is no reason: weights in grams do not either.
+    """
+    found, n = np.unique(values), len(values)
+    if len(found) == n and found[-1] - found[0] == n - 1:
+        if found[0] in (0, 1):
+            return f"it numbers the rows from {int(found[0])} to {int(found[-1])}"
+        if np.array_equal(found, values):
+            return f"it counts the rows, from {int(found[0])} to {int(found[-1])}"
+    if ID_NAME.search(name) is not None and len(found) >= NAMED_SHARE * n:
+        return f"by its name it is an identifier, and {len(found)} of its {n} values are distinct"
+    return None
 
 
 def _kind_of_strings(values: list[str]) -> Kind:
@@ -106,6 +125,8 @@ def _kind_of_strings(values: list[str]) -> Kind:
         return Kind(None, "all its values are the same")
     if all(DATE.match(value) for value in values):
         return Kind(None, "its cells are dates or times")
+    if distinct > LEVEL_SHARE * n and all(ID_TEXT.fullmatch(value) for value in values):
+        return Kind(None, f"{distinct} of its {n} values are distinct hashes, like an identifier")
     words = sum(value.count(" ") + 1 for value in values) / n
     length = sum(map(len, values)) / n
     few = distinct <= min(FEW_LEVELS, max(n // 2, 1))

@@ -7,7 +7,7 @@ have labelled, and `join_answers` takes their labels.
 
 from semisvm.io.answers import Joined, join_answers, to_fill_in
 from semisvm.io.errors import DataError, DataWarning
-from semisvm.io.labels import count_labels, remarks
+from semisvm.io.labels import about_missing, count_labels, remarks
 from semisvm.io.reading import FORMATS, find_format, read, read_chunks
 from semisvm.io.table import MatrixData, Table, as_table
 from semisvm.io.writing import write_bytes, write_text
@@ -19,6 +19,7 @@ __all__ = [
     "Joined",
     "MatrixData",
     "Table",
+    "about_missing",
     "as_table",
     "count_labels",
     "find_format",

@@ -71,7 +71,15 @@ def _parse_index(text, p, stop):
 
 @numba.njit(nogil=True, cache=True)
 def _is_query(text, p, stop):
-    return stop - p > 4 and text[p] == 113 and text[p + 1] == 105 and text[p + 2] == 100
+    """Tell whether a token is ``qid:`` and a whole number."""
+    if stop - p < 5 or text[p] != 113 or text[p + 1] != 105 or text[p + 2] != 100:
+        return False
+    if text[p + 3] != _COLON:
+        return False
+    p += 4
+    while p < stop and text[p] >= _ZERO and text[p] <= _NINE:
+        p += 1
+    return p == stop
 
 
 @numba.njit(nogil=True, cache=True)

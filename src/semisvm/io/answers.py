@@ -10,7 +10,7 @@ import numpy as np
 
 from semisvm.io.errors import DataError
 from semisvm.io.formulas import escaped, unescaped
-from semisvm.io.labels import Labels, text_labels
+from semisvm.io.labels import Labels, about_missing, text_labels
 from semisvm.io.reading import TABLES, find_format, read
 from semisvm.io.table import MatrixData, Table, as_number
 
@@ -46,6 +46,7 @@ def join_answers(
     label: str | None = None,
     key: str | None = None,
     unlabeled: str | None = None,
+    na_is_class: bool = False,
 ) -> Joined:
     """Add labels from files that have a line for some of the rows.
 
@@ -65,6 +66,8 @@ def join_answers(
         Column of both files whose values tell the rows apart.
     unlabeled : str, optional
         What marks a row without label besides blank.
+    na_is_class : bool, default=False
+        Whether words of missing values are classes, as for `read`.
 
     Raises
     ------
@@ -75,7 +78,7 @@ def join_answers(
     sources: dict[int, str] = {}
     notes = []
     for path in paths:
-        answers = _read(path, label or LABEL, unlabeled)
+        answers = _read(path, label or LABEL, unlabeled, na_is_class)
         given = _given(answers)
         rows = _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
         for line, row in enumerate(rows):
@@ -83,19 +86,21 @@ def join_answers(
         blank = sum(value is None for value in given)
         if blank:
             notes.append(f"{blank} of the {len(given)} rows of {path} have no label yet.")
+        notes += [f"{path}: {note}" for note in about_missing(answers.missing_words)]
     return Joined(replace(data, labels=text_labels(cells)), notes)
 
 
-def _read(path: str | Path, label: str, unlabeled: str | None) -> Table:
+def _read(path: str | Path, label: str, unlabeled: str | None, na_is_class: bool) -> Table:
     kind = find_format(path)
     if kind not in TABLES:
         raise DataError(f"labels are joined from tables ({', '.join(TABLES)}), not {kind}.", path)
+    options = {"unlabeled": unlabeled, "na_is_class": na_is_class}
     try:
-        found = read(path, label=escaped(label), unlabeled=unlabeled)
+        found = read(path, label=escaped(label), **options)
     except DataError:
         if escaped(label) == label:
             raise
-        found = read(path, label=label, unlabeled=unlabeled)
+        found = read(path, label=label, **options)
     assert isinstance(found, Table)
     return replace(found, columns={unescaped(n): cells for n, cells in found.columns.items()})
 

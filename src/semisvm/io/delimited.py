@@ -1,20 +1,19 @@
 """CSV and TSV files, by the csv module of Python, which knows where it is."""
 
 import csv
-import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from threading import Lock
+from typing import Literal
 
 import numpy as np
 
 from semisvm.io.errors import DataError
-from semisvm.io.labels import text_labels
 from semisvm.io.opening import open_text
 from semisvm.io.options import Options
-from semisvm.io.table import Table
+from semisvm.io.table import Column, Table
 from semisvm.naming import listing
 
 LONGEST_CELL = 1 << 26
@@ -34,13 +33,15 @@ def read_delimited(path: str | Path, options: Options, delimiter: str) -> Iterat
         Used if the options name none; a comma gives way to the semicolons of a header
         without commas.
     """
-    with open_text(path, options.encoding) as text, _long_cells():
+    with open_text(path, options.encoding) as text:
         first = text.readline()
         if not first.strip():
             raise DataError(_empty_message(text), path)
-        separator = options.delimiter or _separator(first, delimiter)
+        given = options.delimiter
+        separator = _separator(first, delimiter) if given is None else given
         rows = _rows(chain([first], text), path, separator, options.quotes)
-        _, header = next(rows)
+        with _long_cells:
+            _, header = next(rows)
         names = _names(header, path)
         wanted = options.wanted(names, path)
         yield from _tables(rows, names, wanted, path, options)
@@ -56,27 +57,50 @@ def _separator(header: str, usual: str) -> str:
     return ";" if usual == "," and "," not in header and ";" in header else usual
 
 
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    # the limit belongs to the whole process, so it is put back
-    before = csv.field_size_limit(min(LONGEST_CELL, sys.maxsize))
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
+class _LongCells:
+    """Lets the csv module read long cells, in blocks that may overlap in several threads.
+
+    Its limit belongs to the whole process. The first block to begin raises it, the last
+    one to end puts it back, unless somebody else has set it in the meantime.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._blocks, self._before = Lock(), 0, 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            limit = csv.field_size_limit()
+            if self._blocks == 0:
+                self._before = limit
+            csv.field_size_limit(max(LONGEST_CELL, limit))
+            self._blocks += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if self._blocks == 0 and csv.field_size_limit() == LONGEST_CELL:
+                csv.field_size_limit(self._before)
+
+
+_long_cells = _LongCells()
 
 
 def _rows(lines: Iterable[str], path: str | Path, delimiter: str, quotes: bool) -> Iterator[Row]:
-    """Give the line at which each row begins, and its cells; blank lines are skipped."""
+    """Give the line at which each row begins, and its cells, as many as the first one has.
+
+    Blank lines are skipped.
+    """
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    try:
-        reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
-    except TypeError as error:
-        raise DataError(f"the delimiter must be one character, not {delimiter!r}.") from error
-    begin = 1
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise DataError(f"the delimiter cannot be {delimiter!r}: it must be one character.")
+    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
+    begin, header = 1, None
     try:
         for cells in reader:
             if cells:
+                header = header or cells
+                if len(cells) != len(header):
+                    raise _ragged(cells, header, path, begin)
                 yield begin, cells
             begin = reader.line_num + 1
     except csv.Error as error:
@@ -105,7 +129,7 @@ _QUOTE_HINT = (
 
 def _names(header: list[str], path: str | Path) -> list[str]:
     names = [name.strip() or f"column_{k}" for k, name in enumerate(header, start=1)]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise DataError(f"the header has the names {listing(twice)} twice.", path, 1)
     return names
@@ -115,29 +139,28 @@ def _tables(
     rows: Iterator[Row], names: list[str], wanted: list[str], path: str | Path, options: Options
 ) -> Iterator[Table]:
     any_row = False
-    lines: list[int] = []
-    cells: list[list[str]] = []
-    for line, row in rows:
-        if len(row) != len(names):
-            raise _ragged(row, names, path, line)
-        lines.append(line)
-        cells.append(row)
-        if options.chunk_rows and len(cells) == options.chunk_rows:
-            yield _table(lines, cells, names, wanted, path, options)
-            any_row, lines, cells = True, [], []
-    if cells:
+    while True:
+        lines: list[int] = []
+        cells: list[list[str]] = []
+        with _long_cells:
+            for line, row in islice(rows, options.chunk_rows):
+                lines.append(line)
+                cells.append(row)
+        if not lines:
+            break
         yield _table(lines, cells, names, wanted, path, options)
-    elif not any_row:
+        any_row = True
+    if not any_row:
         raise DataError("there is a header but no row below it.", path)
 
 
-def _ragged(row: list[str], names: list[str], path: str | Path, line: int) -> DataError:
-    if len(row) < len(names):
-        detail = f"{listing(names[len(row) :], 3)} missing"
+def _ragged(row: list[str], header: list[str], path: str | Path, line: int) -> DataError:
+    if len(row) < len(header):
+        detail = f"{listing(header[len(row) :], 3)} missing"
     else:
-        detail = f"the first one too many is {row[len(names)][:40]!r}"
+        detail = f"the first one too many is {row[len(header)][:40]!r}"
     return DataError(
-        f"the row has {len(row)} cells, but the header has {len(names)} ({detail}). Cells that "
+        f"the row has {len(row)} cells, but the header has {len(header)} ({detail}). Cells that "
         "hold the delimiter or a line break must be quoted.",
         path,
         line,
@@ -152,9 +175,7 @@ def _table(
     path: str | Path,
     options: Options,
 ) -> Table:
-    columns: dict[str, Any] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    labels = None
-    if options.label is not None:
-        labels = text_labels(columns[options.label], options.markers)
-    kept = {name: columns[name] for name in wanted}
-    return Table(kept, labels, str(path), np.array(lines, dtype=np.int64))
+    cells = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    kept: dict[str, Column] = {name: cells[name] for name in wanted}
+    table = Table(kept, None, str(path), np.array(lines, dtype=np.int64))
+    return table if options.label is None else table.labelled(cells[options.label], options)

@@ -60,6 +60,12 @@ def missing_column(name: str, there: Iterable[str], path: str | Path | None) -> 
     return DataError(f"there is no column {name!r}.{hint} The columns are {listing(known)}.", path)
 
 
+def in_short(error: BaseException) -> str:
+    """Give the first line of what another package says, or the name of its error."""
+    lines = str(error).splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
 def is_missing(cell: Any) -> bool:
     """Tell whether a cell is None, NaN, NaT or NA, which differ from themselves."""
     if cell is None:

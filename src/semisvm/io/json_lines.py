@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from semisvm.io.errors import DataError
-from semisvm.io.labels import text_labels
 from semisvm.io.opening import open_text
 from semisvm.io.options import Options
 from semisvm.io.table import Table
@@ -19,6 +18,12 @@ Rows = list[tuple[int, dict[str, Any]]]
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """Nothing but such an escape can make half of a character."""
 
+ALWAYS_CELLS = 10_000_000
+"""A table of so many cells is made, however few of them are filled."""
+
+CELLS_PER_VALUE = 50
+"""And a larger one if a value stands in one of so many cells."""
+
 
 def read_json_lines(path: str | Path, options: Options) -> Iterator[Table]:
     """Read a JSON lines file, ``options.chunk_rows`` rows at a time.
@@ -26,16 +31,15 @@ def read_json_lines(path: str | Path, options: Options) -> Iterator[Table]:
     A key that a row does not have is a missing cell. Blank lines are skipped.
     """
     with open_text(path, options.encoding) as text:
-        rows = _objects(text, path)
+        names: dict[str, None] = {}
+        rows = _counted(_objects(text, path), names, path, options)
         chunk = list(islice(rows, options.chunk_rows))
         if not chunk:
             raise DataError("the file is empty.", path)
-        names = _names(chunk)
         while chunk:
-            yield _table(chunk, names, path, options)
-            chunk = list(islice(rows, options.chunk_rows))
             # a key may be absent from a later piece without being absent from the file
-            names = list(dict.fromkeys([*names, *_names(chunk)]))
+            yield _table(chunk, list(names), path, options)
+            chunk = list(islice(rows, options.chunk_rows))
 
 
 def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -50,7 +54,7 @@ def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict
             half = ascii(error.object[error.start])
             message = f"{half} is half of a character (a lone surrogate). Correct or remove it."
             raise DataError(message, path, number) from error
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise _broken(error, line, path, number) from error
         if not isinstance(row, dict):
             hint = " This is one JSON array; write one object a line." if number == 1 else ""
@@ -62,31 +66,52 @@ def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict
 
 
 def _broken(
-    error: json.JSONDecodeError | RecursionError, line: str, path: str | Path, number: int
+    error: ValueError | RecursionError, line: str, path: str | Path, number: int
 ) -> DataError:
     if isinstance(error, RecursionError):
         return DataError("the object is nested too deeply.", path, number)
     if number == 1 and line.lstrip().startswith("["):
         message = "this is one JSON array, not JSON lines: write one object a line, without [ ]."
         return DataError(message, path, number)
-    return DataError(f"this is not JSON ({error.msg}).", path, number, error.colno)
+    if isinstance(error, json.JSONDecodeError):
+        return DataError(f"this is not JSON ({error.msg}).", path, number, error.colno)
+    # Python refuses to read whole numbers of thousands of digits
+    return DataError("a number has too many digits.", path, number)
 
 
-def _names(rows: Rows) -> list[str]:
-    return list(dict.fromkeys(name for _, row in rows for name in row))
+def _counted(
+    rows: Iterator[tuple[int, dict[str, Any]]],
+    names: dict[str, None],
+    path: str | Path,
+    options: Options,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Collect the names of the columns, and stop before the table is hardly filled.
+
+    Its cells are all rows times all keys, so the memory for keys that differ from row to
+    row would grow with the square of the file.
+    """
+    n_rows = n_values = 0
+    for number, row in rows:
+        if not row.keys() <= names.keys():
+            names.update(dict.fromkeys(row))
+        n_rows, n_values = n_rows + 1, n_values + len(row)
+        allowed = ALWAYS_CELLS + CELLS_PER_VALUE * n_values
+        if options.columns is None and n_rows * len(names) > allowed:
+            raise DataError(
+                f"up to this line there are {len(names):,} different keys, of which a row has "
+                f"{n_values / n_rows:.1f} on average: too sparse for a table. Read some columns "
+                "only (columns=), or write the data as svmlight or as a sparse .npz.",
+                path,
+                number,
+            )
+        yield number, row
 
 
 def _table(rows: Rows, names: list[str], path: str | Path, options: Options) -> Table:
     wanted = options.wanted(names, path)
     lines = np.array([number for number, _ in rows], dtype=np.int64)
     table = Table({name: _column(rows, name) for name in wanted}, None, str(path), lines)
-    if options.label is None:
-        return table
-    cells = _column(rows, options.label)
-    for row, cell in enumerate(cells):
-        if isinstance(cell, (list, dict)):
-            raise table.error("a label must be text or a number.", row, options.label)
-    return Table(table.columns, text_labels(cells, options.markers), table.path, lines)
+    return table if options.label is None else table.labelled(_column(rows, options.label), options)
 
 
 def _column(rows: Rows, name: str) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Labels as they stand in files: which are blank, and what the others mean."""
+"""Labels as they stand in files: which are missing, and what the others mean."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,126 +9,220 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.io.errors import DataError, is_missing
-from semisvm.io.opening import open_bytes, open_text
+from semisvm.io.options import Options
 from semisvm.naming import listing
 
 Labels = NDArray[np.object_]
 """One label a row; None for a row without label."""
 
-LOOKS_MISSING = {
-    "na",
-    "n/a",
-    "nan",
-    "none",
-    "null",
-    "?",
-    "-1",
-    "unlabeled",
-    "unlabelled",
-    "unknown",
-}
+At = Callable[[str, int], DataError]
+"""Makes the error for a row, counted from 0."""
+
+MISSING_WORDS = frozenset(
+    sign + word for word in ("nan", "1.#ind", "1.#qnan") for sign in ("", "-")
+) | {"na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "null", "none"}
+"""Words that programs write for a missing value, in any case; the list of pandas."""
+
+LOOKS_MISSING = {"?", "-1", "unlabeled", "unlabelled", "unknown"}
+"""Labels that may mark rows without one, but may be classes too."""
+
+LAST_CHARACTER = 0x10FFFF
+
+EXACT = 2.0**53
+"""From here on, float64 cannot tell whole numbers apart."""
 
 
-def text_labels(cells: Iterable[Any], markers: Sequence[str] = ()) -> Labels:
+def read_labels(
+    cells: Sequence[Any] | NDArray[Any], options: Options, at: At
+) -> tuple[Labels, dict[str, int]]:
     """Read a label column.
 
+    Parameters
+    ----------
+    cells : list or array of str, number, bool or None
+    options : Options
+    at : function
+        Makes the error for a row.
+
+    Returns
+    -------
+    labels : object array of shape (n,)
+    words : dict of int
+        The words that were taken for "no label", and how many rows have them.
+    """
+    words = {} if options.na_is_class else missing_words(cells, options.markers)
+    return text_labels(cells, (*options.markers, *words), at), words
+
+
+def missing_words(cells: Iterable[Any], markers: Sequence[str] = ()) -> dict[str, int]:
+    """Count the cells that are one of `MISSING_WORDS`, as they are spelt."""
+    found: Counter[str] = Counter()
+    for cell, count in Counter(cell for cell in cells if isinstance(cell, str)).items():
+        word = cell.strip()
+        if word.casefold() in MISSING_WORDS and word not in markers:
+            found[word] += count
+    return dict(found.most_common())
+
+
+def about_missing(words: Mapping[str, int]) -> list[str]:
+    """Say which words were taken for "no label"."""
+    if not words:
+        return []
+    found = ", ".join(f"{word!r} ({count:,})" for word, count in words.items())
+    rows = sum(words.values())
+    return [
+        f"{rows:,} {'row counts' if rows == 1 else 'rows count'} as unlabelled, because a word "
+        f"for a missing value stands in the place of the label: {found}. If it is the name of a "
+        "class, say na_is_class=True (--na-is-class)."
+    ]
+
+
+def _somewhere(message: str, row: int) -> DataError:
+    return DataError(message, line=row + 1, word="row")
+
+
+def text_labels(cells: Iterable[Any], markers: Sequence[str] = (), at: At = _somewhere) -> Labels:
+    """Read labels of any kind.
+
     Blank cells, None and NaN are unlabelled, and so is what ``markers`` names. If all
-    other cells are whole numbers, the labels are numbers, else they stay text.
+    other cells are whole numbers of 64 bits, the labels are numbers, else they stay text.
 
     Parameters
     ----------
     cells : iterable of str, number, bool or None
     markers : sequence of str
+    at : function, optional
+        Makes the error for a row.
 
     Returns
     -------
     labels : object array of shape (n,)
     """
     blank = {"", *(str(marker).strip() for marker in markers)}
-    values = [_label(cell, blank) for cell in cells]
-    given = {value for value in values if value is not None}
-    read = _reader_of(given)
-    return _objects([None if value is None else read(value) for value in values])
+    values = []
+    for row, cell in enumerate(cells):
+        try:
+            values.append(_label(cell, blank))
+        except ValueError as error:
+            raise at(str(error), row) from error
+    read = _reader_of([value for value in values if value is not None])
+    return objects([None if value is None else read(value) for value in values])
 
 
 def _label(cell: Any, blank: set[str]) -> Any:
+    if isinstance(cell, (list, dict)):
+        raise ValueError("a label must be text or a number.")
     if is_missing(cell):
         return None
     if isinstance(cell, (bool, np.bool_)):
         return bool(cell)
     if isinstance(cell, (int, float, np.integer, np.floating)):
-        number = float(cell)
-        plain = int(cell) if number.is_integer() else number
-        return None if str(plain) in blank else plain
-    text = str(cell).strip()
+        number = _number(cell)
+        return None if str(number) in blank else number
+    text = (_decoded(cell) if isinstance(cell, bytes) else str(cell)).strip()
     return None if text in blank else text
 
 
-def _reader_of(given: set[Any]) -> Callable[[Any], Any]:
-    """Give one way to read all labels, so that classes are of one kind."""
-    if given and all(isinstance(value, bool) for value in given):
-        return bool
-    texts = {str(value) for value in given}
-    if given and all(_is_whole(text) for text in texts):
+def _number(cell: Any) -> int | float:
+    if isinstance(cell, (int, np.integer)):
+        return int(cell)
+    number = float(cell)
+    if np.isinf(number):
+        raise ValueError("the label is infinite.")
+    return int(number) if number.is_integer() else number
+
+
+def _decoded(cell: bytes) -> str:
+    try:
+        return cell.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the label {cell[:40]!r} is not UTF-8 text.") from error
+
+
+def _reader_of(given: list[Any]) -> Callable[[Any], Any]:
+    """Give one way to read all labels, so that classes are of one kind and stay apart."""
+    kinds = {type(value) for value in given}
+    if bool in kinds:
+        return bool if kinds == {bool} else str
+    if given and all(_is_whole(text) for text in {str(value) for value in given}):
         return lambda value: int(str(value).removesuffix(".0"))
-    if all(isinstance(value, (int, float)) for value in given):
+    if str not in kinds and all(abs(value) < EXACT for value in given):
         return float
     return str
 
 
 def _is_whole(text: str) -> bool:
-    """Tell whether a text is a whole number, as written by programs: "3", "-1", "3.0"."""
-    digits = text.removesuffix(".0").removeprefix("-")
-    return digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
+    """Tell whether a text is a whole number, as programs write it ("3", "-1", "3.0"), of 64 bits.
+
+    Larger ones are left as they are: arrays of numbers cannot hold them.
+    """
+    number = text.removesuffix(".0")
+    digits = number.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and (number == "0" or digits[0] != "0")):
+        return False
+    return len(digits) < 19 or (len(digits) == 19 and int(digits) < 2**63)
 
 
-def number_labels(values: NDArray[Any], unlabeled: float | None = 0.0) -> Labels:
+def number_labels(values: NDArray[Any], unlabeled: float | None, at: At) -> Labels:
     """Read labels given as numbers: ``unlabeled`` and NaN are unlabelled.
 
-    Whole numbers become int.
+    Whole numbers become int. What cannot be kept exactly is refused.
     """
-    marked = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    floats = values.dtype.kind == "f"
+    values = values.astype(np.float64, copy=False) if floats else values
+    marked = np.isnan(values) if floats else np.zeros(len(values), dtype=bool)
     if unlabeled is not None:
         marked |= values == unlabeled
+    limit = EXACT if floats else 2**63
+    wrong = np.flatnonzero(~marked & ((values >= limit) | (values <= -limit)))
+    if len(wrong):
+        raise at(
+            f"the label {values[wrong[0]]!s} is too large to be kept exactly; number the classes "
+            "with small whole numbers.",
+            int(wrong[0]),
+        )
     rest = values[~marked]
     whole = bool(np.all(rest == np.round(rest)))
-    labels = _objects([None] * len(values))
+    labels = objects([None] * len(values))
     labels[~marked] = rest.astype(np.int64).tolist() if whole else rest.tolist()
     return labels
 
 
-def read_labels_file(path: str | Path, unlabeled: str | None, encoding: str | None) -> Labels:
-    """Read one label a line, as SVMlin had it; blank lines and the marker are unlabelled.
+def array_labels(
+    values: NDArray[Any], options: Options, path: str | Path
+) -> tuple[Labels, dict[str, int]]:
+    """Read labels given as an array; -1 is unlabelled unless told otherwise.
 
-    A ``.npy`` file holds the labels as an array.
+    Returns
+    -------
+    labels, words
+        As those of `read_labels`.
     """
-    markers = () if unlabeled is None else (unlabeled,)
-    with open_bytes(path) as stream:
-        if stream.read(6) == b"\x93NUMPY":
-            return array_labels(load_array(path), unlabeled, path)
-    with open_text(path, encoding) as text:
-        return text_labels(text.read().splitlines(), markers)
-
-
-def load_array(path: str | Path) -> NDArray[Any]:
-    """Load a ``.npy`` file without pickle."""
-    try:
-        with open_bytes(path) as stream:
-            return np.asarray(np.load(stream, allow_pickle=False))
-    except (ValueError, EOFError) as error:
-        raise DataError(f"this array cannot be read ({error}).", path) from error
-
-
-def array_labels(values: NDArray[Any], unlabeled: str | None, path: str | Path) -> Labels:
-    """Read labels given as an array; -1 is unlabelled unless told otherwise."""
     if values.ndim != 1:
         raise DataError(f"labels must be one column, but have shape {values.shape}.", path)
-    if values.dtype.kind in "USO":
-        return text_labels(values.tolist(), () if unlabeled is None else (unlabeled,))
+
+    def at(message: str, row: int) -> DataError:
+        return DataError(message, path, row + 1, word="row")
+
+    if values.dtype.kind in "US":
+        return read_labels(_texts(values, path), options, at)
     if values.dtype.kind == "b":
-        return _objects(values.tolist())
-    marker = _number(unlabeled, path) if unlabeled is not None else _find_marker(values, path)
-    return number_labels(values, marker)
+        return objects(values.tolist()), {}
+    if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
+        raise DataError(f"labels of type {values.dtype} are not read: use numbers or text.", path)
+    given = options.unlabeled
+    marker = _find_marker(values, path) if given is None else number_marker(given, path)
+    return number_labels(values, marker, at), {}
+
+
+def _texts(values: NDArray[Any], path: str | Path) -> list[Any]:
+    if values.dtype.kind == "U":
+        native = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+        codes = native.view(np.uint32)
+        # numpy hands them to Python unseen, which then fails, or not, in other places
+        if np.any((codes > LAST_CHARACTER) | ((codes >= 0xD800) & (codes < 0xE000))):
+            raise DataError("the labels have characters that Unicode does not know.", path)
+    return list(values.tolist())
 
 
 def _find_marker(values: NDArray[Any], path: str | Path) -> float | None:
@@ -142,11 +236,12 @@ def _find_marker(values: NDArray[Any], path: str | Path) -> float | None:
     return None if found == {-1, 1} else -1.0
 
 
-def _number(text: str, path: str | Path) -> float | None:
+def number_marker(text: str, path: str | Path) -> float | None:
+    """Read the marker of unlabelled rows where labels are numbers; None if all have labels."""
     if text in ("", "none"):
         return None
     try:
-        return float(text)
+        return int(text.removesuffix(".0")) if _is_whole(text) else float(text)
     except ValueError as error:
         raise DataError(
             f"the labels are numbers, so the marker of unlabelled rows must be one, not {text!r}.",
@@ -154,7 +249,8 @@ def _number(text: str, path: str | Path) -> float | None:
         ) from error
 
 
-def _objects(values: list[Any]) -> Labels:
+def objects(values: list[Any]) -> Labels:
+    """Put values in an object array."""
     labels = np.empty(len(values), dtype=object)
     labels[:] = values
     return labels

@@ -61,10 +61,10 @@ def open_text(path: str | Path, encoding: str | None = None) -> Iterator[io.Text
         head = buffered.peek(PEEK)[:PEEK]
         refuse_foreign(head, path)
         found = encoding or find_encoding(head, path)
-        text = io.TextIOWrapper(buffered, encoding=_known(found), newline="")
+        text = _decoded(buffered, found)
         try:
             yield text
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:  # of utf-16 without a byte order mark, too
             raise _locate(path, found) or _undecodable(path, found) from error
 
 
@@ -84,6 +84,8 @@ def _explained(path: str | Path) -> Iterator[None]:
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"the gzip file is damaged ({error}).", path) from error
+    except OSError as error:
+        raise DataError(f"this file cannot be read ({error.strerror or error}).", path) from error
 
 
 def refuse_foreign(head: bytes, path: str | Path) -> None:
@@ -109,10 +111,10 @@ def find_encoding(head: bytes, path: str | Path) -> str:
     return "utf-8"
 
 
-def _known(encoding: str) -> str:
+def _decoded(stream: "io.BufferedReader[io.RawIOBase]", encoding: str) -> io.TextIOWrapper:
     try:
-        return codecs.lookup(encoding).name
-    except LookupError as error:
+        return io.TextIOWrapper(stream, encoding=encoding, newline="")
+    except (LookupError, ValueError) as error:  # unknown, not of text, or no name at all
         raise DataError(f"there is no encoding {encoding!r}; try utf-8 or latin-1.") from error
 
 

@@ -20,8 +20,10 @@ class Options:
     delimiter: str | None = None
     quotes: bool = True
     unlabeled: str | None = None
+    na_is_class: bool = False
     zero_based: bool | Literal["auto"] = "auto"
     n_features: int | None = None
+    max_columns: int | None = None
     chunk_rows: int | None = None
 
     @property
@@ -31,10 +33,9 @@ class Options:
 
     def wanted(self, there: Sequence[str], path: str | Path) -> list[str]:
         """Give the feature columns to keep, or raise if one is not there."""
-        if self.label is not None and self.label not in there:
-            raise missing_column(self.label, there, path)
-        for name in self.columns or ():
-            if name not in there:
+        known = set(there)
+        for name in (*(self.columns or ()), *(() if self.label is None else (self.label,))):
+            if name not in known:
                 raise missing_column(name, there, path)
         chosen = there if self.columns is None else list(dict.fromkeys(self.columns))
         return [name for name in chosen if name != self.label]

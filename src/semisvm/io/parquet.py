@@ -1,61 +1,107 @@
 """Parquet files, by pyarrow, which is an extra."""
 
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from semisvm.io.errors import DataError
-from semisvm.io.labels import text_labels
-from semisvm.io.options import CHUNK_ROWS, Options
+from semisvm.io.errors import DataError, in_short
+from semisvm.io.options import Options
 from semisvm.io.table import Column, Table
+from semisvm.naming import listing
 
 
 def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
     """Read a Parquet file, ``options.chunk_rows`` rows at a time."""
     try:
-        import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
         raise DataError(
             "Parquet files need pyarrow: pip install 'semisvm[parquet]'.", path
         ) from error
-    try:
-        yield from _read(path, options, pq)
-    except FileNotFoundError as error:
-        raise DataError("there is no such file.", path) from error
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"this Parquet file cannot be read ({error}).", path) from error
-
-
-def _read(path: str | Path, options: Options, pq: Any) -> Iterator[Table]:
-    with pq.ParquetFile(path) as file:
-        names = list(file.schema_arrow.names)
-        wanted = options.wanted(names, path)
-        if file.metadata.num_rows == 0:
-            raise DataError("the file has no rows.", path)
+    with _explained(path):
+        file = pq.ParquetFile(path)
+    with file:
+        wanted = _wanted(file, path, options)
         label = [] if options.label is None else [options.label]
         first = 1
-        size = options.chunk_rows or max(CHUNK_ROWS, file.metadata.num_rows)
-        for batch in file.iter_batches(size, columns=[*wanted, *label]):
-            if batch.num_rows:
-                yield _table(batch, first, wanted, path, options)
-                first += batch.num_rows
+        for n_rows, cells in _batches(file, [*wanted, *label], path, options):
+            if n_rows:
+                yield _table(cells, first, n_rows, wanted, path, options)
+                first += n_rows
+    if first == 1:
+        raise DataError("the file has no rows.", path)
 
 
-def _table(batch: Any, first: int, wanted: list[str], path: str | Path, options: Options) -> Table:
-    lines = np.arange(first, first + batch.num_rows, dtype=np.int64)
-    columns = {name: _column(batch.column(name)) for name in wanted}
-    labels = None
-    if options.label is not None:
-        labels = text_labels(batch.column(options.label).to_pylist(), options.markers)
-    return Table(columns, labels, str(path), lines, word="row")
+def _wanted(file: Any, path: str | Path, options: Options) -> list[str]:
+    with _explained(path):
+        names = list(file.schema_arrow.names)
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise DataError(f"the file has the column names {listing(twice)} twice.", path)
+    if not names:
+        raise DataError("the file has no columns.", path)
+    return options.wanted(names, path)
+
+
+def _batches(
+    file: Any, names: list[str], path: str | Path, options: Options
+) -> Iterator[tuple[int, dict[str, Column]]]:
+    """Give rows and their cells, all at once or some at a time."""
+    if options.chunk_rows is None:
+        with _explained(path):
+            batch = file.read(columns=names)
+            cells = _cells(batch, names)
+        yield batch.num_rows, cells
+        return
+    with _explained(path):
+        batches = file.iter_batches(options.chunk_rows, columns=names)
+    while True:
+        with _explained(path):
+            batch = next(batches, None)
+            if batch is None:
+                return
+            cells = _cells(batch, names)
+        yield batch.num_rows, cells
+
+
+def _cells(batch: Any, names: list[str]) -> dict[str, Column]:
+    return {name: _column(batch.column(name)) for name in names}
 
 
 def _column(cells: Any) -> Column:
     import pyarrow as pa
 
     if pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type):
-        return np.asarray(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        try:
+            return np.asarray(cells.cast(pa.float64()), dtype=np.float64)
+        except pa.ArrowInvalid:
+            pass  # whole numbers that float64 cannot hold exactly stay as they are
     return list(cells.to_pylist())
+
+
+def _table(
+    cells: dict[str, Column],
+    first: int,
+    n_rows: int,
+    wanted: list[str],
+    path: str | Path,
+    options: Options,
+) -> Table:
+    lines = np.arange(first, first + n_rows, dtype=np.int64)
+    table = Table({name: cells[name] for name in wanted}, None, str(path), lines, word="row")
+    return table if options.label is None else table.labelled(cells[options.label], options)
+
+
+@contextmanager
+def _explained(path: str | Path) -> Iterator[None]:
+    """Make one error of all that pyarrow raises, which for damaged files may be anything."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise DataError("there is no such file.", path) from error
+    except Exception as error:
+        raise DataError(f"this Parquet file cannot be read ({in_short(error)}).", path) from error

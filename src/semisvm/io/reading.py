@@ -8,11 +8,12 @@ from typing import Literal
 from semisvm.io.delimited import read_delimited
 from semisvm.io.errors import DataError
 from semisvm.io.json_lines import read_json_lines
-from semisvm.io.labels import Labels, read_labels_file
+from semisvm.io.label_files import read_labels_file
+from semisvm.io.labels import Labels
 from semisvm.io.npz import read_npz
 from semisvm.io.options import CHUNK_ROWS, Options
 from semisvm.io.parquet import read_parquet
-from semisvm.io.table import MatrixData, Table, join_tables
+from semisvm.io.table import MatrixData, Table
 from semisvm.naming import near_match
 
 SUFFIXES = {
@@ -64,11 +65,13 @@ def read(
     format: str | None = None,
     labels_file: str | Path | None = None,
     unlabeled: str | None = None,
+    na_is_class: bool = False,
     encoding: str | None = None,
     delimiter: str | None = None,
     quotes: bool = True,
     zero_based: bool | Literal["auto"] = "auto",
     n_features: int | None = None,
+    max_columns: int | None = None,
 ) -> Table | MatrixData:
     """Read a file whole.
 
@@ -79,7 +82,8 @@ def read(
         (``.svm``, ``.svmlight``, ``.libsvm``, ``.dat``, ``.txt``), ``.npz`` and ``.npy``
         give `MatrixData`. Text formats may be gzipped, whatever their name.
     label : str, optional
-        Name of the label column of a table. Blank cells are rows without label.
+        Name of the label column of a table. Blank cells are rows without label, and so are
+        the words of missing values: NA, N/A, NaN, None, null and the like, in any case.
     columns : sequence of str, optional
         Columns to keep, besides the label; all by default.
     format : str, optional
@@ -89,6 +93,8 @@ def read(
     unlabeled : str, optional
         What marks a row without label besides blank. svmlight files and label files of
         matrices have 0 by default, arrays -1; "none" is for data with labels everywhere.
+    na_is_class : bool, default=False
+        Whether words of missing values are classes, as "NA" is where it means Namibia.
     encoding : str, optional
         By default UTF-8, or what a byte order mark says.
     delimiter : str, optional
@@ -98,6 +104,9 @@ def read(
         Whether the indices of svmlight files begin with 0. "auto" looks for a 0.
     n_features : int, optional
         Number of columns of a matrix, for files to be used with a model.
+    max_columns : int, optional
+        Most columns of a sparse matrix, beyond which an index is an error. By default
+        2**24, or a hundred for every value if that is more: a model has a weight for each.
 
     Raises
     ------
@@ -111,8 +120,10 @@ def read(
         delimiter=delimiter,
         quotes=quotes,
         unlabeled=unlabeled,
+        na_is_class=na_is_class,
         zero_based=zero_based,
         n_features=n_features,
+        max_columns=max_columns,
     )
     kind = find_format(path, format)
     if labels_file is None:
@@ -121,8 +132,8 @@ def read(
         raise DataError(f"labels come from the column {label!r} or from {labels_file}, not both.")
     data = _whole(path, kind, options, labels_apart=True)
     marker = unlabeled if unlabeled is not None or kind in TABLES else "0"
-    labels = read_labels_file(labels_file, marker, encoding)
-    return replace(data, labels=_as_many(labels, data, labels_file))
+    labels, words = read_labels_file(labels_file, replace(options, unlabeled=marker))
+    return replace(data, labels=_as_many(labels, data, labels_file), missing_words=words)
 
 
 def read_chunks(
@@ -137,7 +148,7 @@ def read_chunks(
     n_features: int | None = None,
     chunk_rows: int = CHUNK_ROWS,
 ) -> Iterator[Table | MatrixData]:
-    """Read a file piece by piece, for prediction on files larger than memory.
+    """Read a file piece by piece, without labels, for prediction on files larger than memory.
 
     The parameters are those of `read`. Pieces of tables have ``chunk_rows`` rows; those
     of svmlight files some megabytes of text, and they need ``n_features``.
@@ -157,9 +168,8 @@ def read_chunks(
 def _whole(
     path: str | Path, kind: str, options: Options, labels_apart: bool = False
 ) -> Table | MatrixData:
-    pieces = list(_pieces(path, kind, options, labels_apart))
-    tables = [piece for piece in pieces if isinstance(piece, Table)]
-    return join_tables(tables) if tables else pieces[0]
+    (whole,) = _pieces(path, kind, options, labels_apart)
+    return whole
 
 
 def _pieces(
@@ -176,7 +186,8 @@ def _pieces(
     if options.label is not None:
         raise DataError(f"a {kind} file has no named columns, so leave out the label.", path)
     if kind == "npz":
-        return read_npz(path, options, with_labels=not labels_apart)
+        wanted = options.chunk_rows is None and not labels_apart
+        return read_npz(path, options, with_labels=wanted)
     from semisvm.io.svmlight import read_svmlight
 
     return read_svmlight(path, options, blank_rows=labels_apart)

@@ -12,10 +12,11 @@ from scipy import sparse
 
 from semisvm.io import _svmlight_kernels as kernels
 from semisvm.io.errors import DataError, DataWarning
-from semisvm.io.labels import number_labels
+from semisvm.io.labels import Labels, number_labels, number_marker
 from semisvm.io.opening import PEEK, find_encoding, open_bytes, refuse_foreign
 from semisvm.io.options import Options
 from semisvm.io.table import MatrixData
+from semisvm.io.widths import too_wide
 
 BLOCK = 1 << 24
 """Bytes that are parsed at a time; about this much is held besides the result."""
@@ -122,7 +123,7 @@ def _parse(
     lines += first_line - 1
     if status != kernels.FINE:
         raise _error(status, text, position, first_line + line - 1, labeled, path)
-    _read_slow(text, slow[:n_slow], labels, values, lines, indptr, path)
+    _read_slow(text, slow[:n_slow], labels, values, lines, indptr[: rows + 1], path)
     if zero >= 0 and options.zero_based is False:
         raise _zero_index(text, zero, first_line + zero_line - 1, path)
     block = Block(
@@ -222,6 +223,8 @@ def _matrix(blocks: list[Block], path: str | Path, options: Options) -> MatrixDa
         zero_based = min(block.smallest for block in blocks) == 0
     first = 0 if zero_based else 1
     n_columns = max(0, max(block.largest for block in blocks) + 1 - first)
+    if options.n_features is None:
+        _check_width(blocks, n_columns, path, options)
     indices = np.concatenate([block.indices for block in blocks]) - np.int32(first)
     values = np.concatenate([block.values for block in blocks])
     ends = _running([block.indptr for block in blocks])
@@ -232,11 +235,10 @@ def _matrix(blocks: list[Block], path: str | Path, options: Options) -> MatrixDa
     )
     if options.n_features is not None:
         X = fit_width(X, options.n_features, path)
-    labels = None
-    if blocks[0].labeled == kernels.LABELED:
-        numbers = np.concatenate([block.labels for block in blocks])
-        labels = number_labels(numbers, _marker(options, path))
     lines = np.concatenate([block.lines for block in blocks])
+    labels = None
+    if blocks[0].labeled == kernels.LABELED and options.chunk_rows is None:
+        labels = _labels(blocks, lines, path, options)
     return MatrixData(X, labels, str(path), lines, {"zero_based": zero_based})
 
 
@@ -248,16 +250,24 @@ def _running(indptrs: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate(parts)
 
 
-def _marker(options: Options, path: str | Path) -> float | None:
-    if options.unlabeled is None:
-        return 0.0
-    if options.unlabeled in ("", "none"):
-        return None
-    try:
-        return float(options.unlabeled)
-    except ValueError as error:
-        message = f"the marker of unlabelled rows must be a number, not {options.unlabeled!r}."
-        raise DataError(message, path) from error
+def _check_width(blocks: list[Block], n_columns: int, path: str | Path, options: Options) -> None:
+    wrong = too_wide(n_columns, sum(len(b.values) for b in blocks), options.max_columns)
+    if wrong is None:
+        return
+    widest = max(blocks, key=lambda block: block.largest)
+    place = int(np.argmax(widest.indices))
+    row = int(np.searchsorted(widest.indptr, place, "right")) - 1
+    message = f"the index {widest.largest} asks for {wrong}"
+    raise DataError(message, path, int(widest.lines[row]))
+
+
+def _labels(
+    blocks: list[Block], lines: NDArray[np.int64], path: str | Path, options: Options
+) -> Labels:
+    numbers = np.concatenate([block.labels for block in blocks])
+    given = options.unlabeled
+    marker = 0.0 if given is None else number_marker(given, path)
+    return number_labels(numbers, marker, lambda what, row: DataError(what, path, int(lines[row])))
 
 
 def fit_width(X: Any, n_features: int, path: str | Path) -> Any:

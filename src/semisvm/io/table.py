@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.io.errors import DataError, is_missing, missing_column
-from semisvm.io.labels import Labels
+from semisvm.io.labels import MISSING_WORDS, Labels, read_labels
+from semisvm.io.options import Options
 
 Column = list[Any] | NDArray[Any]
 """Cells as they stand in the file: text, numbers, booleans or None."""
 
-MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
+MISSING = MISSING_WORDS | {"", "?"}
 """Words that stand for a missing number, in any case."""
 
 
@@ -32,6 +33,9 @@ class Table:
         Line or row of the file at which each row begins, from 1.
     word : str
         "line", or "row" for files without lines.
+    missing_words : dict of int
+        Words in the place of labels that were taken for "no label", and their numbers of
+        rows.
     """
 
     columns: dict[str, Column]
@@ -39,6 +43,7 @@ class Table:
     path: str | None = None
     lines: NDArray[np.int64] | None = None
     word: str = "line"
+    missing_words: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         if self.lines is not None:
@@ -61,6 +66,13 @@ class Table:
         line = row + 1 if self.lines is None else int(self.lines[row])
         word = "row" if self.lines is None else self.word
         return DataError(message, self.path, line, column, word)
+
+    def labelled(self, cells: Column, options: Options) -> "Table":
+        """Give the table with the labels of a column."""
+        labels, words = read_labels(
+            cells, options, lambda message, row: self.error(message, row, options.label)
+        )
+        return replace(self, labels=labels, missing_words=words)
 
     def text(self, name: str) -> list[str]:
         """Give a column as text; missing cells are empty."""
@@ -147,6 +159,8 @@ def as_number(cell: Any) -> float | None:
             return np.nan if cell.strip().casefold() in MISSING else None
     try:
         return np.nan if is_missing(cell) else float(cell)
+    except OverflowError:
+        return np.inf if cell > 0 else -np.inf
     except (TypeError, ValueError):
         return None
 
@@ -170,6 +184,8 @@ class MatrixData:
         Line of the file of each row, from 1.
     facts : dict
         What later files must be read with in the same way: ``zero_based`` for svmlight.
+    missing_words : dict of int
+        As that of a `Table`.
     """
 
     X: Any
@@ -177,31 +193,10 @@ class MatrixData:
     path: str | None = None
     lines: NDArray[np.int64] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    missing_words: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
-
-
-def join_tables(parts: Sequence[Table]) -> Table:
-    """Put the pieces of one file together."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    columns = {name: _joined([part.columns[name] for part in parts]) for name in first.columns}
-    labels = [part.labels for part in parts if part.labels is not None]
-    lines = [part.lines for part in parts if part.lines is not None]
-    return replace(
-        first,
-        columns=columns,
-        labels=np.concatenate(labels) if labels else None,
-        lines=np.concatenate(lines) if lines else None,
-    )
-
-
-def _joined(columns: Sequence[Column]) -> Column:
-    if all(isinstance(cells, np.ndarray) for cells in columns):
-        return np.concatenate(columns)
-    return [cell for cells in columns for cell in cells]
 
 
 def as_table(data: Any) -> Table:

@@ -45,7 +45,7 @@ def test_kinds_and_notes():
     notes = " | ".join(features.notes_)
     for name, reason in [
         ("id", "like an identifier"),
-        ("row", "whole numbers are distinct"),
+        ("row", "it numbers the rows"),
         ("constant", "the same"),
         ("empty", "empty"),
         ("day", "dates"),
@@ -85,8 +85,13 @@ def test_identifiers_of_numbers():
 
     rng = np.random.default_rng(0)
     distinct = rng.permutation(10_000)[:50]
-    assert kind(distinct) is None
-    assert kind([str(value) for value in distinct]) is None
+    assert kind(distinct) == "numeric"
+    assert kind([str(value) for value in distinct]) == "numeric"
+    assert kind(distinct, "Unnamed: 0") is None
+    assert kind(rng.permutation(50)) is None
+    assert kind(rng.permutation(50) + 1.0) is None
+    assert kind(np.arange(700, 750)) is None
+    assert kind(rng.permutation(50) + 700) == "numeric"
     assert kind(distinct + 0.5) == "numeric"
     assert kind(distinct[:5]) == "numeric"
     halved = np.repeat(distinct[:30], 2)[:50]
@@ -94,6 +99,26 @@ def test_identifiers_of_numbers():
     assert kind(halved, "customer_id") is None
     assert kind(halved, "customerId") is None
     assert kind(halved, "humid") == "numeric"
+
+
+def test_weights_in_grams_are_used_and_left_out_columns_can_be():
+    grams = np.random.default_rng(0).choice(5000, 270) + 40
+    assert len(np.unique(grams)) > 0.95 * 270
+    table = {"weight_g": grams, "fish_id": grams, "half": np.arange(270) % 9}
+    features = ColumnFeatures().fit(table)
+    assert features.kinds_ == {"weight_g": "numeric", "half": "numeric"}
+    (note,) = features.notes_
+    assert "'fish_id'" in note
+    assert "--numeric" in note
+    assert "fish_id" in ColumnFeatures(numeric=["fish_id"]).fit(table).kinds_
+
+
+@pytest.mark.parametrize("length", [16, 64])
+def test_hashes_are_identifiers(length):
+    rng = np.random.default_rng(0)
+    hashes = ["".join(rng.choice(list("0123456789abcdef"), length)) for _ in range(40)]
+    assert find_kind(as_table({"c": hashes}), "c").name is None
+    assert find_kind(as_table({"c": hashes[:4] * 10}), "c").name == "categorical"
 
 
 def test_text_is_that_of_scikit_learn():

@@ -153,11 +153,11 @@ def test_npz_with_indices_out_of_range(tmp_path):
 
 
 def test_remarks_on_labels():
-    labels = text_labels(["a", "a", "b", "NA", "NA", "NA", ""])
-    assert count_labels(labels) == {"NA": 3, "a": 2, "b": 1}
+    labels = text_labels(["a", "a", "b", "?", "?", "?", ""])
+    assert count_labels(labels) == {"?": 3, "a": 2, "b": 1}
     once, marker = remarks(labels)
     assert "'b' appear once" in once
-    assert "--unlabeled NA" in marker
+    assert "--unlabeled ?" in marker
     assert remarks(text_labels(["a", "a", "b", "b"])) == []
 
 

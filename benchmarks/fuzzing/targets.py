@@ -1,0 +1,82 @@
+"""What is fuzzed, by name."""
+
+import random
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Protocol, cast
+
+MODULES = {
+    "csv": "delimited",
+    "jsonl": "json_lines",
+    "svmlight": "svmlight",
+    "npz": "npz",
+    "parquet": "parquet",
+    "labels": "label_files",
+    "tables": "tables",
+    "models": "models",
+}
+"""A module has the functions of `Target`."""
+
+NEEDS = {"parquet": "pyarrow", "tables": "pandas"}
+
+POOL = 100
+"""Changed inputs that may be changed once more."""
+
+FRESH = 0.5
+"""Share of the inputs that are changes of seeds."""
+
+
+class Target(Protocol):
+    """A family of files."""
+
+    def seeds(self) -> list[bytes]:
+        """Give valid files, and files that are wrong in a known way."""
+        ...
+
+    def mutate(self, data: bytes, rng: random.Random) -> bytes:
+        """Give another file."""
+        ...
+
+    def check(self, data: bytes) -> None:
+        """Raise, if the file is neither refused with an error of ours nor read rightly."""
+        ...
+
+
+def target_names() -> list[str]:
+    """Give the names of the targets whose packages are there."""
+    return [name for name in MODULES if name not in NEEDS or find_spec(NEEDS[name]) is not None]
+
+
+def load_target(name: str) -> Target:
+    """Import a target."""
+    return cast(Target, import_module(f"benchmarks.fuzzing.{MODULES[name]}"))
+
+
+@dataclass
+class Inputs:
+    """An endless sequence of inputs of one target, which its seed determines.
+
+    Attributes
+    ----------
+    target : Target
+    rng : random.Random
+    """
+
+    target: Target
+    rng: random.Random
+
+    def __post_init__(self) -> None:
+        self._seeds = self.target.seeds()
+        self._pool: list[bytes] = []
+
+    def draw(self) -> bytes:
+        """Give the next one."""
+        rng = self.rng
+        known = self._seeds if not self._pool or rng.random() < FRESH else self._pool
+        data = self.target.mutate(rng.choice(known), rng)
+        if len(self._pool) < POOL:
+            self._pool.append(data)
+        else:
+            self._pool[rng.randrange(POOL)] = data
+        return data
