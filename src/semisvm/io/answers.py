@@ -94,13 +94,12 @@ def _read(path: str | Path, label: str, unlabeled: str | None, na_is_class: bool
     kind = find_format(path)
     if kind not in TABLES:
         raise DataError(f"labels are joined from tables ({', '.join(TABLES)}), not {kind}.", path)
-    options = {"unlabeled": unlabeled, "na_is_class": na_is_class}
     try:
-        found = read(path, label=escaped(label), **options)
+        found = read(path, label=escaped(label), unlabeled=unlabeled, na_is_class=na_is_class)
     except DataError:
         if escaped(label) == label:
             raise
-        found = read(path, label=label, **options)
+        found = read(path, label=label, unlabeled=unlabeled, na_is_class=na_is_class)
     assert isinstance(found, Table)
     return replace(found, columns={unescaped(n): cells for n, cells in found.columns.items()})
 

@@ -22,7 +22,6 @@ from semisvm.io.writing import write_bytes
 from semisvm.model_files.arrays import KINDS, array_type, read_array, read_exactly, size_of
 from semisvm.model_files.budget import Budget
 from semisvm.model_files.errors import ModelFileError
-from semisvm.visible import visible_json
 
 DOCUMENT = "model.json"
 FORMAT = "semisvm model"
@@ -50,8 +49,7 @@ def write_archive(
     whole = {"format": FORMAT, "version": VERSION, **document, "arrays": directory}
     text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     with write_bytes(path) as stream, zipfile.ZipFile(stream, "w") as archive:
-        # half of a surrogate pair in a label must not cost the whole fit
-        _add(archive, DOCUMENT, visible_json(text).encode("utf-8"))
+        _add(archive, DOCUMENT, text.encode("utf-8"))
         for name, array in members.items():
             with archive.open(_info(name), "w", force_zip64=array.nbytes > 1 << 30) as member:
                 npy.write_array(member, array, allow_pickle=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.model_files.arrays import KINDS, array_type
+from semisvm.model_files.errors import ModelFileError
 
 TAG = "$"
 CONTAINERS = ("tuple", "set", "dict", "array")
@@ -28,9 +29,13 @@ def to_plain(value: Any) -> Any:
     ------
     TypeError
         If the value is not plain data.
+    ModelFileError
+        If text holds half of a character, which no file can.
     """
-    if value is None or isinstance(value, (bool, str)):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return _whole(value)
     if isinstance(value, np.generic):
         return to_plain(value.item())
     if isinstance(value, int):
@@ -51,6 +56,18 @@ def to_plain(value: Any) -> Any:
         kind = "object" if value.dtype.kind == "O" else value.dtype.str
         return {TAG: "array", "type": kind, "value": to_plain(value.tolist())}
     raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+def _whole(text: str) -> str:
+    """Refuse text with half of a character (a lone surrogate)."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ModelFileError(
+            f"this model cannot be saved: the text {ascii(text)[:60]} holds half of a character "
+            "(a lone surrogate). Rename the class or column."
+        ) from error
+    return text
 
 
 def from_plain(value: Any, depth: int = 0) -> Any:
