@@ -302,7 +302,8 @@ class Cooling:
             "divergence": divergence,
             "imbalance": task.imbalance(state.scores),
         }
-        settled = divergence < self.entropy_tol
+        # beliefs cannot settle on weights that are not found: the next level may be easier
+        settled = divergence < self.entropy_tol or not state.converged
         # weights that are made of duals cannot be moved without them
         if not settled and not isinstance(state, MarginState):
             move = state.w - self._before
