@@ -24,6 +24,8 @@ CURVATURE = 0.9
 ROUNDING = 1e-13
 # So many steps in a row that neither gain nor halve the gap: there is nothing left to find.
 MAX_IDLE_STEPS = 10
+# A bracket of the step length so narrow, relative, has no better one inside.
+NARROW = 1e-6
 
 
 @dataclass
@@ -155,5 +157,8 @@ def line_search(along: Callable[[float], tuple[float, float]], value: float, slo
             low = t
         else:
             return t
+        if high - low <= NARROW * low:
+            # what is left to choose from is rounding
+            break
         t = 0.5 * (low + high) if high < np.inf else 2.0 * t
     return low
