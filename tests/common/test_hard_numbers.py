@@ -14,6 +14,8 @@ from semisvm import AnnealedSVC, PosteriorRegularizedClassifier, TransductiveSVC
 
 N_ROWS = 24
 MOST_WORK = 10_000
+# a pass of dual ascent is a fraction of a Newton step
+MOST_PASSES = 50_000
 
 
 def rows(n_classes):
@@ -83,7 +85,7 @@ def test_every_method_ends(method, case):
 @pytest.mark.parametrize("cls", [TransductiveSVC, AnnealedSVC])
 def test_every_loss_ends(cls, loss, case):
     X, y = rows(2)
-    assert work(fit(cls(loss=loss), HARD[case](X), hide(y, 9))) < MOST_WORK
+    assert work(fit(cls(loss=loss), HARD[case](X), hide(y, 9))) < MOST_PASSES
 
 
 @pytest.mark.parametrize("scale", [1e100, 1e150])
@@ -91,7 +93,7 @@ def test_what_rounding_prevents_is_told(scale):
     X, y = rows(2)
     with pytest.warns(ConvergenceWarning, match="scale the columns"):
         model = AnnealedSVC(loss="hinge").fit(X * scale, hide(y, 9))
-    assert work(model) < MOST_WORK
+    assert work(model) < MOST_PASSES
 
 
 def test_rounds_that_stall_are_told():
