@@ -65,8 +65,8 @@ def test_table_one(sets, quick, capsys):
     } <= set(cells)
     assert ("SVM", "linear", "-") in cells
     assert cells["meanS3VM-iter", "linear", "true"]["paper"] == 72.22
-    # far above the 72.22 of the paper
-    assert cells["meanS3VM-iter", "linear", "true"]["ok"] == "ok"
+    # the bar is to be close to the figures of g241c, which these blobs are not
+    assert cells["meanS3VM-iter", "linear", "true"]["ok"] == "MISSED"
     assert cells["meanS3VM-iter", "linear", "labels"]["ok"] is None
     assert cells["meanS3VM-iter", "linear", "true"]["accuracy %"] > 80
     ranked = result["tables"]["10 labels: better kernel, true prior (rank)"]
