@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ class Hierarchy:
     Attributes
     ----------
     names : tuple
-        Node names; the root, which all classes share, is not a node.
+        Node names, in the order in which the paths of the classes first meet them; the
+        root, which all classes share, is not a node.
     paths : array of shape (k, m)
         1 where node k is on the path of class y, else 0.
     ancestors : tuple of tuples
@@ -33,10 +35,10 @@ class Hierarchy:
         """Number of nodes, which is that of weight vectors."""
         return len(self.names)
 
-    @property
+    @cached_property
     def flat(self) -> bool:
-        """Whether nodes are classes."""
-        return self.n_nodes == len(self.ancestors)
+        """Whether every class is its own only node, so that ``paths`` is the identity."""
+        return all(path == (y,) for y, path in enumerate(self.ancestors))
 
     def class_scores(self, nodes: Floats) -> Floats:
         """Sum node scores (n, k) along the paths."""
@@ -100,7 +102,8 @@ def build(spec: Any, classes: NDArray[Any]) -> Hierarchy:
     paths = [tuple(path) for path in _paths(spec)]
     _check(paths, classes.tolist())
     by_leaf = {path[-1]: path for path in paths}
-    names = tuple(dict.fromkeys(name for path in paths for name in path))
+    # in the order of the classes, so that the order of the spec does not matter
+    names = tuple(dict.fromkeys(n for label in classes.tolist() for n in by_leaf[label]))
     where = {name: k for k, name in enumerate(names)}
     ancestors = tuple(tuple(where[n] for n in by_leaf[label]) for label in classes.tolist())
     matrix = np.zeros((len(names), len(classes)))

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from problems import hide, two_blobs
+from problems import hide, sparse_text, two_blobs
 from semisvm import (
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
@@ -419,3 +419,14 @@ def test_class_without_unlabelled_rows():
             1e-2, class_prior=[0.3, 0.3, 0.4, 0.0], constraint_tol=1e-3
         ).fit(X, hide(y, 20))
     assert model.trace_["residual"][-1] <= 1e-3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_and_dense_rows_differ_by_the_tolerance(seed):
+    X, y = sparse_text(60, 40, seed=seed)
+    partly = hide(y, 12, seed)
+    for tol, most in ((1e-5, 1e-4), (1e-9, 2e-5)):
+        thin, full = (
+            EntropyRegularizedClassifier(tol=tol).fit(rows, partly) for rows in (X, X.toarray())
+        )
+        np.testing.assert_allclose(full.predict_proba(X), thin.predict_proba(X), atol=most)

@@ -206,7 +206,13 @@ def test_certificate_bounds_the_error_and_the_dual_rises(case, labels, tree):
     assert gaps[-1] < 1e-3 * gaps[0]
 
 
-def test_tighter_tolerance_means_smaller_gap():
+@pytest.fixture
+def ascent_alone(monkeypatch):
+    """Take no Newton steps."""
+    monkeypatch.setattr(crammer_singer, "PATIENCE", 10**9)
+
+
+def test_tighter_tolerance_means_smaller_gap(ascent_alone):
     X, y = blobs(100, 3, seed=3)
     problem = problem_of(X, hard(y), 1e-3, 1.0)
     states = [solve(problem, tol) for tol in (1e-1, 1e-3, 1e-5)]
@@ -322,7 +328,7 @@ def test_empty_rows_one_class_and_no_cost():
     assert not nothing.w.any()
 
 
-def test_warm_start_takes_fewer_passes():
+def test_warm_start_takes_fewer_passes(ascent_alone):
     X, y = blobs(100, 3, seed=3)
     cold = solve(problem_of(X, hard(y), 1e-2), 1e-5)
     problem = problem_of(X, hard(y), 1e-2)
@@ -449,3 +455,37 @@ def test_costly_rows_are_visited_more_often(monkeypatch):
     assert often.converged
     assert often.objective == pytest.approx(once.objective, rel=2e-4)
     assert often.n_iter < once.n_iter
+
+
+@pytest.mark.parametrize("tree", [None, TREE])
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+def test_newton_steps_find_the_same_minimum(kind, tree, monkeypatch):
+    X, y = blobs(40)
+    costs = hard(y) if kind == "hard" else soft(40)
+    problem = problem_of(X, costs, 1e-2, 1.0, build(tree, CLASSES))
+    monkeypatch.setattr(crammer_singer, "PATIENCE", 10**9)
+    plain = solve(problem)
+    monkeypatch.setattr(crammer_singer, "PATIENCE", 1)
+    stepped = solve(problem)
+    assert stepped.converged
+    check_duals(problem, X, stepped)
+    assert stepped.n_iter < plain.n_iter
+    assert stepped.objective == pytest.approx(plain.objective, rel=1e-7)
+
+
+def test_ascent_that_creeps_is_helped():
+    X, y = blobs(30, 3, m=2)
+    costs = soft(30, 2)
+    costs[:6] = hard(y[:6], 2)
+    # rows that are long for the regularisation: ascent alone would take 10^5 passes
+    problem = problem_of(1e3 * X, costs, 1e-3, 1.0)
+    state = solve(problem, 1e-6)
+    assert state.converged
+    assert state.n_iter < 1_000
+
+
+def test_ascent_without_room_ends_early():
+    X, y = blobs(30, 3, m=2)
+    state = solve(problem_of(1e9 * X, hard(y, 2), 1e-4, 1.0), 1e-6)
+    assert not state.converged
+    assert state.n_iter < 1_000

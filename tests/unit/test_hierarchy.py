@@ -33,6 +33,23 @@ def test_no_hierarchy_is_the_identity():
     assert tree.class_scores(scores) is scores
 
 
+@pytest.mark.parametrize("order", [["oak", "dog", "cat"], ["dog", "cat", "oak"]])
+def test_classes_alone_are_flat_in_any_order(order):
+    tree = build([[name] for name in order], CLASSES)
+    assert tree.flat
+    assert tree.names == ("cat", "dog", "oak")
+    np.testing.assert_array_equal(tree.paths, np.eye(3))
+
+
+def test_as_many_nodes_as_classes_need_not_be_flat():
+    tree = build([["dog"], ["dog", "cat"], ["oak"]], CLASSES)
+    assert not tree.flat
+    nodes = np.array([[1.0, 10.0, 100.0]])
+    by_name = dict(zip(tree.names, nodes[0], strict=True))
+    wanted = [by_name["dog"] + by_name["cat"], by_name["dog"], by_name["oak"]]
+    np.testing.assert_array_equal(tree.class_scores(nodes), [wanted])
+
+
 def test_scores_and_slopes_are_adjoint():
     tree = build(FORMS["nested"], CLASSES)
     rng = np.random.default_rng(0)

@@ -256,7 +256,15 @@ def test_nothing_of_the_graph_is_left_after_a_fit():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"reg": 0}, {"reg": None}, {"manifold_weight": -1}, {"n_neighbors": 0}, {"power": 0}]
+    "wrong",
+    [
+        {"reg": 0},
+        {"reg": None},
+        {"manifold_weight": -1},
+        {"n_neighbors": 0},
+        {"power": 0},
+        {"power": 51},
+    ],
 )
 def test_parameters_that_make_no_sense(wrong):
     X, y = two_blobs(20, 3)

@@ -324,3 +324,12 @@ def test_nearly_optimal_weights_cannot_send_labels_round_in_circles():
     rounds, settled = follow("assigning", levels, method, Recorder(), max_rounds=1000)
     assert settled
     assert rounds <= 4
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "log", "crammer_singer"])
+def test_rows_that_are_all_the_same_are_no_reason_to_warn(loss):
+    partly = np.full(40, -1)
+    partly[:9] = np.arange(9) % 3
+    model = AnnealedSVC(loss=loss).fit(np.full((40, 3), 3.0), partly)
+    counts = np.bincount(model.transduction_)
+    assert counts.max() - counts.min() <= 1

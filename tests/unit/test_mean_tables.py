@@ -65,7 +65,8 @@ def test_table_one(sets, quick, capsys):
     } <= set(cells)
     assert ("SVM", "linear", "-") in cells
     assert cells["meanS3VM-iter", "linear", "true"]["paper"] == 72.22
-    assert cells["meanS3VM-iter", "linear", "true"]["ok"] in ("ok", "MISSED")
+    # the bar is to be close to the figures of g241c, which these blobs are not
+    assert cells["meanS3VM-iter", "linear", "true"]["ok"] == "MISSED"
     assert cells["meanS3VM-iter", "linear", "labels"]["ok"] is None
     assert cells["meanS3VM-iter", "linear", "true"]["accuracy %"] > 80
     ranked = result["tables"]["10 labels: better kernel, true prior (rank)"]

@@ -146,3 +146,12 @@ def test_parameters_that_make_no_sense(parameters, message):
     X, y = two_blobs(20, 3)
     with pytest.raises(ValueError, match=message):
         MixedIntegerSVC(**parameters).fit(X, hide(y, 6))
+
+
+def test_scale_of_the_rows_does_not_stop_the_search():
+    # the objective falls with the scale, far below the tolerances of the solver
+    X, _, partly = tiny(3)
+    small, large = (MixedIntegerSVC().fit(X * scale, partly) for scale in (1e3, 1e9))
+    np.testing.assert_array_equal(large.transduction_, small.transduction_)
+    np.testing.assert_allclose(1e6 * large.coef_, small.coef_, rtol=1e-5)
+    assert large.optimality_gap_ < 1e-3

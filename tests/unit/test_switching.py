@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from problems import hide, two_blobs
-from semisvm import TransductiveSVC
+from semisvm import AnnealedSVC, GradientTSVC, TransductiveSVC
 from semisvm.estimators import switching
 from semisvm.estimators.switching import Switching
 
@@ -76,3 +76,56 @@ def test_single_switches_stay_single(creeping, tries):
     rows = np.r_[np.flatnonzero(partly != -1), np.flatnonzero(partly == -1)[:200]]
     TransductiveSVC(reg=0.1, max_switches=1).fit(X[rows], partly[rows])
     assert not tries
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_classes"),
+    [("squared_hinge", 2), ("hinge", 2), ("log", 2), ("crammer_singer", 2), ("crammer_singer", 3)],
+)
+def test_single_switches(loss, n_classes):
+    X, y = two_blobs(120, 6, gap=0.5)
+    if n_classes == 3:
+        y = y + (X[:, 2] > 0.5)
+    partly = hide(y, 9)
+    one, all_pairs = (
+        TransductiveSVC(0.01, loss=loss, max_switches=most, annealing_rate=1e9).fit(X, partly)
+        for most in (1, None)
+    )
+    switched = np.nan_to_num(one.trace_["switched"])
+    # one score a row counts pairs, one score a class counts rows
+    assert switched.max() == (1 if loss == "squared_hinge" else 2)
+    assert np.nan_to_num(all_pairs.trace_["switched"]).max() > 2
+    assert one.n_iter_ > all_pairs.n_iter_
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log"])
+@pytest.mark.parametrize("cls", [TransductiveSVC, AnnealedSVC])
+def test_imbalance_has_one_unit(cls, loss):
+    X, y = two_blobs(100, 4, gap=1.0, positive=0.3)
+    partly = hide(y, 10)
+    free = partly == -1
+    model = cls(reg=0.5, loss=loss, balance_tol=None, class_prior=[0.6, 0.4]).fit(X, partly)
+    wanted = np.count_nonzero(model.transduction_[free] == 1)
+    excess = np.count_nonzero(model.predict(X[free]) == 1) - wanted
+    assert excess != 0
+    assert model.trace_["imbalance"][-1] == pytest.approx(abs(excess) / wanted)
+
+
+@pytest.mark.parametrize(
+    ("model", "n_classes"),
+    [
+        (TransductiveSVC(loss="hinge", balance_tol=0.05), 2),
+        (TransductiveSVC(loss="log", balance_tol=0.0), 2),
+        (TransductiveSVC(balance_tol=0.05), 3),
+        (AnnealedSVC(loss="hinge", balance_tol=0.05), 2),
+        (AnnealedSVC(hierarchy={"a": [0, 1]}, balance_tol=0.05), 2),
+        (GradientTSVC(balance_tol=0.05), 3),
+    ],
+)
+def test_tolerance_that_would_be_ignored(model, n_classes):
+    X, y = two_blobs(40, 4)
+    partly = hide(y + (n_classes == 3) * (X[:, 2] > 0), 8)
+    with pytest.raises(ValueError, match=r"balance_tol=0\.05? would have no effect.*Use"):
+        model.fit(X, partly)
+    for harmless in (0.1, None):
+        model.set_params(balance_tol=harmless).fit(X, partly)

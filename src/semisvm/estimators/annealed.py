@@ -13,9 +13,11 @@ from semisvm.estimators.multi_task import Assigning, Cooling, MultiTask
 from semisvm.estimators.switching import Switching
 from semisvm.estimators.task import BinaryTask
 from semisvm.estimators.transductive import (
+    BALANCE_TOL,
     finish_binary,
     finish_multi,
     first_state,
+    refuse_balancing,
     supervised_solution,
 )
 from semisvm.homotopy import Callback, Level, falling, follow, settling
@@ -86,9 +88,10 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         below it, or the gradient small (or predicted to be); annealing ends when the mean
         entropy of the beliefs is below it.
     balance_tol : float or None, default=0.1
-        For two classes: the share of positive outputs on the unlabelled rows may miss the
-        prior by this share of the rarer class; beyond it the intercept is moved just far
-        enough. None leaves the intercept alone.
+        For two classes with a squared loss: the share of positive outputs on the
+        unlabelled rows may miss the prior by this share of the rarer class; beyond it the
+        intercept is moved just far enough. None leaves the intercept alone. More classes,
+        other losses and hierarchies always leave it alone, and refuse other values.
     kernel : str or callable, default="linear"
         "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
         "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
@@ -182,7 +185,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         temperature: float = 10.0,
         annealing_rate: float = 1.5,
         entropy_tol: float = 1e-6,
-        balance_tol: float | None = 0.1,
+        balance_tol: float | None = BALANCE_TOL,
         kernel: str | Callable[..., float] = "linear",
         gamma: float | str = "scale",
         degree: int = 3,
@@ -307,6 +310,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         return rival.state.w, rounds
 
     def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        refuse_balancing(self.balance_tol)
         lam = float(self.unlabeled_weight)
         if len(task.unlabeled) == 0:
             return supervised_solution(task, self.tol)

@@ -11,7 +11,12 @@ from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
 from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.task import BinaryTask
-from semisvm.estimators.transductive import balance, supervised_solution
+from semisvm.estimators.transductive import (
+    BALANCE_TOL,
+    balance,
+    refuse_balancing,
+    supervised_solution,
+)
 from semisvm.homotopy import Callback, Level, follow, rising, settling
 from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.validation import check_real
@@ -165,7 +170,8 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
     balance_tol : float or None, default=0.1
         For two classes: the share of positive outputs on the unlabelled rows may miss the
         prior by this share of the rarer class; beyond it the intercept is moved just far
-        enough. None leaves the intercept alone.
+        enough. None leaves the intercept alone. More classes always leave it alone, and
+        refuse other values.
     kernel : str or callable, default="linear"
         "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
         "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
@@ -243,7 +249,7 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         unlabeled_weight: float = 1.0,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         annealing_rate: float | None = None,
-        balance_tol: float | None = 0.1,
+        balance_tol: float | None = BALANCE_TOL,
         kernel: str | Callable[..., float] = "linear",
         gamma: float | str = "scale",
         degree: int = 3,
@@ -320,6 +326,7 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         return Solution(state.w, state.objective, rounds, state.converged, codes)
 
     def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        refuse_balancing(self.balance_tol)
         if len(task.unlabeled) == 0:
             return supervised_solution(task, self.tol)
         m = len(task.counts)

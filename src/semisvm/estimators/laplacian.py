@@ -22,6 +22,8 @@ from semisvm.validation import check_count, check_real
 from semisvm.weights import State, minimize
 from semisvm.weights.graph_problem import GraphProblem, GraphTerm
 
+MAX_POWER = 50
+
 
 class _LaplacianMachine(LinearSemiSupervisedClassifier):
     """What the two machines share: all but the loss."""
@@ -87,7 +89,12 @@ class _LaplacianMachine(LinearSemiSupervisedClassifier):
         self._check_shared_parameters()
         check_real("manifold_weight", self.manifold_weight, at_least=0)
         check_count("n_neighbors", self.n_neighbors)
-        check_count("power", self.power)
+        power = check_count("power", self.power)
+        if power is not None and power > MAX_POWER:
+            raise ValueError(
+                f"power must be at most {MAX_POWER}, got {self.power!r}: the eigenvalues of the "
+                "Laplacian are between 0 and 2, and such powers are beyond double precision."
+            )
 
     def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
         try:
@@ -163,7 +170,7 @@ class LaplacianSVC(_LaplacianMachine):
     n_neighbors : int, default=5
         Neighbours of a row in the graph.
     power : int, default=2
-        p: how many times the Laplacian is applied.
+        p: how many times the Laplacian is applied, at most 50.
     kernel : str or callable, default="neighbors"
         "neighbors" has the outputs of the training rows themselves as weights, and a new row
         averages those of its neighbours. Others are "linear", "rbf", "poly", "sigmoid",
@@ -258,7 +265,7 @@ class LaplacianRLSC(_LaplacianMachine):
     n_neighbors : int, default=5
         Neighbours of a row in the graph.
     power : int, default=2
-        p: how many times the Laplacian is applied.
+        p: how many times the Laplacian is applied, at most 50.
     kernel : str or callable, default="neighbors"
         "neighbors" has the outputs of the training rows themselves as weights, and a new row
         averages those of its neighbours. Others are "linear", "rbf", "poly", "sigmoid",

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.transductive import BALANCE_TOL
 from semisvm.features.paths import PathMap, fit_paths
 from semisvm.homotopy import Callback
 from semisvm.validation import check_count, check_real
@@ -103,7 +104,7 @@ class LowDensitySeparation(GradientTSVC):
         unlabeled_weight: float = 1.0,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         annealing_rate: float | None = None,
-        balance_tol: float | None = 0.1,
+        balance_tol: float | None = BALANCE_TOL,
         unlabeled: Any = -1,
         tol: float = 1e-5,
         max_iter: int = 500,

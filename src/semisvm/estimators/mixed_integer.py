@@ -197,7 +197,7 @@ class MixedIntegerSVC(OneNormClassifier):
             method.mu,
             method.nu,
             balance,
-        )
+        ).scaled(start.objective)
         seconds = np.inf if self.time_limit is None else float(self.time_limit)
         bounds = program.first_bounds(start.objective)
         deadline = begun + TIGHTENING_SHARE * seconds
@@ -210,17 +210,18 @@ class MixedIntegerSVC(OneNormClassifier):
             threads=thread_count(self.n_jobs),
         )
         method.take(program.labels(found.x))
+        bound = program.unit * found.bound
         in_doubt = int(np.count_nonzero(undecided(*bounds)))
         task.recorder.record(
             "search",
             method.state,
             objective=method.state.objective,
             nodes=found.nodes,
-            bound=found.bound,
+            bound=bound,
             in_doubt=in_doubt,
         )
         task.recorder.level_done()
-        return found.bound
+        return bound
 
     def _publish_certificate(self, found: list[Found]) -> None:
         objective = sum(part.objective for part in found)

@@ -9,7 +9,7 @@ where the number of rows of every class among the y'_j is fixed. It is the sibli
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -167,17 +167,24 @@ class MultiTask:
         return 0.5 * self.reg * dot(state.w, state.w) + fit + rest
 
     def imbalance(self, scores: Floats) -> float:
-        """Give the share of unlabelled rows by which predicted and wanted counts differ."""
+        """Give by how many rows predicted and wanted counts differ, as a share.
+
+        Of two classes it is the share of the rarer one, as in `BinaryTask`; of more that of
+        all unlabelled rows, since the rarest of many may have none.
+        """
         found = np.bincount(scores[self.unlabeled].argmax(axis=1), minlength=len(self.counts))
-        return float(np.abs(found - self.counts).sum()) / (2 * len(self.unlabeled))
+        whole = self.counts.min() if len(self.counts) == 2 else len(self.unlabeled)
+        return float(np.abs(found - self.counts).sum()) / (2 * max(int(whole), 1))
 
 
 def _exact(costs: Floats, counts: NDArray[np.intp], last: LabelStep) -> LabelStep:
     return exact(costs, counts, last.prices)
 
 
-def _switching(costs: Floats, counts: NDArray[np.intp], last: LabelStep) -> LabelStep:
-    return switching(costs, counts, last.labels)
+def _switching(
+    costs: Floats, counts: NDArray[np.intp], last: LabelStep, max_pairs: int | None = None
+) -> LabelStep:
+    return switching(costs, counts, last.labels, max_pairs=max_pairs)
 
 
 LABEL_STEPS = {"exact": _exact, "switching": _switching}
@@ -186,12 +193,16 @@ LABEL_STEPS = {"exact": _exact, "switching": _switching}
 class Assigning:
     """Hard labels: retrain, and assign the unlabelled rows anew under the counts."""
 
-    def __init__(self, task: MultiTask, state: State, label_step: str) -> None:
+    def __init__(
+        self, task: MultiTask, state: State, label_step: str, max_pairs: int | None = None
+    ) -> None:
         self.task = task
         self.state = state
-        self._choose = LABEL_STEPS[label_step]
+        self._choose = choose = LABEL_STEPS[label_step]
+        if max_pairs is not None:
+            self._choose = partial(_switching, max_pairs=max_pairs)
         first = greedy(state.scores[task.unlabeled], task.counts)
-        self.step = self._choose(task.label_costs(state.scores), task.counts, first)
+        self.step = choose(task.label_costs(state.scores), task.counts, first)
         self._lowest = np.inf
 
     def enter(self, level: Level) -> None:
@@ -291,7 +302,8 @@ class Cooling:
             "divergence": divergence,
             "imbalance": task.imbalance(state.scores),
         }
-        settled = divergence < self.entropy_tol
+        # beliefs cannot settle on weights that are not found: the next level may be easier
+        settled = divergence < self.entropy_tol or not state.converged
         # weights that are made of duals cannot be moved without them
         if not settled and not isinstance(state, MarginState):
             move = state.w - self._before

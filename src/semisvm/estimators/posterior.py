@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
@@ -28,6 +29,7 @@ class Projecting:
         self.state = state
         self.weight = weight
         self.step = self._project(None)
+        self._lowest = np.inf
 
     @property
     def q(self) -> Floats:
@@ -47,6 +49,7 @@ class Projecting:
 
     def enter(self, level: Level) -> None:
         """Compute the scores afresh before the level that gives the answer."""
+        self._lowest = np.inf
         if level.last:
             self.task.score_all(self.state)
 
@@ -67,13 +70,17 @@ class Projecting:
             self.step = self._project(self.step.prices)
         counts = self.task.counts
         p = probabilities(self.state.scores[self.task.unlabeled])
+        objective = self.objective()
+        # the objective falls unless rounding keeps the weight step from its solution
+        stalled = not self.state.converged and objective >= self._lowest
+        self._lowest = min(objective, self._lowest)
         facts = {
-            "objective": self.objective(),
+            "objective": objective,
             "residual": share_residual(p, counts),
             "label_residual": share_residual(self.q, counts),
             "imbalance": self.task.imbalance(self.state.scores),
         }
-        return settled, facts
+        return settled or stalled, facts
 
 
 class PosteriorRegularizedClassifier(MaxentClassifier):

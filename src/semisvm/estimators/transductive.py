@@ -18,6 +18,7 @@ from semisvm.weights import State
 
 FIRST_WEIGHT_OF_TWO = 1e-5
 FIRST_WEIGHT_OF_MANY = 1e-4
+BALANCE_TOL = 0.1
 
 
 def first_state(task: BinaryTask | MultiTask, start: Floats | None, tol: float) -> State:
@@ -53,6 +54,16 @@ def balance(task: BinaryTask, state: State, tol: float) -> None:
         f"intercept moved by {shift:.3g}: the share of positive outputs was off the class "
         f"prior by {before:.1%} of the rarer class, now {task.imbalance(state.scores):.1%}"
     )
+
+
+def refuse_balancing(balance_tol: float | None) -> None:
+    """Refuse a tolerance that machines with one score a class would ignore."""
+    if balance_tol is not None and balance_tol != BALANCE_TOL:
+        raise ValueError(
+            f"balance_tol={balance_tol!r} would have no effect: intercepts are moved only for two "
+            "classes with a squared loss and without a hierarchy. Use balance_tol=None, or "
+            "loss='squared_hinge' for two classes."
+        )
 
 
 def finish_binary(
@@ -125,17 +136,19 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         by class. None takes the fractions of the labelled rows; "estimate" also asks the
         unlabelled rows (`semisvm.model_selection.estimate_prior`).
     annealing_rate : float or None, default=None
-        Factor from one level to the next. None is 1.5 from 1e-5 on for two classes, and
-        3 and 10/3 in turns from 1e-4 on for more.
+        Factor from one level to the next. None is 1.5, from a weight of 1e-5 on, for two
+        classes with a squared loss; else 3 and 10/3 in turns, from 1e-4 on.
     label_step : {"exact", "switching"}, default="exact"
-        For more than two classes: the optimal labels, or those of pairwise switching.
+        For more than two classes: the optimal labels, or those of pairwise switching. For
+        two classes they are the same.
     max_switches : int or None, default=None
-        For two classes: pairs to switch before retraining. None switches all that
-        improve; 1 is the single switch of Joachims, and slow.
+        Pairs of labels to switch before retraining. None switches all that improve, or
+        takes the labels of ``label_step``; 1 is the single switch of Joachims, and slow.
     balance_tol : float or None, default=0.1
-        For two classes: the share of positive outputs on the unlabelled rows may miss the
-        prior by this share of the rarer class; beyond it the intercept is moved just far
-        enough. None leaves the intercept alone.
+        For two classes with a squared loss: the share of positive outputs on the
+        unlabelled rows may miss the prior by this share of the rarer class; beyond it the
+        intercept is moved just far enough. None leaves the intercept alone. More classes,
+        other losses and hierarchies always leave it alone, and refuse other values.
     kernel : str or callable, default="linear"
         "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
         "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
@@ -226,7 +239,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         annealing_rate: float | None = None,
         label_step: str = "exact",
         max_switches: int | None = None,
-        balance_tol: float | None = 0.1,
+        balance_tol: float | None = BALANCE_TOL,
         kernel: str | Callable[..., float] = "linear",
         gamma: float | str = "scale",
         degree: int = 3,
@@ -308,6 +321,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         )
 
     def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+        refuse_balancing(self.balance_tol)
         if len(task.unlabeled) == 0:
             return supervised_solution(task, self.tol)
         lam = float(self.unlabeled_weight)
@@ -316,5 +330,6 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
             levels = rising(FIRST_WEIGHT_OF_MANY, lam, float(self.annealing_rate), self.tol)
         elif start is None:
             levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol)
-        method = Assigning(task, first_state(task, start, self.tol), self.label_step)
+        state = first_state(task, start, self.tol)
+        method = Assigning(task, state, self.label_step, self.max_switches)
         return finish_multi(method, levels, lam=lam, max_rounds=self.max_iter)

@@ -22,6 +22,8 @@ from semisvm.labels.result import LabelStep, check_costs
 from semisvm.labels.transportation import exact
 
 MAX_STEPS = 300
+# Counts that are missed by less than this, in rows, are not worth a word.
+NEGLIGIBLE = 1e-5
 # A belief changes by a factor exp(20) when its price moves by 20 T: no step needs more.
 LONGEST_STEP = 20.0
 # Below this share of the spread of the costs the exact prices are the better start.
@@ -129,7 +131,7 @@ def _solve(
     if temperature < COLD * float(np.ptp(costs)):
         nu = exact(costs, counts).prices
     p, nu, error, steps = _newton(costs, counts, temperature, nu, tol)
-    if error > tol:
+    if error > max(tol, NEGLIGIBLE):
         warnings.warn(
             f"the class counts are met to {error:.1e} rows only: the temperature "
             f"{temperature:g} is too low for double precision.",

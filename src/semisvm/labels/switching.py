@@ -80,10 +80,12 @@ def switch_pairs(scores: Floats, labels: Signs, max_pairs: int | None = None) ->
 
 
 @numba.njit(nogil=True, cache=True)
-def _switch_in_order(order, first, second, labels, moved):
-    """Exchange the labels of the listed pairs, skipping rows that have moved already."""
+def _switch_in_order(order, first, second, labels, moved, most):
+    """Exchange labels of the listed pairs, at most so many; a row moves only once."""
     switched = 0
     for k in order:
+        if switched == most:
+            break
         i, j = first[k], second[k]
         if moved[i] or moved[j]:
             continue
@@ -100,6 +102,7 @@ def switching(
     start: ArrayLike | None = None,
     *,
     max_loops: int | None = None,
+    max_pairs: int | None = None,
 ) -> LabelStep:
     """Lower the cost by switching pairs of labels between classes (Algorithm 2).
 
@@ -116,6 +119,8 @@ def switching(
         Labels that keep the counts; by default those of `greedy` on minus the costs.
     max_loops : int or None
         None loops until no pair gains.
+    max_pairs : int or None
+        Pairs to switch in all; None switches all that gain, 1 the pair that gains most.
 
     References
     ----------
@@ -130,14 +135,16 @@ def switching(
     """
     table, whole = check_costs(costs, counts)
     labels = _start_labels(table, whole, start)
-    n_loops = 0
-    while max_loops is None or n_loops < max_loops:
+    n_loops, n_switched = 0, 0
+    most = np.iinfo(np.int64).max if max_pairs is None else max_pairs
+    while n_switched < most and (max_loops is None or n_loops < max_loops):
         first, second, gain = _gaining_pairs(table, labels)
         if len(gain) == 0:
             break
         n_loops += 1
         order = np.argsort(gain, kind="stable")
-        _switch_in_order(order, first, second, labels, np.zeros(len(labels), dtype=bool))
+        moved = np.zeros(len(labels), dtype=bool)
+        n_switched += _switch_in_order(order, first, second, labels, moved, most - n_switched)
     return LabelStep(labels, np.zeros(len(whole)), chosen_cost(table, labels), n_loops=n_loops)
 
 

@@ -244,6 +244,7 @@ class TransductiveSVCCV(_PathSearch):
         None takes the fractions of the labelled rows, in a fold of the rows that train;
         "estimate" estimates once, from all labels.
     balance_tol : float or None, default=0.1
+        As in the estimator that is searched.
     kernel : str or callable, default="linear"
         "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
         "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
@@ -327,6 +328,7 @@ class AnnealedSVCCV(_PathSearch):
         None takes the fractions of the labelled rows, in a fold of the rows that train;
         "estimate" estimates once, from all labels.
     balance_tol : float or None, default=0.1
+        As in the estimator that is searched.
     kernel : str or callable, default="linear"
         "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
         "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank

@@ -51,6 +51,13 @@ def _project(r, total, skip, q):
 
 
 @numba.njit(nogil=True, cache=True)
+def project_rows(R, totals, Q):
+    """Fill the rows of Q with the points of their simplices nearest to those of R."""
+    for i in range(R.shape[0]):
+        _project(R[i], totals[i], -1, Q[i])
+
+
+@numba.njit(nogil=True, cache=True)
 def _block(r, B, C, weight, q):
     """Minimise 1/2 ||q - r||^2 + weight max_y (q_y + B_y - C)_+ over the simplex; spoil r.
 

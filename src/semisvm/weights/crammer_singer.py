@@ -55,6 +55,7 @@ from semisvm.designs import Design, Floats, RowList
 from semisvm.hierarchy import Hierarchy
 from semisvm.vectors import dot
 from semisvm.weights import _margin_kernels as kernels
+from semisvm.weights.margin_faces import climb
 from semisvm.weights.newton import State
 
 SEED = 0
@@ -69,6 +70,13 @@ MAX_PASSES = 10
 # have as far to go. Rows that cost so many times the mean, fewer than one in as many, are
 # visited as often in a pass: with 100 labels of 10,000 rows a fifth of the passes is left.
 HEAVY = 10
+# Dual ascent that has not finished after so many passes creeps: from there on every
+# certificate is followed by a try of a Newton step, where the problem is small.
+PATIENCE = 100
+# It has ended if so many more passes raise the dual by less than this share of the gap, and
+# make that smaller by less than this: at such a pace it would not end within reason.
+LEAST_RISE = 1e-3
+LEAST_SHRINK = 0.05
 
 
 @dataclass(frozen=True)
@@ -209,14 +217,36 @@ def minimize_margin(
     gaps = np.zeros(problem.design.n_rows)
     rng = np.random.default_rng(SEED)
     state.n_iter = state.n_active = 0
+    progress = Progress()
     while True:
         _certify(problem, costs, state, gaps)
         state.converged = state.gap <= tol * state.objective
         stopped = on_step is not None and on_step(state)
-        if state.converged or stopped or state.n_iter >= max_iter:
+        if state.converged or stopped or state.n_iter >= max_iter or progress.ended(state):
             return state
+        if state.n_iter >= PATIENCE and _climb(problem, costs, state):
+            _certify(problem, costs, state, gaps)
         goal = tol * state.objective
         _ascend(problem, costs, state, gaps, goal, min(MAX_PASSES, max_iter - state.n_iter), rng)
+
+
+@dataclass
+class Progress:
+    """Whether dual ascent still gets anywhere; rounding may leave it no room."""
+
+    looked: int = 0
+    dual: float = -np.inf
+    gap: float = np.inf
+
+    def ended(self, state: MarginState) -> bool:
+        """Tell whether D did not rise, nor the gap shrink, since a look some passes ago."""
+        if state.n_iter < self.looked + PATIENCE:
+            return False
+        risen = state.dual > self.dual + LEAST_RISE * state.gap
+        shrunk = state.gap < (1.0 - LEAST_SHRINK) * self.gap
+        self.looked, self.dual = state.n_iter, state.dual
+        self.gap = min(self.gap, state.gap)
+        return not (risen or shrunk)
 
 
 def _adopt(problem: MarginProblem, costs: Floats, state: MarginState) -> None:
@@ -231,6 +261,18 @@ def _adopt(problem: MarginProblem, costs: Floats, state: MarginState) -> None:
         step = problem.design.pull_back_many(change, rows, np.empty_like(state.directions))
         step /= problem.reg
         state.directions += step
+
+
+def _climb(problem: MarginProblem, costs: Floats, state: MarginState) -> bool:
+    """Take a Newton step on the face of the duals; tell whether it helped."""
+    G, _, _ = problem.coupling()
+    design = problem.design
+    found = climb(design, problem.rows.index, costs, state.duals, state.scores, G, problem.reg)
+    if found is None:
+        return False
+    rows, change = found
+    design.add_few(change / problem.reg, design.rows(rows), state.directions)
+    return True
 
 
 def _certify(problem: MarginProblem, costs: Floats, state: MarginState, gaps: Floats) -> None:

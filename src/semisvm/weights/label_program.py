@@ -22,9 +22,9 @@ Linear programs then bring the bounds closer; a row whose bounds have the same s
 lost its choice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -53,6 +53,8 @@ class LabelProgram:
     unlabeled : array of shape (u, d)
     mu, nu : float
     balance : Balance, optional
+    size, unit : float
+        By which rows and costs have been divided, see `scaled`.
     """
 
     labeled: Floats
@@ -61,6 +63,28 @@ class LabelProgram:
     mu: float
     nu: float
     balance: Balance | None = None
+    size: float = 1.0
+    unit: float = 1.0
+
+    def scaled(self, objective: float) -> Self:
+        """Give the same program in numbers that suit a solver of absolute tolerances.
+
+        Entries of the rows are at most 1, the weights grow as much, and costs are counted
+        in units of an objective, which is that of a known model.
+        """
+        size = max(float(np.abs(self.labeled).max()), float(np.abs(self.unlabeled).max()))
+        if not size > 0.0 or not objective > 0.0:
+            return self
+        balance = self.balance and replace(self.balance, mean=self.balance.mean / size)
+        return replace(
+            self,
+            labeled=self.labeled / size,
+            unlabeled=self.unlabeled / size,
+            mu=self.mu / size,
+            balance=balance,
+            size=size,
+            unit=objective,
+        )
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -88,7 +112,7 @@ class LabelProgram:
         """
         d, n, u = self.sizes
         sizes = (2 * d, 1, n, u, u, 2 * u, u)
-        cost = np.repeat([self.mu, 0.0, 1.0, 0.0, 0.0, self.nu, 0.0], sizes)
+        cost = np.repeat([self.mu, 0.0, 1.0, 0.0, 0.0, self.nu, 0.0], sizes) / self.unit
         lower = np.repeat([0.0, -np.inf, 0.0, 0.0, -np.inf, 0.0, 0.0], sizes)
         upper = np.repeat([np.inf, np.inf, np.inf, np.inf, 0.0, np.inf, 1.0], sizes)
         z = slice(len(cost) - u, None)
@@ -127,8 +151,12 @@ class LabelProgram:
         return sparse.block_array(blocks, format="csc"), np.concatenate(low), np.concatenate(high)
 
     def point(self, w: Floats) -> Floats:
-        """Give the point of the program that belongs to weights, the intercept last."""
-        weights, f = w[:-1], self.unlabeled @ w[:-1] + w[-1]
+        """Give the point of the program that belongs to weights, the intercept last.
+
+        They are the weights of the rows before these were scaled.
+        """
+        weights = self.size * w[:-1]
+        f = self.unlabeled @ weights + w[-1]
         errors = np.maximum(1.0 - self.signs * (self.labeled @ weights + w[-1]), 0.0)
         parts = [np.maximum(weights, 0.0), np.maximum(-weights, 0.0), w[-1:], errors]
         z, p, q = (f > 0.0).astype(np.float64), np.maximum(f, 0.0), np.minimum(f, 0.0)
@@ -167,7 +195,7 @@ class LabelProgram:
         self, lo: Floats, hi: Floats, objective: float, deadline: float
     ) -> tuple[Floats, Floats]:
         relaxed = self.program(lo, hi).relaxed
-        most = objective + SLACK * abs(objective)
+        most = (objective + SLACK * abs(objective)) / self.unit
         model = LinearModel(
             LinearProgram(
                 np.zeros(relaxed.n_variables),

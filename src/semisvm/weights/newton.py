@@ -40,6 +40,10 @@ MAX_LINE_STEPS = 50
 # Share of the first derivative that may be left: the residual of a full step is orthogonal
 # to it, so unless rows change sides one look at t = 1 is enough.
 LINE_TOLERANCE = 1e-3
+# Steps that promise less than the rounding of the objective may still halve the gradient,
+# where it is the certificate that is missing; so many in a row that do not end the solve.
+MAX_IDLE_STEPS = 5
+ROUNDING = float(np.finfo(np.float64).eps)
 
 
 @dataclass
@@ -108,7 +112,8 @@ def minimize(
         Of the problem at the state, if it is known.
     """
     crude = not problem.quadratic and not state.w.any()
-    state.n_iter = state.cg_steps = 0
+    state.n_iter = state.cg_steps = idle = 0
+    smallest = np.inf
     here = start or problem.linearize(state.w, state.scores)
     while True:
         measure(state, here.value, here.gradient, here.n_active, problem.reg, tol)
@@ -123,11 +128,15 @@ def minimize(
         gradient = here.gradient
         # the curvature has done its work: let go of its memory before there is more
         del here
+        slope = dot(gradient, step)
+        halved = state.gradient_norm < 0.5 * smallest
+        smallest = min(state.gradient_norm, smallest) if halved else smallest
+        idle = 0 if halved or -slope > ROUNDING * state.objective else idle + 1
         step_scores = problem.scores(step)
-        t = line_search(problem, state, step, step_scores, dot(gradient, step))
+        t = line_search(problem, state, step, step_scores, slope)
         state.n_iter += 1
         state.cg_steps += cg_steps
-        if t == 0.0:
+        if t == 0.0 or idle == MAX_IDLE_STEPS:
             # no descent left in double precision
             return state
         add(state.w, t, step)

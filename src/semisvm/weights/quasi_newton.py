@@ -22,6 +22,10 @@ CURVATURE = 0.9
 # Close to a minimum the gain of a step drowns in the rounding of the value; the slope
 # still tells a good step from a bad one.
 ROUNDING = 1e-13
+# So many steps in a row that neither gain nor halve the gap: there is nothing left to find.
+MAX_IDLE_STEPS = 10
+# A bracket of the step length so narrow, relative, has no better one inside.
+NARROW = 1e-6
 
 
 @dataclass
@@ -112,20 +116,27 @@ def minimize(
     steps : int
     """
     point, curvature, steps = function.at(w, function.scores(w)), Curvature(), 0
+    last_restart, idle = np.inf, 0
     while steps < max_steps and point.gap(function.reg) > tol * point.objective:
+        if idle == MAX_IDLE_STEPS:
+            break
         step = curvature.direction(point.gradient)
         step_scores = function.scores(step)
         slope = dot(point.gradient, step)
         t = line_search(function.along(point, step, step_scores), point.value, slope)
-        if t == 0.0 and not curvature.pairs:
-            break
         if t == 0.0:
-            # the memory misleads: start again from the gradient
+            # the memory misleads: start again from the gradient, if that has been worth it
+            if not curvature.pairs or point.gap(function.reg) > 0.5 * last_restart:
+                break
+            last_restart = point.gap(function.reg)
             curvature.pairs.clear()
             continue
         new = function.at(point.w + t * step, point.scores + t * step_scores)
         step *= t
         curvature.learn(step, new.gradient - point.gradient)
+        gained = new.value < point.value - ROUNDING * abs(point.value)
+        nearer = new.gap(function.reg) < 0.5 * point.gap(function.reg)
+        idle = 0 if gained or nearer else idle + 1
         point, steps = new, steps + 1
     return point, steps
 
@@ -146,5 +157,8 @@ def line_search(along: Callable[[float], tuple[float, float]], value: float, slo
             low = t
         else:
             return t
+        if high - low <= NARROW * low:
+            # what is left to choose from is rounding
+            break
         t = 0.5 * (low + high) if high < np.inf else 2.0 * t
     return low

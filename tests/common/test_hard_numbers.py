@@ -1,0 +1,103 @@
+"""Small data with hard numbers: every method ends after a bounded amount of work.
+
+Work is counted in what the solvers report, not in seconds.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from problems import hide
+from semisvm import AnnealedSVC, PosteriorRegularizedClassifier, TransductiveSVC, registry
+
+N_ROWS = 24
+MOST_WORK = 10_000
+# a pass of dual ascent is a fraction of a Newton step
+MOST_PASSES = 50_000
+
+
+def rows(n_classes):
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(N_ROWS) % n_classes
+    X = rng.standard_normal((N_ROWS, 4))
+    X[np.arange(N_ROWS), y] += 2.0
+    return X, y
+
+
+def beside(column):
+    return lambda X: np.column_stack([X, column(X)])
+
+
+HARD = {
+    "tiny": lambda X: X * 1e-8,
+    "huge": lambda X: X * 1e6,
+    "columns of all scales": lambda X: X * np.logspace(-8, 8, X.shape[1]),
+    "constant column": beside(lambda X: np.full(len(X), 7.0)),
+    "huge constant column": beside(lambda X: np.full(len(X), 1e12)),
+    "columns twice": beside(lambda X: X),
+    "nothing but zeros": lambda X: 0.0 * X,
+}
+# their steps, on a pair of rows each, are counted in millions
+BY_PAIRS = {"means3vm", "means3vm-mkl"}
+
+
+def work(model):
+    """Count rounds and the steps of their weight steps."""
+    rows = model.trace_.rows
+    # the rows of the phase "newton" are steps themselves
+    return len(rows) + sum(r.get("newton_steps", 0) for r in rows if r["phase"] != "newton")
+
+
+def fit(model, X, labels):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        return model.fit(X, labels)
+
+
+def classes_of(method):
+    return [2] * method.suits.two + [3] * method.suits.many
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize(
+    "method",
+    [method for method in registry.methods() if method.name not in BY_PAIRS],
+    ids=lambda method: method.name,
+)
+def test_every_method_ends(method, case):
+    for n_classes in classes_of(method):
+        X, y = rows(n_classes)
+        try:
+            model = fit(method.make(), HARD[case](X), hide(y, 9))
+        except ValueError as refused:
+            if "at the same place" not in str(refused):
+                raise
+            continue
+        assert work(model) < MOST_WORK
+        assert np.isfinite(model.decision_function(HARD[case](X))).all()
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize("loss", ["hinge", "crammer_singer", "log"])
+@pytest.mark.parametrize("cls", [TransductiveSVC, AnnealedSVC])
+def test_every_loss_ends(cls, loss, case):
+    X, y = rows(2)
+    assert work(fit(cls(loss=loss), HARD[case](X), hide(y, 9))) < MOST_PASSES
+
+
+@pytest.mark.parametrize("scale", [1e100, 1e150])
+def test_what_rounding_prevents_is_told(scale):
+    X, y = rows(2)
+    with pytest.warns(ConvergenceWarning, match="scale the columns"):
+        model = AnnealedSVC(loss="hinge").fit(X * scale, hide(y, 9))
+    assert work(model) < MOST_PASSES
+
+
+def test_rounds_that_stall_are_told():
+    X, y = rows(2)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        model = PosteriorRegularizedClassifier().fit(HARD["huge constant column"](X), hide(y, 9))
+    assert work(model) < MOST_WORK
