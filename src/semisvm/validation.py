@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs.base import Floats
+from semisvm.rows import SCALE
 
 WHOLE = (int, np.integer)
 REAL = (int, float, np.integer, np.floating)
@@ -45,30 +46,6 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
     return choices[value]
 
 
-def check_finite(X: Any) -> None:
-    """Raise with the first row and column that hold NaN or infinity."""
-    is_sparse: bool = sparse.issparse(X)
-    values: NDArray[Any] = X.data if is_sparse else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return
-    bad = ~np.isfinite(values.ravel())
-    if not bad.any():
-        return
-    first = int(np.argmax(bad))
-    if is_sparse:
-        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
-        column = int(X.indices[first])
-    else:
-        row, column = divmod(first, X.shape[1])
-    kind = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
-    raise ValueError(
-        f"Input X contains {kind}: row {row}, column {column}; {int(bad.sum())} of the values "
-        "are not finite. Impute or drop them first, for instance with "
-        "sklearn.impute.SimpleImputer."
-    )
-
-
 def check_finite_model(w: Floats, X: Any) -> None:
     """Raise if the weights of a fit are not finite, which only values out of range do."""
     if np.isfinite(w).all():
@@ -78,8 +55,7 @@ def check_finite_model(w: Floats, X: Any) -> None:
     largest = float(np.abs(values).max()) if values.size else 0.0
     raise ValueError(
         f"the fit ran out of the range of floating point numbers: the largest value of X is "
-        f"{largest:.3g}. Scale the columns first, for instance with "
-        "sklearn.preprocessing.StandardScaler or MaxAbsScaler."
+        f"{largest:.3g}. {SCALE}"
     )
 
 
