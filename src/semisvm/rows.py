@@ -147,6 +147,14 @@ def _in_order(X: Any) -> bool:
     return bool(falls == np.count_nonzero(indices[starts] <= indices[starts - 1]))
 
 
+def in_kind(X: Any, dense: bool) -> Any:
+    """Return rows in double precision, as an array or as CSR."""
+    X = X.astype(np.float64, copy=False)
+    if dense:
+        return X.toarray() if is_sparse(X) else X
+    return X if is_sparse(X) else sparse.csr_matrix(X)
+
+
 def check_range(X: Any) -> None:
     """Raise with the first row that has NaN or infinity, or is too long to be squared."""
     values: NDArray[Any] = X.data if is_sparse(X) else X

@@ -11,13 +11,17 @@ from semisvm.rows import SCALE
 
 WHOLE = (int, np.integer)
 REAL = (int, float, np.integer, np.floating)
+LARGEST_COUNT = 10**15
+"""Some counts are multiplied by others, and compiled code counts in 64 bits."""
+MOST_BITS = 128
+"""Whole numbers of more bits are not printed in messages."""
 
 
 def check_real(
     name: str, value: Any, *, above: float | None = None, at_least: float | None = None
 ) -> float:
     """Return a finite number inside its bounds or raise."""
-    fine = isinstance(value, REAL) and not isinstance(value, bool) and np.isfinite(float(value))
+    fine = isinstance(value, REAL) and not isinstance(value, bool) and _is_finite(value)
     if fine and above is not None:
         fine = float(value) > above
     if fine and at_least is not None:
@@ -25,17 +29,36 @@ def check_real(
     if not fine:
         bound = f" > {above:g}" if above is not None else ""
         bound += f" >= {at_least:g}" if at_least is not None else ""
-        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}.")
+        raise ValueError(f"{name} must be a finite number{bound}, got {shown(value)}.")
     return float(value)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        # a whole number that is larger than the largest float
+        return False
+
+
+def shown(value: Any) -> str:
+    """Return a value as text for a message; whole numbers may have thousands of digits."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"a whole number of about {round(value.bit_length() * np.log10(2.0))} digits"
+    return repr(value)
 
 
 def check_count(name: str, value: Any, *, optional: bool = False) -> int | None:
     """Return a whole number >= 1 (or None where that is a value) or raise."""
     if optional and value is None:
         return None
+    also = " or None" if optional else ""
     if not isinstance(value, WHOLE) or isinstance(value, bool) or value < 1:
-        also = " or None" if optional else ""
-        raise ValueError(f"{name} must be a whole number >= 1{also}, got {value!r}.")
+        raise ValueError(f"{name} must be a whole number >= 1{also}, got {shown(value)}.")
+    if value > LARGEST_COUNT:
+        raise ValueError(
+            f"{name} must be a whole number from 1 to {LARGEST_COUNT}{also}, got {shown(value)}."
+        )
     return int(value)
 
 
@@ -59,6 +82,14 @@ def check_finite_model(w: Floats, X: Any) -> None:
     )
 
 
+def floats(name: str, values: Any) -> Floats:
+    """Return numbers of a parameter as float64 or raise."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} has a whole number that is too large for a float.") from None
+
+
 def check_same_length(X: Any, other: Any, name: str) -> None:
     """Raise if a vector over rows does not fit the data."""
     if X.shape[0] != len(other):
@@ -73,8 +104,9 @@ def check_weights(sample_weight: Any, X: Any) -> Floats | None:
     if sample_weight is None:
         return None
     if isinstance(sample_weight, REAL):
-        sample_weight = np.full(X.shape[0], float(sample_weight))
-    weight = np.asarray(sample_weight, dtype=np.float64)
+        value = check_real("sample_weight", sample_weight, at_least=0)
+        sample_weight = np.full(X.shape[0], value)
+    weight = floats("sample_weight", sample_weight)
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
     check_same_length(X, weight, "sample_weight")
