@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
+from sklearn.metrics.pairwise import (
+    cosine_similarity,
+    laplacian_kernel,
+    linear_kernel,
+    pairwise_distances,
+    polynomial_kernel,
+    sigmoid_kernel,
+)
 
 from semisvm.designs import Floats
 from semisvm.euclidean import centre_of, moved, squared_distances
@@ -15,6 +22,14 @@ from semisvm.validation import check_choice, check_count, check_real
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine")
 PRECOMPUTED = "precomputed"
+# By name, because pairwise_kernels imports other modules when it is called: in a fit.
+FUNCTIONS = {
+    "linear": linear_kernel,
+    "poly": polynomial_kernel,
+    "sigmoid": sigmoid_kernel,
+    "laplacian": laplacian_kernel,
+    "cosine": cosine_similarity,
+}
 USES = {"rbf": ("gamma",), "laplacian": ("gamma",), "sigmoid": ("gamma", "coef0")}
 USES["poly"] = ("gamma", "degree", "coef0")
 # Rows from which the average distance is taken; its standard error is then below 1 %.
@@ -65,7 +80,10 @@ class Kernel:
             return _gaussian(X, chosen, self.parameters["gamma"])
         # numbers out of range are noticed by whoever asks
         with np.errstate(over="ignore", invalid="ignore"):
-            values = pairwise_kernels(X, chosen, metric=self.metric, **self.parameters)
+            if isinstance(self.metric, str):
+                values = FUNCTIONS[self.metric](X, chosen, **self.parameters)
+            else:
+                values = _by_function(self.metric, X, chosen)
         return np.asarray(values, dtype=np.float64)
 
     def diagonal(self, X: Any) -> Floats:
@@ -91,6 +109,15 @@ class Kernel:
             return np.asarray(np.tanh(inner))
         with np.errstate(over="ignore"):
             return np.asarray(inner ** self.parameters["degree"])
+
+
+def _by_function(kernel: Callable[..., float], X: Any, chosen: Any) -> Floats:
+    """Return the values of a function of two rows; rows of sparse data are matrices."""
+    left, right = (
+        [rows[[i]] if is_sparse(rows) else rows[i] for i in range(rows.shape[0])]
+        for rows in (X, chosen)
+    )
+    return np.array([[kernel(x, z) for z in right] for x in left], dtype=np.float64)
 
 
 def _gaussian(X: Any, chosen: Any, gamma: float) -> Floats:
