@@ -15,10 +15,10 @@ are predicted badly: the kernels compute with them instead.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.compiling import compiled
 from semisvm.designs.base import Floats, Index
 
 Signs = NDArray[np.bool_]
@@ -95,7 +95,7 @@ class Loss:
         out[start:stop] = scale * (self.values(z) - self.values(-z))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_hinge_total(o, rows, labels, start, stop):
     total = 0.0
     for k in range(start, stop):
@@ -104,7 +104,7 @@ def _squared_hinge_total(o, rows, labels, start, stop):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_hinge_gaps(o, rows, scale, out, start, stop):
     for k in range(start, stop):
         z = o[rows[k]]
@@ -113,14 +113,14 @@ def _squared_hinge_gaps(o, rows, scale, out, start, stop):
         out[k] = scale * (below * below - above * above)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_hinge_gap_slopes(o, rows, scale, out, start, stop):
     for k in range(start, stop):
         z = o[rows[k]]
         out[rows[k]] = 2.0 * scale * (min(z - 1.0, 0.0) - max(z + 1.0, 0.0))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_hinge_evaluate(o, a, b, rows, slope, curvature, active):
     total = 0.0
     n_active = 0
@@ -135,7 +135,7 @@ def _squared_hinge_evaluate(o, a, b, rows, slope, curvature, active):
     return 0.5 * total, n_active
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_hinge_along(o, step, a, b, rows, t):
     first = 0.0
     second = 0.0
@@ -147,7 +147,7 @@ def _squared_hinge_along(o, step, a, b, rows, t):
     return first, second
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_hinge_move(o, step, t, a, b, rows, changed):
     total = 0.0
     n_active = 0
@@ -170,7 +170,7 @@ def _squared_hinge_move(o, step, t, a, b, rows, changed):
     return 0.5 * total, n_active, n_changed
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_total(o, rows, labels, start, stop):
     total = 0.0
     for k in range(start, stop):
@@ -179,19 +179,19 @@ def _squared_total(o, rows, labels, start, stop):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_gaps(o, rows, scale, out, start, stop):
     for k in range(start, stop):
         out[k] = -4.0 * scale * o[rows[k]]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_gap_slopes(o, rows, scale, out, start, stop):
     for k in range(start, stop):
         out[rows[k]] = -4.0 * scale
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_evaluate(o, a, b, rows, slope, curvature, active):
     total = 0.0
     n_active = 0
@@ -206,7 +206,7 @@ def _squared_evaluate(o, a, b, rows, slope, curvature, active):
     return 0.5 * total, n_active
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_along(o, step, a, b, rows, t):
     first = 0.0
     second = 0.0
@@ -218,7 +218,7 @@ def _squared_along(o, step, a, b, rows, t):
     return first, second
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _squared_move(o, step, t, a, b, rows, changed):
     total = 0.0
     n_active = 0

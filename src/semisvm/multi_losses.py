@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import numba
 import numpy as np
 
+from semisvm.compiling import compiled
 from semisvm.designs.base import Floats, Index
 
 
@@ -66,7 +66,7 @@ def _square_costs(edge: float, S: Floats) -> Floats:
     return 0.5 * (wrong.sum(axis=1, keepdims=True) - wrong + right)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _square_evaluate(edge, S, B, rows, slope):
     m = S.shape[1]
     total = 0.0
@@ -89,7 +89,7 @@ def _square_evaluate(edge, S, B, rows, slope):
     return 0.5 * total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _square_apply(edge, S, B, rows, start, stop, Q):
     m = S.shape[1]
     for k in range(start, stop):
@@ -106,7 +106,7 @@ def _square_apply(edge, S, B, rows, start, stop, Q):
             Q[k - start, y] *= c
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _square_along(edge, S, D, B, rows, t):
     m = S.shape[1]
     first = 0.0
@@ -138,7 +138,7 @@ def probabilities(S: Floats) -> Floats:
     return np.exp(-_maxent_costs(S))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _softmax(S, D, t, i, p):
     """Fill p with the softmax of S[i] + t D[i]; return the logarithm of its normaliser."""
     m = p.shape[0]
@@ -155,7 +155,7 @@ def _softmax(S, D, t, i, p):
     return top + np.log(total)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _maxent_evaluate(S, B, rows, slope):
     m = S.shape[1]
     p = np.empty(m)
@@ -171,7 +171,7 @@ def _maxent_evaluate(S, B, rows, slope):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _maxent_apply(S, B, rows, start, stop, Q):
     m = S.shape[1]
     p = np.empty(m)
@@ -187,7 +187,7 @@ def _maxent_apply(S, B, rows, start, stop, Q):
             Q[k - start, y] = cost * p[y] * (Q[k - start, y] - mean)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _maxent_along(S, D, B, rows, t):
     m = S.shape[1]
     p = np.empty(m)

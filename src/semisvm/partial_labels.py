@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from semisvm.designs.base import Floats, Index
+from semisvm.validation import floats
 
 PRIOR_SUM_TOLERANCE = 1e-6
 UNLABELED_CODE = -1
@@ -235,7 +236,7 @@ def resolve_prior(
     if isinstance(class_prior, Mapping):
         prior = _prior_from_mapping(class_prior, classes)
     else:
-        prior = np.asarray(class_prior, dtype=np.float64)
+        prior = floats("class_prior", class_prior)
     if prior.shape != (len(classes),):
         raise ValueError(
             f"class_prior has shape {prior.shape} but there are {len(classes)} classes, "
@@ -260,7 +261,7 @@ def _prior_from_mapping(shares: Mapping[Any, float], classes: NDArray[Any]) -> F
     absent = [label for label in known if label not in shares]
     if absent:
         raise ValueError(f"class_prior has no share for the classes {absent!r}.")
-    return np.array([shares[label] for label in known], dtype=np.float64)
+    return floats("class_prior", [shares[label] for label in known])
 
 
 def prior_counts(prior: Floats, n: int) -> NDArray[np.intp]:

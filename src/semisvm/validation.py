@@ -7,16 +7,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs.base import Floats
+from semisvm.rows import SCALE
 
 WHOLE = (int, np.integer)
 REAL = (int, float, np.integer, np.floating)
+LARGEST_COUNT = 10**15
+"""Some counts are multiplied by others, and compiled code counts in 64 bits."""
+MOST_BITS = 128
+"""Whole numbers of more bits are not printed in messages."""
 
 
 def check_real(
     name: str, value: Any, *, above: float | None = None, at_least: float | None = None
 ) -> float:
     """Return a finite number inside its bounds or raise."""
-    fine = isinstance(value, REAL) and not isinstance(value, bool) and np.isfinite(float(value))
+    fine = isinstance(value, REAL) and not isinstance(value, bool) and _is_finite(value)
     if fine and above is not None:
         fine = float(value) > above
     if fine and at_least is not None:
@@ -24,17 +29,36 @@ def check_real(
     if not fine:
         bound = f" > {above:g}" if above is not None else ""
         bound += f" >= {at_least:g}" if at_least is not None else ""
-        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}.")
+        raise ValueError(f"{name} must be a finite number{bound}, got {shown(value)}.")
     return float(value)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        # a whole number that is larger than the largest float
+        return False
+
+
+def shown(value: Any) -> str:
+    """Return a value as text for a message; whole numbers may have thousands of digits."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"a whole number of about {round(value.bit_length() * np.log10(2.0))} digits"
+    return repr(value)
 
 
 def check_count(name: str, value: Any, *, optional: bool = False) -> int | None:
     """Return a whole number >= 1 (or None where that is a value) or raise."""
     if optional and value is None:
         return None
+    also = " or None" if optional else ""
     if not isinstance(value, WHOLE) or isinstance(value, bool) or value < 1:
-        also = " or None" if optional else ""
-        raise ValueError(f"{name} must be a whole number >= 1{also}, got {value!r}.")
+        raise ValueError(f"{name} must be a whole number >= 1{also}, got {shown(value)}.")
+    if value > LARGEST_COUNT:
+        raise ValueError(
+            f"{name} must be a whole number from 1 to {LARGEST_COUNT}{also}, got {shown(value)}."
+        )
     return int(value)
 
 
@@ -43,30 +67,6 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {sorted(choices)}, got {value!r}.")
     return choices[value]
-
-
-def check_finite(X: Any) -> None:
-    """Raise with the first row and column that hold NaN or infinity."""
-    is_sparse: bool = sparse.issparse(X)
-    values: NDArray[Any] = X.data if is_sparse else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return
-    bad = ~np.isfinite(values.ravel())
-    if not bad.any():
-        return
-    first = int(np.argmax(bad))
-    if is_sparse:
-        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
-        column = int(X.indices[first])
-    else:
-        row, column = divmod(first, X.shape[1])
-    kind = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
-    raise ValueError(
-        f"Input X contains {kind}: row {row}, column {column}; {int(bad.sum())} of the values "
-        "are not finite. Impute or drop them first, for instance with "
-        "sklearn.impute.SimpleImputer."
-    )
 
 
 def check_finite_model(w: Floats, X: Any) -> None:
@@ -78,9 +78,16 @@ def check_finite_model(w: Floats, X: Any) -> None:
     largest = float(np.abs(values).max()) if values.size else 0.0
     raise ValueError(
         f"the fit ran out of the range of floating point numbers: the largest value of X is "
-        f"{largest:.3g}. Scale the columns first, for instance with "
-        "sklearn.preprocessing.StandardScaler or MaxAbsScaler."
+        f"{largest:.3g}. {SCALE}"
     )
+
+
+def floats(name: str, values: Any) -> Floats:
+    """Return numbers of a parameter as float64 or raise."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} has a whole number that is too large for a float.") from None
 
 
 def check_same_length(X: Any, other: Any, name: str) -> None:
@@ -97,8 +104,9 @@ def check_weights(sample_weight: Any, X: Any) -> Floats | None:
     if sample_weight is None:
         return None
     if isinstance(sample_weight, REAL):
-        sample_weight = np.full(X.shape[0], float(sample_weight))
-    weight = np.asarray(sample_weight, dtype=np.float64)
+        value = check_real("sample_weight", sample_weight, at_least=0)
+        sample_weight = np.full(X.shape[0], value)
+    weight = floats("sample_weight", sample_weight)
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}.")
     check_same_length(X, weight, "sample_weight")

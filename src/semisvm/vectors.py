@@ -4,13 +4,14 @@ Several steps over the same vectors are one pass here, and a part of them can be
 thread.
 """
 
-import numba
 import numpy as np
+
+from semisvm.compiling import compiled
 
 _SUMS = {"reassoc", "contract"}
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def dot(a, b):
     """Return a . b."""
     total = 0.0
@@ -19,14 +20,14 @@ def dot(a, b):
     return total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def add(a, t, b):
     """Add t b to a."""
     for j in range(a.shape[0]):
         a[j] += t * b[j]
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def regularize(q, p, reg, start, stop):
     """Q += reg p; return p . q."""
     total = 0.0
@@ -37,7 +38,7 @@ def regularize(q, p, reg, start, stop):
     return total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def advance(x, r, p, q, alpha, start, stop):
     """X += alpha p; r -= alpha q; return r . r."""
     total = 0.0
@@ -49,14 +50,14 @@ def advance(x, r, p, q, alpha, start, stop):
     return total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def conjugate(p, z, beta, start, stop):
     """P = z + beta p."""
     for j in range(start, stop):
         p[j] = z[j] + beta * p[j]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def scatter(p, q, scale, index, a, b, start, stop):
     """a_i = scale p_k and b_i = scale q_k for i = index_k."""
     for k in range(start, stop):
@@ -65,7 +66,7 @@ def scatter(p, q, scale, index, a, b, start, stop):
         b[i] = scale * q[k]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def gather(a, b, scale, index, p, q, start, stop):
     """p_k = scale a_i and q_k = scale b_i for i = index_k."""
     for k in range(start, stop):
@@ -74,7 +75,7 @@ def gather(a, b, scale, index, p, q, start, stop):
         q[k] = scale * b[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def factorise(a):
     """Replace a symmetric positive definite matrix by its lower Cholesky factor.
 
@@ -87,7 +88,7 @@ def factorise(a):
         a[i, i] = np.sqrt(left) if left > 0.0 else np.nan
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def solve_factored(factor, x):
     """Replace x by the solution of L L^T z = x."""
     k = x.shape[0]

@@ -4,13 +4,14 @@ Centres come transposed, one column a centre, so that the inner loop runs over n
 memory and needs no sum across itself.
 """
 
-import numba
 import numpy as np
+
+from semisvm.compiling import compiled
 
 _ONE = np.uint64(1)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def dense(X, centers, start, stop, out):
     """out_ic = sum_j |x_ij - c_jc| for the rows start..stop."""
     n_centers = centers.shape[1]
@@ -23,7 +24,7 @@ def dense(X, centers, start, stop, out):
                 total[c] += abs(x - centers[j, c])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def csr(indptr, indices, data, centers, norms, start, stop, out):
     """Give the same of sparse rows: the norm of a centre, changed where the row has entries."""
     n_centers = centers.shape[1]

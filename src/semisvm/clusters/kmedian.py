@@ -4,7 +4,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -13,13 +12,14 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.clusters.descent import Clustering, cluster
 from semisvm.clusters.distances import distances, nearest
 from semisvm.designs.base import Floats, Index
 from semisvm.homotopy import Trace
-from semisvm.validation import check_count, check_finite, check_finite_model
+from semisvm.rows import read_rows
+from semisvm.validation import check_count, check_finite_model
 
 
 class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -170,17 +170,7 @@ class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         return -float(nearest(self._rows(X), self.cluster_centers_)[1].sum())
 
     def _rows(self, X: Any, reset: bool = False) -> Any:
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-            order="C",
-            reset=reset,
-        )
-        check_finite(X)
-        return without_duplicates(X)
+        return read_rows(X, self, reset=reset)
 
     @property
     def _n_features_out(self) -> int:
@@ -190,12 +180,3 @@ class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def without_duplicates(X: Any) -> Any:
-    """Give sparse rows with one entry a column; the user's matrix is left as it is."""
-    thin: bool = sparse.issparse(X)
-    if thin and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X

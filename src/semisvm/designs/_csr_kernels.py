@@ -9,13 +9,14 @@ one sum would wait for the latency of each addition.
 vectors ``w``, ``p`` and ``out`` have one entry for it behind the columns.
 """
 
-import numba
 import numpy as np
+
+from semisvm.compiling import compiled
 
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _row_dot(indices, data, w, lo, hi):
     """Dot product of the stored entries lo..hi with w; the compiler puts it in line."""
     s0 = 0.0
@@ -36,7 +37,7 @@ def _row_dot(indices, data, w, lo, hi):
     return (s0 + s1) + (s2 + s3)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def scores(indptr, indices, data, w, bias, rows, start, stop, out):
     """out_i = x_i . w for the listed rows."""
     offset = bias * w[w.shape[0] - 1]
@@ -47,7 +48,7 @@ def scores(indptr, indices, data, w, bias, rows, start, stop, out):
         out[i] = _row_dot(indices, data, w, lo, hi) + offset
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def pull_back(indptr, indices, data, v, bias, rows, start, stop, out):
     """Out += sum of v_i x_i over the listed rows."""
     total = 0.0
@@ -60,7 +61,7 @@ def pull_back(indptr, indices, data, v, bias, rows, start, stop, out):
     out[out.shape[0] - 1] += bias * total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
     """Add c_i (x_i . p) x_i of the listed rows to out, each row read once."""
     offset = bias * p[p.shape[0] - 1]
@@ -76,7 +77,7 @@ def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
     out[out.shape[0] - 1] += bias * total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def column_scales(indptr, indices, data, c, bias, rows, start, stop, out):
     """Out += sum of c_i x_i**2 over the listed rows: the diagonal of the curvature."""
     total = 0.0
@@ -90,21 +91,21 @@ def column_scales(indptr, indices, data, c, bias, rows, start, stop, out):
     out[out.shape[0] - 1] += bias * bias * total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count_columns(indices, start, stop, out):
     """out_j += number of stored entries in column j."""
     for k in range(np.uint64(start), np.uint64(stop)):
         out[indices[k]] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def renumber(indices, rank, start, stop, out):
     """out_k = rank of column indices_k."""
     for k in range(np.uint64(start), np.uint64(stop)):
         out[k] = rank[indices[k]]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def scores_many(indptr, indices, data, W, bias, rows, start, stop, offset, out):
     """out_i = x_i W for the listed rows: all columns of W in one pass over the row.
 
@@ -124,7 +125,7 @@ def scores_many(indptr, indices, data, W, bias, rows, start, stop, offset, out):
                 out[at, y] += x * W[column, y]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def pull_back_many(indptr, indices, data, V, bias, rows, start, stop, offset, out):
     """Out += sum of x_i (outer) v_i over the listed rows; V is indexed like above."""
     n_columns = V.shape[1]

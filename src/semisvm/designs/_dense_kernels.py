@@ -7,13 +7,14 @@ The dot product may be reassociated by the compiler (SIMD lanes), nothing else m
 and inf keep their meaning, and a compiled kernel gives the same bits on every call.
 """
 
-import numba
 import numpy as np
+
+from semisvm.compiling import compiled
 
 _SUMS = {"reassoc", "contract"}
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count_leading(X, out):
     """out_i = 1 + the last column in which row i is not zero, or 0."""
     for i in range(X.shape[0]):
@@ -23,7 +24,7 @@ def count_leading(X, out):
         out[i] = k
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def scores(X, lengths, w, bias, rows, start, stop, out):
     """out_i = x_i . w for the listed rows."""
     offset = bias * w[X.shape[1]]
@@ -35,7 +36,7 @@ def scores(X, lengths, w, bias, rows, start, stop, out):
         out[i] = s + offset
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def pull_back(X, lengths, v, bias, rows, start, stop, out):
     """Out += sum of v_i x_i over the listed rows."""
     total = 0.0
@@ -48,7 +49,7 @@ def pull_back(X, lengths, v, bias, rows, start, stop, out):
     out[X.shape[1]] += bias * total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def curvature(X, lengths, p, c, bias, rows, start, stop, out):
     """Out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
     offset = bias * p[X.shape[1]]
@@ -66,7 +67,7 @@ def curvature(X, lengths, p, c, bias, rows, start, stop, out):
     out[X.shape[1]] += bias * total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_SUMS)
+@compiled(fastmath=_SUMS)
 def column_scales(X, lengths, c, bias, rows, start, stop, out):
     """Out += sum of c_i x_i**2 over the listed rows: the diagonal of the curvature."""
     total = 0.0

@@ -4,12 +4,15 @@ Left alone, BLAS wakes threads of its own for large products. They spin for a wh
 call, on the cores that the row blocks of the next product need.
 """
 
+import os
 from functools import cache
-from threading import Lock
+from threading import get_ident
 from types import TracebackType
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+from semisvm.forking import no_fork
 
 
 @cache
@@ -21,15 +24,15 @@ class _OneThread:
     """A context that may be entered again, by other threads too; the last to leave restores."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._depth = 0
+        self._depths: dict[int, int] = {}
         self._limit: Any = None
 
     def __enter__(self) -> None:
-        with self._lock:
-            if self._depth == 0:
+        with no_fork:
+            # a child of a fork may have inherited the limit of a fit that is not its own
+            if self._limit is None:
                 self._limit = _controller().limit(limits=1, user_api="blas")
-            self._depth += 1
+            self._depths[get_ident()] = self._depths.get(get_ident(), 0) + 1
 
     def __exit__(
         self,
@@ -37,11 +40,20 @@ class _OneThread:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
+        with no_fork:
+            self._depths[get_ident()] -= 1
+            if not self._depths[get_ident()]:
+                del self._depths[get_ident()]
+            if not self._depths:
                 self._limit.restore_original_limits()
                 self._limit = None
 
+    def after_fork(self) -> None:
+        """Forget threads that a child does not have."""
+        own = get_ident()
+        self._depths = {own: self._depths[own]} if own in self._depths else {}
+
 
 one_blas_thread = _OneThread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=one_blas_thread.after_fork)

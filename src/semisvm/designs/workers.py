@@ -25,6 +25,10 @@ ROW_WORK = 4
 # 100,000 rows waited for each other for a tenth to a fifth of the time.
 LATE_SHARE = 0.25
 
+# More threads than machines have cores; results depend on their number, so that it is not
+# silently another one.
+MAX_THREADS = 1024
+
 Bounds = tuple[tuple[int, int], ...]
 
 
@@ -34,6 +38,11 @@ def thread_count(n_jobs: Any) -> int:
         return 1
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+    if n_jobs > MAX_THREADS:
+        raise ValueError(
+            f"n_jobs must be at most {MAX_THREADS} threads, got a larger number; this machine has "
+            f"{joblib.cpu_count()} cores, and n_jobs=-1 takes all of them."
+        )
     return int(n_jobs) if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + int(n_jobs))
 
 

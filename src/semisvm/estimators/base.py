@@ -14,6 +14,7 @@ from semisvm.estimators.scoring import Solution as Solution
 from semisvm.estimators.task import BinaryTask
 from semisvm.features import FeatureMap, fit_map
 from semisvm.features.kernels import PRECOMPUTED
+from semisvm.forking import no_fork
 from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.homotopy import Recorder
@@ -149,7 +150,8 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
 
     def _estimated_prior(self, labels: PartialLabels, X: Any) -> Floats:
         # the estimate is made with an estimator of this family
-        from semisvm.model_selection.priors import estimate_shares
+        with no_fork:
+            from semisvm.model_selection.priors import estimate_shares
 
         names = ("reg", "fit_intercept", "intercept_scaling", "n_jobs")
         shared = {name: getattr(self, name) for name in names if hasattr(self, name)}

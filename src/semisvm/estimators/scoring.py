@@ -14,16 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats
 from semisvm.features.kernels import PRECOMPUTED
 from semisvm.homotopy import Recorder
 from semisvm.partial_labels import PartialLabels, encode
-from semisvm.validation import check_finite, check_same_length
+from semisvm.rows import read_rows
+from semisvm.validation import check_same_length
 
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
-FLOATS = (np.float64, np.float32)
 COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
@@ -80,10 +80,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _read(self, X: Any, y: ArrayLike) -> tuple[Any, PartialLabels]:
         """Check rows and labels."""
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, order="C"
-        )
-        check_finite(X)
+        X = read_rows(X, self)
         labels = encode(y, self.unlabeled)
         check_same_length(X, labels.codes, "y")
         return X, labels
@@ -124,10 +121,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
             Of two classes, positive for ``classes_[1]``.
         """
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
-        )
-        check_finite(X)
+        X = read_rows(X, self, reset=False, order=None)
         if self.kernel_map_ is not None:
             X = self.kernel_map_.transform(X)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_

@@ -22,6 +22,7 @@ from scipy.linalg import solve_triangular
 
 from semisvm.designs import Floats, Workers
 from semisvm.designs.workers import Bounds
+from semisvm.rows import SCALE
 
 Index = NDArray[np.intp]
 Rows = Index | slice
@@ -83,10 +84,11 @@ def pivoted_cholesky(
     Raises
     ------
     ValueError
-        If a diagonal entry is negative: K is not positive semi-definite.
+        If a diagonal entry is not finite, or negative: K is not positive semi-definite.
     """
     left = diagonal.copy()
-    trace = float(left.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        trace = float(left.sum())
     check_diagonal(left, trace)
     L, pivots = np.zeros((len(left), min(BLOCK, max_rank))), np.empty(0, dtype=np.intp)
     while len(pivots) < max_rank and left.sum() > tol * trace:
@@ -94,7 +96,7 @@ def pivoted_cholesky(
         size = min(BLOCK, max_rank - len(pivots), len(free))
         block = np.argsort(-left, kind="stable")[:size]
         known = L[block, : len(pivots)]
-        kept, small = _block_factor(entries(block, block) - known @ known.T, left[block].max())
+        kept, small = _block_factor(entries(block, block) - known @ known.T, left[block])
         chosen, rank = block[kept], len(pivots) + len(kept)
         if rank > L.shape[1]:
             L = _wider(L, min(max(2 * L.shape[1], rank), max_rank))
@@ -163,6 +165,12 @@ def _wider(L: Floats, width: int) -> Floats:
 
 def check_diagonal(left: Floats, trace: float) -> None:
     """Refuse what no positive semi-definite matrix can leave on its diagonal."""
+    if not np.isfinite(left).all():
+        worst = int(np.argmin(np.isfinite(left)))
+        raise ValueError(
+            f"the kernel matrix has values that are not finite, the first of them in row {worst}. "
+            f"Use other parameters of the kernel. {SCALE}"
+        )
     allowed = ROUNDING * max(trace, 0.0) + 1e-300
     if left.min(initial=0.0) < -allowed:
         worst = int(left.argmin())
@@ -173,9 +181,14 @@ def check_diagonal(left: Floats, trace: float) -> None:
         )
 
 
-def _block_factor(A: Floats, largest: float) -> tuple[Index, Floats]:
-    """Choose rows of a small matrix by pivoting; give them and their lower factor."""
-    left, size = A.diagonal().copy(), len(A)
+def _block_factor(A: Floats, diagonal: Floats) -> tuple[Index, Floats]:
+    """Choose rows of a small matrix by pivoting; give them and their lower factor.
+
+    The diagonal comes from the caller, whose largest entry is not zero: that one is always
+    chosen, so that every block brings the factorisation on, whatever rounding does to A.
+    """
+    np.fill_diagonal(A, diagonal)
+    left, size, largest = diagonal.copy(), len(A), diagonal.max()
     L = np.zeros((size, size))
     kept: list[int] = []
     for k in range(size):

@@ -18,10 +18,12 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
-from semisvm.designs import Floats, Workers, thread_count
-from semisvm.features.cholesky import Rows, pivoted_cholesky
+from semisvm.designs import Floats
+from semisvm.euclidean import centre_of, moved
+from semisvm.features.cholesky import Rows
 from semisvm.features.kernels import make_kernel
-from semisvm.features.maps import KernelMap
+from semisvm.features.maps import KernelMap, factorise
+from semisvm.rows import in_kind, is_sparse
 
 Codes = NDArray[np.intp]
 KMEANS_STEPS = 30
@@ -48,8 +50,13 @@ class ClusterMap(KernelMap):
 
 def assign(X: Any, centres: Floats) -> Codes:
     """Give the cluster of every row in every run, shape (n, N)."""
-    nearest = [pairwise_distances_argmin(X, run) for run in centres]
-    return np.column_stack(nearest).astype(np.intp)
+    return np.column_stack([_nearest(X, run) for run in centres]).astype(np.intp)
+
+
+def _nearest(X: Any, centres: Floats) -> Codes:
+    run = in_kind(centres, not is_sparse(X))
+    centre = centre_of(run)
+    return np.asarray(pairwise_distances_argmin(moved(X, centre), moved(run, centre)))
 
 
 def agreement(a: Codes, b: Codes) -> Floats:
@@ -66,8 +73,23 @@ def run_kmeans(X: Any, n_clusters: int, n_runs: int, random_state: Any) -> Float
     k = min(n_clusters, distinct_rows(X, n_clusters))
     seeds = rng.randint(np.iinfo(np.int32).max, size=n_runs)
     shared = {"n_clusters": k, "init": "random", "n_init": 1, "max_iter": KMEANS_STEPS}
-    runs = [KMeans(random_state=int(seed), **shared).fit(X).cluster_centers_ for seed in seeds]
-    return np.array(runs)
+    centre = centre_of(X)
+    rows = _narrow(moved(X, centre))
+    runs = [KMeans(random_state=int(seed), **shared).fit(rows).cluster_centers_ for seed in seeds]
+    return np.array(runs) if centre is None else np.array(runs) + centre
+
+
+def _narrow(X: Any) -> Any:
+    """Return CSR with indices of 32 bits, which are all that k-means takes."""
+    if not is_sparse(X) or X.indices.dtype == np.int32 == X.indptr.dtype:
+        return X
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"X is too large for k-means: {X.nnz} stored entries, shape {X.shape}. It can have up "
+            "to 2**31 - 1 of each; use fewer rows or columns."
+        )
+    narrow = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return type(X)(narrow, shape=X.shape)
 
 
 def distinct_rows(X: Any, enough: int) -> int:
@@ -113,11 +135,7 @@ def fit_clusters(
     def entries(rows: Rows, index: NDArray[np.intp]) -> Floats:
         return known.columns(X[rows], X[index], index) * agreement(codes[rows], codes[index])
 
-    most = min(n_components or X.shape[0], X.shape[0])
-    with Workers(thread_count(n_jobs)) as workers:
-        factor = pivoted_cholesky(
-            known.diagonal(X), entries, tol=tol, max_rank=most, workers=workers
-        )
+    factor = factorise(known, X, entries, n_components=n_components, tol=tol, n_jobs=n_jobs)
     pivots = factor.pivots
     corner = factor.L[pivots]
     found = ClusterMap(

@@ -6,19 +6,37 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
-from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.metrics.pairwise import (
+    cosine_similarity,
+    laplacian_kernel,
+    linear_kernel,
+    pairwise_distances,
+    polynomial_kernel,
+    sigmoid_kernel,
+)
 
 from semisvm.designs import Floats
+from semisvm.euclidean import centre_of, moved, squared_distances
+from semisvm.rows import is_sparse, row_squares
 from semisvm.validation import check_choice, check_count, check_real
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine")
 PRECOMPUTED = "precomputed"
+# By name, because pairwise_kernels imports other modules when it is called: in a fit.
+FUNCTIONS = {
+    "linear": linear_kernel,
+    "poly": polynomial_kernel,
+    "sigmoid": sigmoid_kernel,
+    "laplacian": laplacian_kernel,
+    "cosine": cosine_similarity,
+}
 USES = {"rbf": ("gamma",), "laplacian": ("gamma",), "sigmoid": ("gamma", "coef0")}
 USES["poly"] = ("gamma", "degree", "coef0")
 # Rows from which the average distance is taken; its standard error is then below 1 %.
 DISTANCE_ROWS = 2_000
+# Error of an exponent that does not show in a kernel matrix, whose diagonal is one; and where
+# the exponential function is zero.
+EXACT, NOTHING = 1e-12, 750.0
 # Rows whose kernel with themselves a function is asked for at a time.
 CHUNK = 256
 
@@ -60,7 +78,12 @@ class Kernel:
         X, chosen = (rows.astype(np.float64, copy=False) for rows in (X, chosen))
         if self.metric == "rbf":
             return _gaussian(X, chosen, self.parameters["gamma"])
-        values = pairwise_kernels(X, chosen, metric=self.metric, **self.parameters)
+        # numbers out of range are noticed by whoever asks
+        with np.errstate(over="ignore", invalid="ignore"):
+            if isinstance(self.metric, str):
+                values = FUNCTIONS[self.metric](X, chosen, **self.parameters)
+            else:
+                values = _by_function(self.metric, X, chosen)
         return np.asarray(values, dtype=np.float64)
 
     def diagonal(self, X: Any) -> Floats:
@@ -70,7 +93,7 @@ class Kernel:
         if self.metric in ("rbf", "laplacian"):
             return np.ones(X.shape[0])
         if isinstance(self.metric, str):
-            return self._of_squares(_squares(X))
+            return self._of_squares(row_squares(X))
         parts = [X[low : low + CHUNK] for low in range(0, X.shape[0], CHUNK)]
         each = [self.columns(part, part, np.arange(part.shape[0])).diagonal() for part in parts]
         return np.concatenate(each)
@@ -84,31 +107,25 @@ class Kernel:
         inner = self.parameters["gamma"] * squares + self.parameters["coef0"]
         if self.metric == "sigmoid":
             return np.asarray(np.tanh(inner))
-        return np.asarray(inner ** self.parameters["degree"])
+        with np.errstate(over="ignore"):
+            return np.asarray(inner ** self.parameters["degree"])
+
+
+def _by_function(kernel: Callable[..., float], X: Any, chosen: Any) -> Floats:
+    """Return the values of a function of two rows; rows of sparse data are matrices."""
+    left, right = (
+        [rows[[i]] if is_sparse(rows) else rows[i] for i in range(rows.shape[0])]
+        for rows in (X, chosen)
+    )
+    return np.array([[kernel(x, z) for z in right] for x in left], dtype=np.float64)
 
 
 def _gaussian(X: Any, chosen: Any, gamma: float) -> Floats:
-    """Give exp(-gamma ||x - z||^2), as scikit-learn does.
-
-    The rows have been checked; its checks take as long as the values of a small part.
-    """
-    values = np.asarray(safe_sparse_dot(X, chosen.T, dense_output=True), dtype=np.float64)
-    values *= 2.0
-    values -= _squares(X)[:, None]
-    values -= _squares(chosen)
-    np.minimum(values, 0.0, out=values)
-    values *= gamma
+    """Return exp(-gamma ||x - z||^2)."""
+    values = squared_distances(X, chosen, tol=EXACT / gamma, far=NOTHING / gamma)
+    with np.errstate(over="ignore"):
+        values *= -gamma
     return np.exp(values, out=values)
-
-
-def _squares(X: Any) -> Floats:
-    is_sparse: bool = sparse.issparse(X)
-    if is_sparse:
-        rows = X.tocsr()
-        squares = np.square(rows.data, dtype=np.float64)
-        parts = sparse.csr_matrix((squares, rows.indices, rows.indptr), rows.shape)
-        return np.asarray(parts.sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
 def make_kernel(
@@ -137,7 +154,7 @@ def make_kernel(
     check_choice("kernel", kernel, dict.fromkeys((*NAMES, PRECOMPUTED)))
     if kernel == PRECOMPUTED:
         _check_square(X)
-    if kernel == "laplacian" and sparse.issparse(X):
+    if kernel == "laplacian" and is_sparse(X):
         raise ValueError("kernel='laplacian' needs dense X; use 'rbf' for sparse rows.")
     found: dict[str, float] = {}
     for name in USES.get(kernel, ()):
@@ -153,8 +170,7 @@ def make_kernel(
 def width(gamma: float | str, X: Any) -> float:
     """Turn ``gamma`` into a number."""
     if gamma == "scale":
-        is_sparse: bool = sparse.issparse(X)
-        variance = float(X.multiply(X).mean() - X.mean() ** 2 if is_sparse else X.var())
+        variance = _variance(X)
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
     if gamma == "mean_distance":
         distance = mean_distance(X)
@@ -164,12 +180,21 @@ def width(gamma: float | str, X: Any) -> float:
     return check_real("gamma", gamma, above=0)
 
 
+def _variance(X: Any) -> float:
+    """Return the variance of all values; that of sparse rows counts their zeros."""
+    if not is_sparse(X):
+        return float(X.var())
+    size, mean = X.shape[0] * X.shape[1], float(X.sum()) / (X.shape[0] * X.shape[1])
+    return float((np.square(X.data - mean).sum() + (size - X.nnz) * mean**2) / size)
+
+
 def mean_distance(X: Any) -> float:
     """Give the average distance of two different rows, from a sample of them if many."""
     n = X.shape[0]
     if n > DISTANCE_ROWS:
         chosen = np.random.default_rng(0).choice(n, DISTANCE_ROWS, replace=False)
         X, n = X[np.sort(chosen)], DISTANCE_ROWS
+    X = moved(X, centre_of(X))
     return float(pairwise_distances(X).sum() / max(n * (n - 1), 1))
 
 
@@ -178,7 +203,7 @@ def _check_square(X: Any) -> None:
         raise ValueError(
             f"kernel='precomputed' needs the square kernel matrix of the rows, got {X.shape}."
         )
-    if sparse.issparse(X):
+    if is_sparse(X):
         raise ValueError("kernel='precomputed' needs a dense kernel matrix; use K.toarray().")
     lack = np.abs(X - X.T)
     if lack.max(initial=0.0) > 1e-8 * max(np.abs(X).max(initial=0.0), 1e-300):

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from semisvm.graphs import Neighbors
+
 NEIGHBORS = "neighbors"
 
 
@@ -25,13 +27,13 @@ class LocalMap:
 
     Attributes
     ----------
-    neighbors : NearestNeighbors
+    neighbors : Neighbors
         Of the training rows.
     rows : matrix of shape (n, d)
         The training rows.
     """
 
-    neighbors: Any
+    neighbors: Neighbors
     rows: Any
 
     @property

@@ -21,6 +21,7 @@ from scipy.linalg import solve_triangular
 from semisvm.designs import Floats, Workers, thread_count
 from semisvm.features.cholesky import Factor, Rows, pivoted_cholesky
 from semisvm.features.kernels import Kernel, make_kernel
+from semisvm.rows import LARGEST_SQUARE, SCALE, in_kind, is_sparse
 from semisvm.validation import check_count, check_real
 
 ROWS = 4_096
@@ -75,11 +76,17 @@ class KernelMap:
 
     def transform(self, X: Any) -> Floats:
         """Give the features of rows, shape (n, rank)."""
-        parts = [self._part(X[low : low + ROWS]) for low in range(0, X.shape[0], ROWS)]
+        parts = [self._part(X[low : low + ROWS], low) for low in range(0, X.shape[0], ROWS)]
         return np.concatenate(parts) if parts else np.empty((0, self.rank))
 
-    def _part(self, X: Any) -> Floats:
-        values = self._values(X)
+    def _part(self, X: Any, first: int) -> Floats:
+        values = self._values(in_kind(X, not is_sparse(self.rows)))
+        if not np.isfinite(values).all():
+            row = first + int(np.argmin(np.isfinite(values).all(axis=1)))
+            raise ValueError(
+                f"Input X has values that are too large for the kernel: row {row} gives one that "
+                f"is not finite. {SCALE}"
+            )
         return np.ascontiguousarray(solve_triangular(self.corner, values.T, lower=True).T)
 
     def _values(self, X: Any) -> Floats:
@@ -112,23 +119,51 @@ def fit_map(
     n_jobs : int, optional
         Threads.
     """
-    check_real("kernel_tol", tol, at_least=0)
-    most = check_count("n_components", n_components, optional=True) or X.shape[0]
     known = make_kernel(kernel, X, gamma=gamma, degree=degree, coef0=coef0)
 
     def entries(rows: Rows, index: NDArray[np.intp]) -> Floats:
         return known.columns(X[rows], None if known.precomputed else X[index], index)
 
-    most = min(most, X.shape[0])
-    with Workers(thread_count(n_jobs)) as workers:
-        factor = pivoted_cholesky(
-            known.diagonal(X), entries, tol=tol, max_rank=most, workers=workers
-        )
+    factor = factorise(known, X, entries, n_components=n_components, tol=tol, n_jobs=n_jobs)
     if known.precomputed:
         _check_remainder(X, factor)
     pivots = factor.pivots
     rows = None if known.precomputed else X[pivots]
     return KernelMap(known, pivots, rows, factor.L[pivots], factor.residual), factor.L
+
+
+def factorise(
+    kernel: Kernel,
+    X: Any,
+    entries: Callable[[Rows, NDArray[np.intp]], Floats],
+    *,
+    n_components: int | None,
+    tol: float,
+    n_jobs: int | None,
+) -> Factor:
+    """Factorise the kernel matrix of training rows; see `fit_map`.
+
+    The diagonal has the squared lengths of the features, so it has the bound of rows.
+    """
+    check_real("kernel_tol", tol, at_least=0)
+    most = check_count("n_components", n_components, optional=True) or X.shape[0]
+    diagonal = kernel.diagonal(X)
+    if diagonal.max(initial=0.0) > LARGEST_SQUARE:
+        row = int(diagonal.argmax())
+        raise ValueError(
+            f"the kernel of row {row} with itself is {diagonal[row]:.3g}, which is too large to "
+            f"compute with. Use a smaller degree or gamma. {SCALE}"
+        )
+    with Workers(thread_count(n_jobs)) as workers:
+        factor = pivoted_cholesky(
+            diagonal, entries, tol=tol, max_rank=min(most, X.shape[0]), workers=workers
+        )
+    if not len(factor.pivots):
+        raise ValueError(
+            "the kernel is zero for every row, so that there are no features to fit. Use another "
+            "kernel, or look for rows that are all zero."
+        )
+    return factor
 
 
 def _check_remainder(K: Floats, factor: Factor) -> None:

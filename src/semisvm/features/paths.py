@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spannin
 from sklearn.metrics import pairwise_distances
 
 from semisvm.designs import Floats
-from semisvm.graphs import fit_neighbors, neighbor_graph, undirected
+from semisvm.graphs import Neighbors, fit_neighbors, neighbor_graph, undirected
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PathMap:
 
     Attributes
     ----------
-    neighbors : NearestNeighbors
+    neighbors : Neighbors
         Of the training rows.
     rows : matrix of shape (n, d)
         The training rows.
@@ -47,7 +47,7 @@ class PathMap:
         V Lambda^-1/2, scaled.
     """
 
-    neighbors: Any
+    neighbors: Neighbors
     rows: Any
     unit: float
     rho: float
@@ -93,7 +93,7 @@ def fit_paths(X: Any, *, n_neighbors: int, rho: float, share: float) -> tuple[Pa
     graph = neighbor_graph(neighbors)
     if not graph.data.any():
         raise ValueError("all rows of X are at the same place: there is nothing to separate.")
-    graph = _connected(undirected(graph), X)
+    graph = _connected(undirected(graph), neighbors.rows)
     unit = float(graph.data.mean())
     graph.data = np.expm1(rho * graph.data / unit)
     lengths = dijkstra(graph, directed=False)

@@ -1,9 +1,10 @@
 """Graphs of nearest neighbours, and how rough a function on them is."""
 
 from semisvm.graphs.laplacian import Roughness, normalized_laplacian, similarities
-from semisvm.graphs.neighbors import fit_neighbors, neighbor_graph, undirected
+from semisvm.graphs.neighbors import Neighbors, fit_neighbors, neighbor_graph, undirected
 
 __all__ = [
+    "Neighbors",
     "Roughness",
     "fit_neighbors",
     "neighbor_graph",

@@ -1,15 +1,54 @@
 """The graph of nearest neighbours: every row is joined to the rows that are near."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from semisvm.designs.base import Floats, Index
+from semisvm.euclidean import centre_of, moved
+from semisvm.rows import in_kind, is_sparse
+
 NEXT_TO_NOTHING = 1e-9
 """Length of an edge between rows at the same place, relative to the longest edge."""
+ROWS = 4_096
+"""New rows whose neighbours are sought at a time, which bounds the memory."""
 
 
-def fit_neighbors(X: Any, n_neighbors: int) -> Any:
+@dataclass(frozen=True)
+class Neighbors:
+    """A search for neighbours among rows.
+
+    Attributes
+    ----------
+    rows : matrix of shape (n, d)
+        In double precision, and moved to the origin where that makes distances more exact.
+    centre : array of shape (d,), optional
+        By what they were moved.
+    search : NearestNeighbors
+        Of these rows.
+    """
+
+    rows: Any
+    centre: Floats | None
+    search: Any
+
+    @property
+    def n_neighbors(self) -> int:
+        """How many neighbours a row has."""
+        return int(self.search.n_neighbors)
+
+    def kneighbors(self, X: Any) -> tuple[Floats, Index]:
+        """Return the distances and positions of the neighbours of new rows, dense or sparse."""
+        dense = not is_sparse(self.rows)
+        parts = (in_kind(X[low : low + ROWS], dense) for low in range(0, X.shape[0], ROWS))
+        found = [self.search.kneighbors(moved(part, self.centre)) for part in parts]
+        distances, index = zip(*found, strict=True)
+        return np.concatenate(distances), np.concatenate(index)
+
+
+def fit_neighbors(X: Any, n_neighbors: int) -> Neighbors:
     """Prepare the search for neighbours; few rows have fewer of them.
 
     Parameters
@@ -18,15 +57,18 @@ def fit_neighbors(X: Any, n_neighbors: int) -> Any:
         Two or more rows.
     n_neighbors : int
     """
-    return NearestNeighbors(n_neighbors=min(n_neighbors, X.shape[0] - 1)).fit(X)
+    centre = centre_of(X)
+    rows = moved(X.astype(np.float64, copy=False), centre)
+    search = NearestNeighbors(n_neighbors=min(n_neighbors, X.shape[0] - 1)).fit(rows)
+    return Neighbors(rows, centre, search)
 
 
-def neighbor_graph(neighbors: Any) -> Any:
+def neighbor_graph(neighbors: Neighbors) -> Any:
     """Give the distances of every row to its neighbours, CSR of shape (n, n).
 
     Rows at the same place have stored entries of zero.
     """
-    return neighbors.kneighbors_graph(mode="distance")
+    return neighbors.search.kneighbors_graph(mode="distance")
 
 
 def undirected(graph: Any) -> Any:

@@ -4,8 +4,9 @@ Numbers are read to the nearest float64, as Python reads them. Most need one exa
 division; the few that do not are handed back as positions in the text.
 """
 
-import numba
 import numpy as np
+
+from semisvm.compiling import compiled
 
 FINE, NOT_A_LABEL, MIXED, NOT_AN_INDEX, LARGE_INDEX, NO_VALUE, NOT_A_NUMBER, DUPLICATE = range(8)
 UNKNOWN, LABELED, UNLABELED = range(3)
@@ -18,12 +19,12 @@ _COLON, _HASH, _NEWLINE, _ZERO, _NINE = 58, 35, 10, 48, 57
 _PLUS, _MINUS, _POINT = 43, 45, 46
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _is_blank(c):
     return c == 32 or c == 9 or c == 13 or c == 11 or c == 12
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _token_end(text, p):
     while p < len(text):
         c = text[p]
@@ -33,28 +34,28 @@ def _token_end(text, p):
     return p
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _skip_blank(text, p):
     while p < len(text) and _is_blank(text[p]):
         p += 1
     return p
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _line_end(text, p):
     while p < len(text) and text[p] != _NEWLINE:
         p += 1
     return p
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _has_colon(text, p, stop):
     while p < stop and text[p] != _COLON:
         p += 1
     return p < stop
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _parse_index(text, p, stop):
     """Read ``index:`` and give what is wrong, the index and the place of the value."""
     start, index = p, np.int64(0)
@@ -69,7 +70,7 @@ def _parse_index(text, p, stop):
     return (NO_VALUE if p == stop else FINE), index, p
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _is_query(text, p, stop):
     """Tell whether a token is ``qid:`` and a whole number."""
     if stop - p < 5 or text[p] != 113 or text[p + 1] != 105 or text[p + 2] != 100:
@@ -82,13 +83,13 @@ def _is_query(text, p, stop):
     return p == stop
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _note_slow(slow, n, entry, start, stop):
     slow[n, 0], slow[n, 1], slow[n, 2] = entry, start, stop
     return n + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _quotient(m, power):
     """Divide a whole number < 2**64 by an exact power of ten, rounding once.
 
@@ -113,7 +114,7 @@ def _quotient(m, power):
     return value + rest * 1.000001 == value, value
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def parse_number(text, p, stop):
     """Read text[p:stop] as a number: how sure the value is, and the value."""
     negative = False
@@ -168,7 +169,7 @@ def parse_number(text, p, stop):
     return (FAST if sure else SLOW), (-value if negative else value)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def parse_rows(text, blank_rows, labeled, labels, lines, indptr, indices, values, slow):
     """Read whole lines.
 

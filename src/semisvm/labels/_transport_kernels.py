@@ -5,13 +5,14 @@ to z, cheapest first. The heaps are skew heaps: binary trees of nodes in one gro
 joined by a merge, so m*m of them need no memory of their own.
 """
 
-import numba
 import numpy as np
+
+from semisvm.compiling import compiled
 
 NONE = -1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def assign(costs, prices, labels, counts):
     """Give every row its favourite class at the prices, and count the classes."""
     n, m = costs.shape
@@ -28,7 +29,7 @@ def assign(costs, prices, labels, counts):
         counts[best] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _merge(a, b, key, left, right):
     """Join two heaps and return the root; iterative, along the right spines."""
     if a == NONE:
@@ -51,7 +52,7 @@ def _merge(a, b, key, left, right):
         a = child
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _top(heap, y, row, left, right, key, labels):
     """Drop rows that have left class y from the heap and return its root."""
     while heap != NONE and labels[row[heap]] != y:
@@ -59,7 +60,7 @@ def _top(heap, y, row, left, right, key, labels):
     return heap
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _grow(row, key, left, right):
     size = row.shape[0]
     more_row = np.empty(2 * size, np.int64)
@@ -73,7 +74,7 @@ def _grow(row, key, left, right):
     return more_row, more_key, more_left, more_right
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _push(heap, used, i, cost, row, key, left, right):
     """Add row i to a heap as node ``used`` and return the root."""
     row[used] = i
@@ -83,7 +84,7 @@ def _push(heap, used, i, cost, row, key, left, right):
     return _merge(heap, used, key, left, right)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _shortest_path(edge, prices, excess, distance, before):
     """Dijkstra from all classes in excess, on reduced costs; return the class reached."""
     m = excess.shape[0]
@@ -108,7 +109,7 @@ def _shortest_path(edge, prices, excess, distance, before):
                     before[z] = y
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def balance(costs, prices, labels, excess, reach):
     """Move rows along shortest paths of the class graph until no class has an excess.
 

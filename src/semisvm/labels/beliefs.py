@@ -12,9 +12,9 @@ is the root of an increasing function of one variable.
 from collections.abc import Callable
 from functools import partial
 
-import numba
 import numpy as np
 
+from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
 from semisvm.designs.workers import Workers
 
@@ -23,7 +23,7 @@ MAX_STEPS = 200
 WORK_PER_ROW = 12
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fill(g, nu, temperature, weight, p, q, start, stop):
     """Fill p and q = 1 - p; return the weighted sums of p, of p q and of p q (q - p).
 
@@ -119,7 +119,7 @@ def binary_beliefs(
     return p, q, float(nu)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _soft_costs(g, nu, temperature, p, q, start, stop):
     total = 0.0
     for j in range(start, stop):
@@ -145,7 +145,7 @@ def mean_soft_cost(
     return _mean(partial(_soft_costs, g, price, temperature, p, q), len(p), workers)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _entropy(p, q, start, stop):
     """Sum of -(p log p + q log q) over rows start..stop, natural logarithm.
 
@@ -159,7 +159,7 @@ def _entropy(p, q, start, stop):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _divergence(p, q, p_old, q_old, start, stop):
     """Sum over rows start..stop of the Kullback-Leibler divergence from (p_old, q_old)."""
     tiny = 1e-300
@@ -192,7 +192,7 @@ def _mean(total: Callable[[int, int], float], u: int, workers: Workers | None) -
     return sum(workers.share(total, u, WORK_PER_ROW)) / u
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def mean_entropy_of(p):
     """Mean entropy of the rows of beliefs (n, m), natural logarithm."""
     total = 0.0
@@ -203,7 +203,7 @@ def mean_entropy_of(p):
     return total / max(p.shape[0], 1)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def mean_kl_of(p, p_old):
     """Mean Kullback-Leibler divergence of rows of beliefs (n, m) from older ones."""
     tiny = 1e-300

@@ -12,11 +12,11 @@ the prices of `exact` when it is cold. For two classes this is the root of
 
 import warnings
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
 from semisvm.labels.result import LabelStep, check_costs
 from semisvm.labels.transportation import exact
@@ -30,7 +30,7 @@ LONGEST_STEP = 20.0
 COLD = 0.1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _gibbs(costs, nu, temperature, p, sums):
     """Fill beliefs and column sums; return the sum of the soft minima of the rows."""
     n, m = costs.shape
@@ -53,7 +53,7 @@ def _gibbs(costs, nu, temperature, p, sums):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _hessian(p, sums, temperature):
     """Give -1 times the second derivatives of the dual function."""
     n, m = p.shape

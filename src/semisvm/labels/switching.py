@@ -7,10 +7,10 @@ pairs walks there without ever breaking the count. For many classes switching pa
 heuristic; `semisvm.labels.exact` is not.
 """
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
 from semisvm.labels.greedy import greedy
 from semisvm.labels.result import LabelStep, check_costs, chosen_cost
@@ -29,7 +29,7 @@ def top_labels(scores: Floats, n_positive: int) -> Signs:
     return labels
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _crossing(scores, labels):
     """List the rows that can be part of an improving pair: beyond the other side's extreme."""
     lowest, highest = np.inf, -np.inf
@@ -79,7 +79,7 @@ def switch_pairs(scores: Floats, labels: Signs, max_pairs: int | None = None) ->
     return labels, n_switched
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _switch_in_order(order, first, second, labels, moved, most):
     """Exchange labels of the listed pairs, at most so many; a row moves only once."""
     switched = 0

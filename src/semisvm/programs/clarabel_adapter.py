@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semisvm.forking import no_fork
 from semisvm.programs.quadratic import QuadraticProgram, QuadraticSolution, upper_triangle
 from semisvm.programs.status import ProgramError, ProgramWarning, Status
 
@@ -57,7 +58,8 @@ def solve_quadratic(
     ProgramWarning
         If the solution is less accurate than asked for.
     """
-    import clarabel
+    with no_fork:
+        import clarabel
 
     rows, right, bounded = _constraints(program)
     m, k = len(right), len(program.b)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs.base import Floats
+from semisvm.forking import no_fork
 from semisvm.programs.checks import bounds, vector
 from semisvm.programs.linear import (
     LinearProgram,
@@ -135,7 +136,8 @@ def solve_mixed_integer(
     ProgramWarning
         If the time was up before the best point was proven to be optimal.
     """
-    import highspy
+    with no_fork:
+        import highspy
 
     n = program.relaxed.n_variables
     solver = _solver(program.relaxed, threads)
@@ -169,7 +171,8 @@ def solve_mixed_integer(
 
 def _solver(program: LinearProgram, threads: int) -> Any:
     """Hand a program to a new solver."""
-    import highspy
+    with no_fork:
+        import highspy
 
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = program.n_variables, program.n_rows

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 
 from semisvm.designs.base import Index
 from semisvm.partial_labels import is_unlabeled
-from semisvm.validation import check_count, check_finite, check_same_length
+from semisvm.rows import read_rows
+from semisvm.validation import check_count, check_same_length
 
 
 class Selection(BaseEstimator, ABC):
@@ -39,15 +39,7 @@ class Selection(BaseEstimator, ABC):
             Distinct.
         """
         check_count("n", n)
-        X = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-            order="C",
-            input_name="X",
-        )
-        check_finite(X)
+        X = read_rows(X)
         free = np.ones(X.shape[0], dtype=bool) if y is None else is_unlabeled(y, self.unlabeled)
         check_same_length(X, free, "y")
         left = int(free.sum())

@@ -11,7 +11,6 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from semisvm.clusters.descent import Clustering, cluster, members
-from semisvm.clusters.kmedian import without_duplicates
 from semisvm.designs.base import Index
 from semisvm.selection.base import Selection
 from semisvm.validation import check_count, check_finite_model
@@ -80,7 +79,7 @@ class KMedianSelection(Selection):
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
         rng = check_random_state(self.random_state)
-        points = self._reduced(without_duplicates(X), rng)
+        points = self._reduced(X, rng)
         found = cluster(
             points,
             n if self.n_clusters is None else min(n, int(self.n_clusters)),

@@ -8,8 +8,9 @@ zero; both are 1 without a hierarchy, which ``flat`` says.
 `csr` and `dense` are the sequential sweeps that `Design.sweep` calls.
 """
 
-import numba
 import numpy as np
+
+from semisvm.compiling import compiled
 
 # A block of m variables is solved exactly without a hierarchy. With one, each inner step
 # costs m^2 against m times the entries of the row for reading it.
@@ -17,7 +18,7 @@ MAX_INNER_STEPS = 5
 INNER_TOLERANCE = 0.1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _project(r, total, skip, q):
     """Fill q with the point of {q >= 0, sum q = total, q_skip = 0} nearest to r.
 
@@ -50,14 +51,14 @@ def _project(r, total, skip, q):
         q[y] = 0.0 if y == skip else max(r[y] - top - theta, 0.0)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def project_rows(R, totals, Q):
     """Fill the rows of Q with the points of their simplices nearest to those of R."""
     for i in range(R.shape[0]):
         _project(R[i], totals[i], -1, Q[i])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _block(r, B, C, weight, q):
     """Minimise 1/2 ||q - r||^2 + weight max_y (q_y + B_y - C)_+ over the simplex; spoil r.
 
@@ -86,7 +87,7 @@ def _block(r, B, C, weight, q):
         q[over] = C - B[over]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _loss(s, B):
     """Return sum_y B_y max_z [(z != y) + s_z - s_y]."""
     top = -np.inf
@@ -106,7 +107,7 @@ def _loss(s, B):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _dual_value(q, B, C):
     """Return C - max_y (q_y + B_y - C)_+."""
     over = 0.0
@@ -115,7 +116,7 @@ def _dual_value(q, B, C):
     return C - over
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _class_scores(t, gram, flat, s):
     m = t.shape[0]
     for y in range(m):
@@ -128,7 +129,7 @@ def _class_scores(t, gram, flat, s):
             s[y] = total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _visit(B, v, t, square, gram, flat, bound, work):
     """Solve for the duals of one row, given t = x W; return the row's gap before.
 
@@ -173,7 +174,7 @@ def _visit(B, v, t, square, gram, flat, bound, work):
     return gap
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _changed(step, classes):
     """List the classes whose duals have changed; return their number."""
     count = 0
@@ -184,7 +185,7 @@ def _changed(step, classes):
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def csr(indptr, indices, data, bias, W, order, costs, duals, reg, gram, flat, bound, gaps):
     """Visit the rows in order: solve each row's duals and let W follow at once."""
     last, m = W.shape[0] - 1, W.shape[1]
@@ -217,7 +218,7 @@ def csr(indptr, indices, data, bias, W, order, costs, duals, reg, gram, flat, bo
                 W[column, classes[k]] += x * steps[k]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def dense(X, lengths, bias, W, order, costs, duals, reg, gram, flat, bound, gaps):
     """Visit the rows in order: solve each row's duals and let W follow at once."""
     d, m = X.shape[1], W.shape[1]
@@ -246,7 +247,7 @@ def dense(X, lengths, bias, W, order, costs, duals, reg, gram, flat, bound, gaps
                 W[j, y] += x * work[0, y]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def measure(S, costs, duals, rows, gaps):
     """Fill the gaps of the listed rows; return the sums of their losses and dual values."""
     m = S.shape[1]
@@ -268,7 +269,7 @@ def measure(S, costs, duals, rows, gaps):
     return loss, value
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def make_feasible(costs, duals, change):
     """Move every row's duals to the nearest that its costs allow; tell which moved."""
     n, m = costs.shape

@@ -1,13 +1,14 @@
 """Compiled steps of pairwise ascent; self-contained, since the cache tracks one file."""
 
-import numba
 import numpy as np
+
+from semisvm.compiling import compiled
 
 # Share of the largest diagonal entry below which the curvature of a pair counts as zero.
 FLAT = 1e-12
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _move(gradient, step, rising, falling, beta, lower, upper):
     """Follow a step; give who now most wants to rise, how much, and how much to fall.
 
@@ -25,7 +26,7 @@ def _move(gradient, step, rising, falling, beta, lower, upper):
     return best, highest, lowest
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _partner(column, i, highest, diagonal, floor, beta, gradient, lower):
     """Find the coordinate whose fall, together with the rise of i, gains most."""
     best, most = -1, 0.0
@@ -40,7 +41,7 @@ def _partner(column, i, highest, diagonal, floor, beta, gradient, lower):
     return best
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def ascend(G, lower, upper, beta, gradient, violation, max_steps):
     """Move pairs of coordinates until no two disagree by more; return the steps."""
     diagonal = np.diag(G).copy()

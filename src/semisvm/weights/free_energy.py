@@ -21,9 +21,9 @@ It need not be positive: where labels are about to decide, the free energy curve
 from dataclasses import replace
 from functools import partial
 
-import numba
 import numpy as np
 
+from semisvm.compiling import compiled
 from semisvm.designs import Design, Floats, Index
 from semisvm.designs.workers import ROW_WORK
 from semisvm.losses import Loss
@@ -37,7 +37,7 @@ DECIDED = 1e-12
 LEAST_GAIN = 1e-4
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _soften(pq, softness, rows, gap_slopes, curvature, answering, start, stop):
     """Lower the curvatures, turn slopes of the gaps into r, and list the rows that answer.
 
@@ -54,7 +54,7 @@ def _soften(pq, softness, rows, gap_slopes, curvature, answering, start, stop):
     return end
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _change(before, after, rows, scale, gap_slopes, changed, start, stop):
     """Turn slopes of the gaps into changes of the slopes, and list the rows that have one."""
     end = start

@@ -1,0 +1,210 @@
+"""The rows of X: the one way in for all that fit and predict.
+
+Compiled code trusts its arrays, so what scipy takes on trust is looked at first: a column
+index that is out of range would end the process.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+FLOATS = (np.float64, np.float32)
+LARGEST_SQUARE = 1e150
+"""Largest squared length of a row.
+
+Solvers multiply such squares by each other, as in g . H g with a gradient g as long as a row
+and a Hessian H of squares, and sum over rows: fourth powers of lengths, and a million of them,
+must be numbers. Single precision cannot hold a value that is too large."""
+SCALE = (
+    "Scale the columns first, for instance with sklearn.preprocessing.StandardScaler or "
+    "MaxAbsScaler."
+)
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell whether X is a sparse matrix or array of scipy."""
+    found: bool = sparse.issparse(X)
+    return found
+
+
+def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str | None = "C") -> Any:
+    """Return rows as CSR or an array, float64 or float32, that compiled code can trust.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n, d)
+        It is never changed; a copy is made only where something must be.
+    estimator : estimator, optional
+        Notes the columns of X if ``reset``, and else compares them with those of its fit.
+    reset : bool, default=True
+    order : "C" or None
+        Whether dense rows must be contiguous.
+
+    Raises
+    ------
+    ValueError
+        If sparse arrays contradict each other, or a value is not finite or too large.
+    """
+    X = check_entries(X)
+    asked: dict[str, Any] = {
+        "accept_sparse": "csr",
+        "dtype": FLOATS,
+        "ensure_all_finite": False,
+        "order": order,
+    }
+    if estimator is None:
+        X = check_array(X, input_name="X", **asked)
+    else:
+        X = validate_data(estimator, X, reset=reset, **asked)
+    X = without_duplicates(X)
+    check_range(X)
+    return X
+
+
+def check_entries(X: Any) -> Any:
+    """Return X, sparse data in a form whose indices are all inside its shape, or raise."""
+    if not is_sparse(X):
+        return X
+    if X.format == "coo":
+        for axis, (index, size) in enumerate(zip(X.coords, X.shape, strict=True)):
+            _check_indices(index, size, len(X.data), ("row", "column")[axis])
+        return X
+    if X.format not in ("csr", "csc", "bsr"):
+        X = X.tocsr()
+    _check_compressed(X)
+    return X
+
+
+def _check_compressed(X: Any) -> None:
+    shape, along = X.shape, ("row", "column")
+    if X.format == "bsr":
+        shape = tuple(n // size for n, size in zip(X.shape, X.blocksize, strict=True))
+        along = ("block row", "block column")
+    if X.format == "csc":
+        shape, along = shape[::-1], along[::-1]
+    indptr, name = X.indptr, X.format.upper()
+    if indptr.ndim != 1 or len(indptr) != shape[0] + 1:
+        raise ValueError(
+            f"X is not a sound {name} matrix: indptr has shape {indptr.shape}, but "
+            f"{shape[0]} {along[0]}s need {shape[0] + 1} entries."
+        )
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if indptr[0] != 0 or len(falls):
+        at = 0 if indptr[0] != 0 else int(falls[0]) + 1
+        raise ValueError(
+            f"X is not a sound {name} matrix: indptr must start at 0 and never fall, but "
+            f"indptr[{at}] is {int(indptr[at])}."
+        )
+    _check_indices(X.indices, shape[1], len(X.data), along[1], used=int(indptr[-1]))
+
+
+def _check_indices(
+    indices: NDArray[Any], size: int, entries: int, axis: str, used: int | None = None
+) -> None:
+    if indices.ndim != 1 or len(indices) != entries or (used or 0) > entries:
+        raise ValueError(
+            f"X is not a sound sparse matrix: it has {len(indices)} {axis} indices and {entries} "
+            f"values{'' if used is None else f', of which indptr uses {used}'}."
+        )
+    part = indices[:used]
+    # as unsigned numbers, negative ones are too large
+    unsigned = part.view(f"u{part.dtype.itemsize}")
+    if len(part) and int(unsigned.max()) >= size:
+        at = int(unsigned.argmax())
+        raise ValueError(
+            f"X is not a sound sparse matrix: stored entry {at} has {axis} index "
+            f"{int(part[at])}, but there are {size} {axis}s."
+        )
+
+
+def without_duplicates(X: Any) -> Any:
+    """Return sparse rows with one entry a column: duplicates are summed, in a copy."""
+    if not is_sparse(X):
+        return X
+    used = int(X.indptr[-1])
+    if used < len(X.data):
+        # scipy allows arrays that are longer than what they hold
+        X = type(X)((X.data[:used], X.indices[:used], X.indptr), shape=X.shape)
+    if _in_order(X):
+        return X
+    tidy = X.copy()
+    # scipy remembers what the matrix was when it was last asked
+    tidy.has_canonical_format = tidy.has_sorted_indices = False
+    tidy.sum_duplicates()
+    return X if tidy.nnz == X.nnz else tidy
+
+
+def _in_order(X: Any) -> bool:
+    """Tell whether the columns of every row rise, so that there are no duplicates."""
+    indices, indptr = X.indices, X.indptr
+    starts = indptr[:-1][indptr[1:] > indptr[:-1]][1:]
+    # where one row ends and the next begins columns may fall, and nowhere else
+    falls = np.count_nonzero(indices[1:] <= indices[:-1])
+    return bool(falls == np.count_nonzero(indices[starts] <= indices[starts - 1]))
+
+
+def in_kind(X: Any, dense: bool) -> Any:
+    """Return rows in double precision, as an array or as CSR."""
+    X = X.astype(np.float64, copy=False)
+    if dense:
+        return X.toarray() if is_sparse(X) else X
+    return X if is_sparse(X) else sparse.csr_matrix(X)
+
+
+def check_range(X: Any) -> None:
+    """Raise with the first row that has NaN or infinity, or is too long to be squared."""
+    values: NDArray[Any] = X.data if is_sparse(X) else X
+    if not values.size:
+        return
+    # NaN is the largest and the smallest value of its array
+    largest = max(abs(float(values.max())), abs(float(values.min())))
+    if largest <= (LARGEST_SQUARE / X.shape[1]) ** 0.5:
+        return
+    bad = ~np.isfinite(values.ravel())
+    if bad.any():
+        _raise_not_finite(X, values, bad)
+    _check_squares(X)
+
+
+def _raise_not_finite(X: Any, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
+    first = int(np.argmax(bad))
+    if is_sparse(X):
+        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
+        column = int(X.indices[first])
+    else:
+        row, column = divmod(first, X.shape[1])
+    kind = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
+    raise ValueError(
+        f"Input X contains {kind}: row {row}, column {column}; {int(bad.sum())} of the values "
+        "are not finite. Impute or drop them first, for instance with "
+        "sklearn.impute.SimpleImputer."
+    )
+
+
+def _check_squares(X: Any) -> None:
+    with np.errstate(over="ignore"):
+        squares = row_squares(X)
+    long = squares > LARGEST_SQUARE
+    if long.any():
+        row = int(np.argmax(long))
+        part = X[[row]]
+        largest = float(np.abs(part.data if is_sparse(part) else part).max())
+        raise ValueError(
+            f"Input X has values that are too large: row {row} has one of {largest:.3g}, and the "
+            f"sum of the squares of a row must stay below {LARGEST_SQUARE:g}; "
+            f"{int(long.sum())} of the rows are too long. {SCALE}"
+        )
+
+
+def row_squares(X: Any) -> NDArray[np.float64]:
+    """Return the squared lengths of rows, in double precision, shape (n,)."""
+    if not is_sparse(X):
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    rows = X.tocsr()
+    squares = np.square(rows.data, dtype=np.float64)
+    parts = sparse.csr_matrix((squares, rows.indices, rows.indptr), rows.shape)
+    return np.asarray(parts.sum(axis=1), dtype=np.float64).ravel()
