@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from semisvm.cli.app import app
 from semisvm.cli.evaluate import _show
 from semisvm.cli.output import show
-from semisvm.cli.progress import describe, share_done, watching
+from semisvm.cli.progress import describe, share_done
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 
@@ -340,5 +340,3 @@ def test_progress_goes_up():
         assert shares[0] < 0.1
         assert shares[-1] == 0.95
         assert np.mean(np.diff(shares) >= 0) > 0.9
-    with watching(True, 10.0, 1.0) as callback:
-        assert callback is None

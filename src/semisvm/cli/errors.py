@@ -10,6 +10,8 @@ from typing import Any, TextIO
 
 import typer
 
+from semisvm.cli.stopping import leave, say_last_words
+
 OURS, MISTAKE, INTERRUPTED = 1, 2, 130
 
 
@@ -22,11 +24,12 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
+        leave()
         try:
             with _short_warnings():
                 return command(*arguments, **options)
         except KeyboardInterrupt:
-            say("stopped; no file was written")
+            say_last_words()
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # the reader of our output has gone: nothing is wrong

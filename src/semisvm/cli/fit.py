@@ -143,7 +143,7 @@ def _train(
         choice = choose_watched(prepared, parameters, seed, watched)
         algorithm, parameters = choice.method, choice.parameters
     with (
-        watching(watched, *_expected(get(algorithm), parameters)) as callback,
+        watching(watched, algorithm, *_expected(get(algorithm), parameters)) as callback,
         parameters_are_the_users(),
     ):
         model = fit_prepared(
