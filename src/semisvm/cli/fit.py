@@ -7,8 +7,9 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli import reporting
-from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
 from semisvm.cli.priors import read_prior
+from semisvm.cli.stopping import leave
 from semisvm.registry import AUTO, Method, get
 from semisvm.registry import methods as all_methods
 
@@ -108,6 +109,7 @@ def fit(
     prepared.notes += notes
     model = _train(prepared, algorithm, parameters, probabilities, seed, shown)
     save(model, output, created=_today())
+    leave(message=f"stopped; the model {output} is written")
     if as_json:
         print_json({"model": output, **model.summary, **_outcome(model)})
     elif shown:
@@ -136,7 +138,7 @@ def _train(
 ) -> "Model":
     from semisvm.cli.auto import choose_watched
     from semisvm.cli.progress import watching
-    from semisvm.training import fit_prepared
+    from semisvm.training import fit_prepared, keep_choice
 
     choice = None
     if algorithm == AUTO:
@@ -155,7 +157,9 @@ def _train(
             **parameters,
         )
     if choice is not None:
-        model.summary["choice"] = choice.to_dict()
+        keep_choice(model, choice)
+        for note in choice.notes:
+            say(f"note: {note}")
     return model
 
 

@@ -11,6 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from semisvm.jsonable import plain
+from semisvm.wording import measured_time
 
 MOST_SHOWN = 30
 """Entries of a dict in a table; ``--json`` has them all."""
@@ -30,7 +31,9 @@ def print_facts(title: str, facts: dict[str, Any]) -> None:
     print(title)
     table = RichTable(show_header=False, box=None)
     for name, value in facts.items():
-        table.add_row(Text(name.replace("_", " ")), Text(show(value)))
+        timed = name.endswith("_seconds") and isinstance(value, float)
+        text = measured_time(value) if timed else show(value)
+        table.add_row(Text(name.replace("_", " ")), Text(text))
     Console(highlight=False).print(table)
 
 

@@ -18,8 +18,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from semisvm.homotopy import Callback
-from semisvm.model_selection.planning import about
 from semisvm.model_selection.watching import Step, Told
+from semisvm.wording import rough_time
 
 FIRST_WEIGHTS = {"switching": 1e-5, "assigning": 1e-4, "multipliers": 1e-4}
 """Weight of the unlabelled rows with which each loop begins."""
@@ -100,7 +100,7 @@ class Counted:
         speed = sum(spent.values()) / expected if expected > 0 else 1.0
         left = sum(seconds * n for seconds, n in self._to_come(speed))
         left = max(left - (perf_counter() - self.since), 0.0)
-        return f", {about(left)} left"
+        return f", {rough_time(left)} left"
 
     def _to_come(self, speed: float) -> Iterator[tuple[float, int]]:
         """Yield the seconds of a fit, and how many such fits there are to come."""
@@ -251,5 +251,5 @@ def describe(row: Mapping[str, Any], done: float) -> str:
     if moved is not None:
         parts.append(f"{moved} switched")
     if 0.05 < done < 0.95:
-        parts.append(f"{about(row['seconds'] * (1 - done) / done)} left")
+        parts.append(f"{rough_time(row['seconds'] * (1 - done) / done)} left")
     return ", ".join(parts)

@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-LEFT_OUT = ("as_json", "answers")
-"""Of the command that runs; answers are named anew."""
+LEFT_OUT = ("as_json",)
+"""Says how this command prints."""
 
 
 def fit_command(context: typer.Context, **options: Any) -> str:

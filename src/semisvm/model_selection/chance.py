@@ -84,7 +84,7 @@ def against_chance(
     -------
     found : AgainstChance
     """
-    ahead = np.subtract(scores, guesses)
+    ahead = np.subtract(scores, guesses, dtype=np.float64)
     widest = (bounds[0] - bounds[1], bounds[1] - bounds[0])
     interval = widest
     if len(ahead) > 1:

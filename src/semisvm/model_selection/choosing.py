@@ -49,7 +49,9 @@ class Choice:
     reasons : tuple of str
         Sentences.
     ignored : tuple of str
-        Names of given parameters that the method does not have; a reason says so.
+        Names of given parameters that the method does not have.
+    notes : tuple of str
+        Sentences about them.
     methods, settings : Comparison or None
         The methods with their defaults; the settings of the method. None where nothing
         was compared.
@@ -59,6 +61,7 @@ class Choice:
     parameters: dict[str, Any]
     reasons: tuple[str, ...]
     ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     methods: Comparison | None = field(default=None, repr=False)
     settings: Comparison | None = field(default=None, repr=False)
 
@@ -69,6 +72,7 @@ class Choice:
             "parameters": self.parameters,
             "reasons": list(self.reasons),
             "ignored": list(self.ignored),
+            "notes": list(self.notes),
             "methods": None if self.methods is None else self.methods.to_dict(),
             "settings": None if self.settings is None else self.settings.to_dict(),
         }
@@ -176,9 +180,8 @@ def choose(
     if missing:
         fallback = get(FALLBACK)
         reason = f"{missing}: {FALLBACK} is taken unseen."
-        reasons = (reason, *without_effect(fallback, given, fitting))
         parameters = accepted(fallback, given) | n_threads
-        return Choice(FALLBACK, parameters, reasons, ignored(fallback, given))
+        return Choice(FALLBACK, parameters, (reason,), *_unused(fallback, given, fitting))
     rows = _sample(labels, random_state)
     repeats = 3 if len(labels.classes) == 2 else 1
     cv = PartialLabelKFold(
@@ -192,12 +195,11 @@ def choose(
     fixed = accepted(method, given)
     changed, by_setting = _choose_setting(trial, method, fixed)
     reasons = _reasons(by_method, method.name, by_setting, changed)
-    reasons += tuple(without_effect(method, given, fitting))
     if len(rows) < len(labels.codes):
         reasons += (f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.",)
     chosen = fixed | changed | n_threads
-    unused = ignored(method, given)
-    return Choice(method.name, chosen, reasons, unused, by_method, by_setting)
+    unused = _unused(method, given, fitting)
+    return Choice(method.name, chosen, reasons, *unused, by_method, by_setting)
 
 
 def _choose_setting(
@@ -224,9 +226,12 @@ def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if method.parameter(name) is not None}
 
 
-def ignored(method: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """List the given parameters that the method does not have."""
-    return tuple(name for name in given if method.parameter(name) is None)
+def _unused(
+    method: Method, given: Mapping[str, Any], fitting: list[Method]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Give the names of given parameters that the method does not have, and notes about them."""
+    names = tuple(name for name in given if method.parameter(name) is None)
+    return names, tuple(without_effect(method, names, fitting))
 
 
 def neighbours(method: Method, given: Mapping[str, Any]) -> list[dict[str, Any]]:

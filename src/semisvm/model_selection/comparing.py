@@ -134,7 +134,7 @@ def compare(
     score = PartialScorer(scoring, unlabeled) if isinstance(scoring, str) else scoring
     job = _Job(X, np.asarray(y), unlabeled, transductive, score)
     held = np.mean([len(test) for test in tests])
-    facts = {
+    facts: dict[str, Any] = {
         "baseline": baseline,
         "scoring": str(name),
         "confidence": float(confidence),

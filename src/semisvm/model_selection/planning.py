@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from semisvm.costs import Size
 from semisvm.registry import Method
+from semisvm.wording import rough_time
 
 SECONDS = 30.0
 """What a comparison may take, by a rough estimate, where nobody asks for more."""
@@ -42,13 +43,13 @@ class Plan:
 
     def reasons(self) -> dict[str, str]:
         """Say of each method that was left out why."""
-        return {name: f"it would take {about(s)}" for name, s in self.slow.items()}
+        return {name: f"it would take {rough_time(s)}" for name, s in self.slow.items()}
 
     def notes(self) -> list[str]:
         """Say what was left out, and why."""
         found = []
         if self.slow:
-            listed = ", ".join(f"{name} ({about(s)})" for name, s in self.slow.items())
+            listed = ", ".join(f"{name} ({rough_time(s)})" for name, s in self.slow.items())
             found.append(
                 f"left out, because they would take long on data of this size: {listed}; "
                 "'--methods all' compares them too"
@@ -56,7 +57,7 @@ class Plan:
         if self.shortened:
             found.append(
                 f"the folds are dealt once, not {REPEATS} times, which would narrow the intervals "
-                f"and take {about(REPEATS * self.seconds)} ('--repeats {REPEATS}')"
+                f"and take {rough_time(REPEATS * self.seconds)} ('--repeats {REPEATS}')"
             )
         return found
 
@@ -108,11 +109,3 @@ def plan(
 
 def _total(methods: Sequence[Method], costs: Mapping[str, float], fits: int) -> float:
     return fits * sum(costs[method.name] for method in methods)
-
-
-def about(seconds: float) -> str:
-    """Write a rough time for people."""
-    for unit, size in (("h", 3600.0), ("min", 60.0)):
-        if seconds >= 1.5 * size:
-            return f"about {seconds / size:.0f} {unit}"
-    return f"about {max(seconds, 1.0):.0f} s"
