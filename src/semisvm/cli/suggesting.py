@@ -6,6 +6,8 @@ from typing import Any
 
 import typer
 
+from semisvm.registry import get, methods
+
 LEFT_OUT = ("as_json",)
 """Says how this command prints."""
 
@@ -13,7 +15,8 @@ LEFT_OUT = ("as_json",)
 def fit_command(context: typer.Context, **options: Any) -> str:
     """Write the ``semisvm fit`` that follows the command that is running.
 
-    Options that were given and that `fit` has too are repeated, quoted for the shell.
+    Options that were given and that `fit` has too are repeated, quoted for the shell; not those
+    that the method does not have.
 
     Parameters
     ----------
@@ -27,12 +30,25 @@ def fit_command(context: typer.Context, **options: Any) -> str:
     given = {
         p.name: context.params[p.name]
         for p in context.command.params
-        if p.name in target and p.name not in LEFT_OUT and _was_given(context, str(p.name))
+        if p.name in target
+        and p.name not in (*LEFT_OUT, *options)
+        and _was_given(context, str(p.name))
     }
+    foreign = _foreign_options(options.get("algorithm"))
     words = ["semisvm", "fit"]
     for name, value in {**given, **options}.items():
-        words += _words(target[name], value)
+        if not foreign & set(target[name].opts):
+            words += _words(target[name], value)
     return shlex.join(words)
+
+
+def _foreign_options(algorithm: str | None) -> set[str]:
+    """Give the options of other methods, which `fit` would refuse with this one."""
+    if algorithm is None:
+        return set()
+    own = {parameter.option for parameter in get(algorithm).parameters}
+    every = {parameter.option for method in methods() for parameter in method.parameters}
+    return {option for option in every - own if option is not None}
 
 
 def _was_given(context: typer.Context, name: str) -> bool:
