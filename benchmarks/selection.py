@@ -24,7 +24,7 @@ N_LABELS = 50
 TOPICS = ("text_ssl", "text1_pcmac", "r8_tfidf")
 OTHERS = ("webkb_tfidf", "imdb_tfidf", "optdigits", "digit1", "wdbc", "australian", "pima", "g241c")
 SMALL = ("text_ssl", "text1_pcmac")
-MOST_ROWS = 8000
+MOST_ROWS = 2000
 NOT_A_CLASS = {"imdb_tfidf": 2}
 
 

@@ -122,7 +122,7 @@ def _show(facts: dict[str, Any]) -> None:
 
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
     guess = f"{facts['chance']['guess']:.4g} ({facts['most_frequent_class']})"
-    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent_class": guess})
+    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess})
     typer.echo(facts["chance"]["sentence"])
     classes = facts["classes"]
     rows = [

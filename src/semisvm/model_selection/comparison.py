@@ -207,15 +207,16 @@ class Comparison:
         """Say how the best of the others did; "best" is no word for one that is behind."""
         if len(self.differences) == 1:
             return f"{top.name} {self.gap(top)}"
-        if top.mean > 0.0:
+        if round(top.mean, 3) > 0.0:
             return f"the best, {top.name}, {self.gap(top)}"
         return f"none of the others is ahead; the nearest, {top.name}, {self.gap(top)}"
 
     def gap(self, top: Difference) -> str:
         """Say how far a method is ahead of the baseline, or behind it."""
         low, high = top.interval
-        word = "ahead of" if top.mean > 0.0 else "behind" if top.mean < 0.0 else "level with"
-        by = f"{abs(top.mean):.3f} " if top.mean else ""
+        shown = round(top.mean, 3)
+        word = "ahead of" if shown > 0.0 else "behind" if shown < 0.0 else "level with"
+        by = f"{abs(shown):.3f} " if shown else ""
         return (
             f"is {by}{word} {self.baseline} in {self.scoring} "
             f"({self.confidence:.0%} interval {low:+.3f} to {high:+.3f})"
