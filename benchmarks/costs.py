@@ -23,7 +23,8 @@ ROWS = (500, 1500, 5000)
 SETS = ("20news_tfidf", "usps")
 LONGEST = 20.0
 """Seconds of the estimate beyond which a fit is not tried."""
-WITHOUT = ("mip", "cvs3vm")
+METHODS = [m for m in methods() if m.auto or (m.compared and m.suits.needs_unlabeled)]
+"""Those that are compared where none are named."""
 
 
 def sample(folder: Path, name: str, n: int, two: bool) -> tuple[Matrix, Ints, Size]:
@@ -53,9 +54,9 @@ def run(folder: Path, repeat: int) -> dict[str, Any]:
             rows = []
             for n in ROWS:
                 X, labels, size = sample(folder, name, n, two)
-                for method in methods():
+                for method in METHODS:
                     estimate = method.cost.seconds(size)
-                    if method.name in WITHOUT or estimate > LONGEST:
+                    if estimate > LONGEST:
                         continue
                     seconds = min(measure(method, X, labels) for _ in range(repeat))
                     rows.append(
