@@ -16,3 +16,9 @@ def listing(names: Iterable[str], most: int = 20) -> str:
     known = [repr(name) for name in names]
     rest = f" and {len(known) - most} more" if len(known) > most else ""
     return ", ".join(known[:most]) + rest
+
+
+def series(names: Iterable[str]) -> str:
+    """Write names in a sentence: one, two and three."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -5,13 +5,14 @@ entry to `METHODS`; nothing else names methods. Estimators are imported when one
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-from semisvm.naming import near_match
+from semisvm.costs import Cost
+from semisvm.naming import near_match, series
 
 AUTO = "auto"
 """Stands for a method that is chosen by cross-validation."""
@@ -84,6 +85,8 @@ class Method:
         One line.
     suits : Suits
     parameters : tuple of Parameter
+    cost : Cost
+        Of a fit, roughly: comparisons take what is quick at the size of the data.
     fixed : mapping
         Parameters of the estimator that make it this method.
     grid : mapping of tuples
@@ -102,6 +105,7 @@ class Method:
     summary: str
     suits: Suits
     parameters: tuple[Parameter, ...]
+    cost: Cost
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     auto: bool = False
@@ -228,6 +232,7 @@ METHODS: tuple[Method, ...] = (
         "supervised linear SVM on the labelled rows: the baseline",
         SUPERVISED,
         (REG, LOSS, KERNEL, JOBS),
+        Cost(entry=40),
         grid={"reg": REGS},
         auto=True,
     ),
@@ -238,6 +243,7 @@ METHODS: tuple[Method, ...] = (
         "transductive SVM: finds labels of the unlabelled rows and switches them; fast",
         Suits(),
         (*SEMI, KERNEL, LOSS, BALANCE),
+        Cost(entry=500),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
         auto=True,
     ),
@@ -248,6 +254,7 @@ METHODS: tuple[Method, ...] = (
         "deterministic annealing: soft labels that harden; depends less on its start",
         Suits(),
         (*SEMI, KERNEL, LOSS, TEMPERATURE, BALANCE),
+        Cost(entry=2_000),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
         auto=True,
     ),
@@ -258,6 +265,7 @@ METHODS: tuple[Method, ...] = (
         "gradient TSVM: pushes outputs of unlabelled rows away from zero; fast and smooth",
         Suits(),
         (*SEMI, KERNEL, BALANCE),
+        Cost(entry=500),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
@@ -267,6 +275,7 @@ METHODS: tuple[Method, ...] = (
         "low density separation: distances along the data; for thousands of rows, not more",
         Suits(),
         (*SEMI, BALANCE),
+        Cost(entry=500, triple=2),
         grid={"reg": (1e-3, 1e-1), "unlabeled_weight": WEIGHTS},
     ),
     Method(
@@ -276,6 +285,7 @@ METHODS: tuple[Method, ...] = (
         "label means: separates the means of the two classes, then fits an SVM; fast",
         Suits(),
         MEANS,
+        Cost(entry=1_800),
         fixed={"method": "iter"},
         grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
     ),
@@ -286,6 +296,7 @@ METHODS: tuple[Method, ...] = (
         "label means by a convex relaxation, with cutting planes",
         Suits(),
         MEANS,
+        Cost(entry=2_000),
         fixed={"method": "mkl"},
         grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
     ),
@@ -296,6 +307,7 @@ METHODS: tuple[Method, ...] = (
         "Laplacian SVM: outputs that are smooth on a graph of neighbours; for curved shapes",
         GRAPH,
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
+        Cost(entry=1_500, pair=80),
         grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
     ),
     Method(
@@ -305,6 +317,7 @@ METHODS: tuple[Method, ...] = (
         "Laplacian least squares: as lapsvm, by one linear system",
         GRAPH,
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
+        Cost(entry=1_000, pair=55),
         grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
     ),
     Method(
@@ -314,6 +327,7 @@ METHODS: tuple[Method, ...] = (
         "supervised SVM with a kernel by clusters of all rows",
         GRAPH,
         (REG, CLUSTERS, KERNEL, JOBS),
+        Cost(entry=500, pair=3_000),
         grid={"reg": REGS, "n_clusters": (4, 20)},
     ),
     Method(
@@ -323,6 +337,7 @@ METHODS: tuple[Method, ...] = (
         "boosting of an SVM by rows whose labels their neighbours agree on",
         GRAPH,
         (UNLABELED_WEIGHT, NEIGHBORS, ROUNDS),
+        Cost(entry=3_500, pair=20),
         grid={"unlabeled_weight": (0.01, 0.1)},
     ),
     Method(
@@ -332,6 +347,7 @@ METHODS: tuple[Method, ...] = (
         "transductive maxent: as tsvm, with the logistic loss and probabilities",
         MAXENT,
         (*SEMI, KERNEL, BALANCE),
+        Cost(entry=1_500),
         fixed={"loss": "log"},
         grid={"reg": LOG_REGS, "unlabeled_weight": WEIGHTS},
     ),
@@ -342,6 +358,7 @@ METHODS: tuple[Method, ...] = (
         "maxent with low entropy on the unlabelled rows and class shares as constraints",
         MAXENT,
         (*SEMI, KERNEL, CONSTRAINT),
+        Cost(entry=15_000),
         grid={"reg": LOG_REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
@@ -351,6 +368,7 @@ METHODS: tuple[Method, ...] = (
         "maxent whose mean probabilities on the unlabelled rows are the class shares",
         MAXENT,
         (REG, PRIOR, KERNEL, JOBS, CONSTRAINT),
+        Cost(entry=1_000),
         grid={"reg": LOG_REGS},
     ),
     Method(
@@ -360,6 +378,7 @@ METHODS: tuple[Method, ...] = (
         "maxent drawn to soft labels that keep the class shares",
         MAXENT,
         (REG, PRIOR, KERNEL, JOBS, KL_WEIGHT),
+        Cost(entry=1_500),
         grid={"reg": LOG_REGS},
     ),
     Method(
@@ -369,6 +388,7 @@ METHODS: tuple[Method, ...] = (
         "robust linear program on the labelled rows: fewest errors, then the least 1-norm",
         SUPERVISED,
         (KERNEL,),
+        Cost(entry=500),
     ),
     Method(
         "onenorm",
@@ -377,6 +397,7 @@ METHODS: tuple[Method, ...] = (
         "supervised SVM with the 1-norm, a linear program: few weights that are not zero",
         SUPERVISED,
         (MU, KERNEL),
+        Cost(entry=200),
         grid={"mu": MUS},
     ),
     Method(
@@ -386,6 +407,7 @@ METHODS: tuple[Method, ...] = (
         "concave S3VM by linear programs: few weights; for thousands of rows, not more",
         Suits(most_unlabeled=10_000),
         (MU, NU, PRIOR, KERNEL),
+        Cost(entry=20_000),
         grid={"mu": MUS, "nu": NUS},
     ),
     Method(
@@ -395,6 +417,7 @@ METHODS: tuple[Method, ...] = (
         "S3VM as a mixed-integer program: the global optimum; for tens of unlabelled rows",
         Suits(most_unlabeled=100),
         (MU, NU, PRIOR, KERNEL, TIME_LIMIT, MIP_GAP, JOBS),
+        Cost(entry=20_000, triple=20_000),
         grid={"mu": MUS, "nu": NUS},
     ),
     Method(
@@ -404,6 +427,7 @@ METHODS: tuple[Method, ...] = (
         "vs3vm that chooses in Python which rows to have labelled; given labels, the same",
         Suits(most_unlabeled=10_000),
         (MU, NU, PRIOR, KERNEL),
+        Cost(entry=20_000),
         grid={"mu": MUS, "nu": NUS},
         compared=False,
     ),
@@ -434,6 +458,35 @@ def get(name: str) -> Method:
         hint = f" Did you mean {near!r}?" if near else ""
         names = ", ".join(method.name for method in METHODS)
         raise ValueError(f"there is no method {name!r}.{hint} The methods are {names}.")
+    return found
+
+
+def without_effect(
+    method: Method, names: Iterable[str], others: Iterable[Method] = METHODS
+) -> list[str]:
+    """Say which of the parameters that a user set have no effect, the method not having them.
+
+    Parameters
+    ----------
+    method : Method
+    names : iterable of str
+        Of the parameters.
+    others : iterable of Method
+        Those that are named as having them.
+
+    Returns
+    -------
+    sentences : list of str
+    """
+    found = []
+    for name in names:
+        if method.parameter(name) is not None:
+            continue
+        having = {m.name: m.parameter(name) for m in others if m.parameter(name) is not None}
+        option = next((p.option for p in having.values() if p is not None and p.option), None)
+        known = f"{name} ({option})" if option else name
+        rest = f"; {series(list(having))} would use it" if having else ""
+        found.append(f"{known} has no effect: {method.name} does not use it{rest}.")
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from semisvm.columns import ColumnFeatures
 from semisvm.io import (
@@ -25,11 +26,15 @@ from semisvm.registry import AUTO, get
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
+    from semisvm.model_selection.choosing import Choice
 
 CALIBRATION_FOLDS = 5
 FEW_TO_CALIBRATE = 20
 MOST_SINGLE = 20
 """More classes than this, each with one label, are no classes but names of rows."""
+BLOCK = 10_000
+SHORT, LONG = 0.1, 10.0
+"""Lengths of rows beyond which the default regularisation is off by a factor of a hundred."""
 FEW_FOR_SHARES = 100
 """With fewer labels a share of one half is off by five points or more in a third of the cases."""
 
@@ -83,6 +88,7 @@ def prepare(
     seconds = perf_counter() - start
     if isinstance(data, MatrixData):
         kept |= data.facts
+        notes += _about_scale(X)
     if transformer is not None:
         notes += transformer.notes_
     return Prepared(X, labels, transformer, kept, notes, seconds)
@@ -190,8 +196,14 @@ def train(
         random_state=random_state,
     )
     model = fit_prepared(prepared, choice.method, **shared, **choice.parameters)
-    model.summary["choice"] = choice.to_dict()
+    keep_choice(model, choice)
     return model
+
+
+def keep_choice(model: Model, choice: "Choice") -> None:
+    """Put in the summary of a model how its method was chosen, and what had no effect on it."""
+    model.summary["choice"] = choice.to_dict()
+    model.summary["notes"] += choice.notes
 
 
 def calibrate(estimator: Any, prepared: Prepared, random_state: int = 0) -> "Calibrator":
@@ -241,6 +253,27 @@ def _about_prior(estimator: Any, labels: NDArray[np.object_]) -> list[str]:
     return [
         f"the class prior is that of {n} labels, which may be far off. If you know the shares of "
         "the classes, give them (--prior); or try an estimate (--prior estimate)."
+    ]
+
+
+def _about_scale(X: Any) -> list[str]:
+    """Say if rows are much longer or shorter than the default regularisation is for.
+
+    Columns of tables are scaled; a matrix is taken as it is.
+    """
+    is_sparse: bool = sparse.issparse(X)
+    values: Any = X.data if is_sparse else X
+    # in blocks, since integers and single precision have to be converted
+    blocks = (values[k : k + BLOCK] for k in range(0, len(values), BLOCK))
+    with np.errstate(all="ignore"):
+        squares = sum(float(np.square(block, dtype=np.float64).sum()) for block in blocks)
+    length = float(np.sqrt(squares / max(X.shape[0], 1)))
+    if not np.isfinite(length) or length == 0.0 or SHORT <= length <= LONG:
+        return []
+    return [
+        f"the rows have length {length:.3g} (root mean square), and the default regularisation is "
+        "for rows of about length one. Scale the matrix first (counts: rows to length one; "
+        f"measurements: columns to one spread), or multiply the regularisation by {length**2:.2g}."
     ]
 
 

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 import semisvm
 from problems import hide, two_blobs
 from semisvm.cli.app import app
-from semisvm.cli.progress import counting
 from semisvm.reproduce import TABLES
 
 FAST = ["--methods", "tsvm", "--folds", "3", "--repeats", "1"]
@@ -202,11 +201,6 @@ def test_a_table_is_run(tmp_path, monkeypatch):
     facts = json.loads(run(*arguments, "--json").stdout)
     assert facts["settings"]["splits"] == 1
     assert len(facts["tables"]["mean test error (Table 3)"]) == 3
-
-
-def test_counting_without_a_terminal():
-    with counting(True) as tell:
-        assert tell is None
 
 
 def seconds(*command):

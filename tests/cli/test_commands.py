@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from semisvm.cli.app import app
 from semisvm.cli.evaluate import _show
 from semisvm.cli.output import show
-from semisvm.cli.progress import describe, share_done, watching
+from semisvm.cli.progress import describe, share_done
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 
@@ -129,6 +129,7 @@ def test_many_classes_have_a_list_of_confusions(capsys):
     confusion[3, 4], confusion[5, 1] = 2, 7
     classes = {name: {"precision": 1, "recall": 1, "f": 1, "rows": 1} for name in names}
     facts = {"rows": 1, "unlabelled_rows": 0, "accuracy": 1.0, "macro_f": 1.0}
+    facts |= {"most_frequent_class": "class 1", "chance": {"guess": 0.5, "sentence": "Better."}}
     _show({**facts, "classes": classes, "confusion": confusion.tolist(), "unknown_classes": []})
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[-2:] == [
@@ -340,5 +341,3 @@ def test_progress_goes_up():
         assert shares[0] < 0.1
         assert shares[-1] == 0.95
         assert np.mean(np.diff(shares) >= 0) > 0.9
-    with watching(True, 10.0, 1.0) as callback:
-        assert callback is None

@@ -84,7 +84,7 @@ def fill(path, label="label", change=None):
 def test_from_no_label_to_a_model(mail):
     shown = run("select", "mail.csv", "-n", 12, "-o", "todo.csv").stdout
     assert "12 of 60 rows of mail.csv are in todo.csv." in shown
-    assert "semisvm fit mail.csv --answers todo.csv -o MODEL" in shown
+    assert "\nsemisvm fit mail.csv --answers todo.csv --output mail.semisvm\n" in shown
     assert "'id' is left out" in shown
     rows = table_of("todo.csv")
     assert list(rows[0]) == ["semisvm_row", "label", "id", "text", "size"]

@@ -9,21 +9,25 @@ from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.outputs import Output, attempt, binary_output
 from semisvm.cli.priors import read_prior
-from semisvm.registry import Method, get
+from semisvm.registry import Method, get, without_effect
 from semisvm.registry import methods as all_methods
 
 if TYPE_CHECKING:
     from semisvm.model_selection import Comparison
+    from semisvm.model_selection.planning import Plan
     from semisvm.training import Prepared
 
 SCORINGS = ("accuracy", "balanced_accuracy", "f1_macro")
 FOLDS = 5
+ALL = "all"
+UNFINISHED = "stopped: these methods were finished"
 NO_LEAK = (
     "features are made from the columns of all rows, held-out ones too; labels have no part in it"
 )
 
 
 def compare(
+    context: typer.Context,
     data: shared.Data,
     label: shared.Label = None,
     answers: shared.Answers = None,
@@ -36,15 +40,18 @@ def compare(
         str | None,
         typer.Option(
             "--methods",
-            help="Names of methods with commas between; by default all that suit the data and "
-            "learn from unlabelled rows. The supervised svm is always there.",
+            help="Names of methods with commas between, or all; by default tsvm, da and what is "
+            "quick on data of this size. The supervised svm is always there.",
         ),
     ] = None,
     folds: Annotated[
         int | None,
         typer.Option("--folds", min=2, help="Folds of the labelled rows; 5 if labels allow."),
     ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Times they are dealt.")] = 3,
+    repeats: Annotated[
+        int | None,
+        typer.Option("--repeats", min=1, help="Times they are dealt; 3, or 1 if that is long."),
+    ] = None,
     scoring: Annotated[
         str, typer.Option("--scoring", help=f"One of {', '.join(SCORINGS)}.")
     ] = SCORINGS[0],
@@ -97,13 +104,23 @@ def compare(
         prepared = prepare(shared.without_key(table, key), columns)
         prepared.notes += notes
         fitting, skipped = _suitable(prepared, chosen)
-        found = _run(prepared, fitting, shares, (folds, repeats, seed), scoring, jobs, not as_json)
+        folds = _folds(prepared) if folds is None else folds
+        planned = _plan(prepared, fitting, folds, repeats, bounded=methods is None)
+        prepared.notes += _about_options(planned, prior)
+
+        def shown(found: "Comparison", stopped: bool = False) -> None:
+            if as_json:
+                left_out = {**skipped, **planned.reasons()}
+                facts = {"stopped": stopped, "skipped": left_out, "notes": prepared.notes}
+                print_json({"data": data, "figure": figure, **facts, **found.to_dict()})
+            else:
+                _show(found, skipped, planned, prepared, data)
+                _suggest(context, found, data, stopped)
+
+        dealing = (folds, planned.repeats, seed)
+        found = _run(prepared, planned, shares, dealing, scoring, jobs, (not as_json, shown))
     failure = None if figure is None else attempt(lambda: _draw(display, found, figure))
-    if as_json:
-        facts = {"skipped": skipped, "notes": prepared.notes, **found.to_dict()}
-        print_json({"data": data, "figure": figure, **facts})
-    else:
-        _show(found, skipped, prepared, data)
+    shown(found)
     if failure is not None:
         raise UserError(f"the picture was not written: {failure}")
 
@@ -111,7 +128,7 @@ def compare(
 def _named(text: str | None) -> list[Method]:
     """Read the names of methods; the supervised baseline comes first."""
     baseline = all_methods()[0]
-    if text is None:
+    if text is None or text.strip().casefold() == ALL:
         # another supervised machine that wins would tell nothing about the unlabelled rows
         return [
             m for m in all_methods() if m.compared and (m is baseline or m.suits.needs_unlabeled)
@@ -134,24 +151,48 @@ def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method],
     return [method for method in chosen if method.name not in skipped], skipped
 
 
+def _folds(prepared: "Prepared") -> int:
+    from semisvm.io import count_labels
+
+    repeated = sum(n for n in count_labels(prepared.labels).values() if n > 1)
+    return max(2, min(FOLDS, repeated))
+
+
+def _plan(
+    prepared: "Prepared", fitting: list[Method], folds: int, repeats: int | None, bounded: bool
+) -> "Plan":
+    """Take what is quick at the size of the data, or all methods that were named."""
+    from semisvm.costs import Size
+    from semisvm.io import count_labels
+    from semisvm.model_selection.planning import plan
+
+    size = Size.of(prepared.X, len(count_labels(prepared.labels)))
+    return plan(fitting, size, folds, repeats, bounded=bounded)
+
+
+def _about_options(planned: "Plan", prior: str | None) -> list[str]:
+    """Say on which methods the class prior has no effect."""
+    if prior is None:
+        return []
+    methods = [method for method in planned.methods if method is not all_methods()[0]]
+    return [note for method in methods for note in without_effect(method, ["class_prior"], methods)]
+
+
 def _run(
     prepared: "Prepared",
-    fitting: list[Method],
+    planned: "Plan",
     shares: Any,
-    dealing: tuple[int | None, int, int],
+    dealing: tuple[int, int, int],
     scoring: str,
     jobs: int | None,
-    watched: bool,
+    watched: tuple[bool, Any],
 ) -> "Comparison":
     from semisvm.cli.progress import counting
-    from semisvm.io import count_labels
     from semisvm.model_selection import PartialLabelKFold
     from semisvm.model_selection import compare as cross_validate
+    from semisvm.model_selection.watching import Counting
 
     folds, repeats, seed = dealing
-    if folds is None:
-        repeated = sum(n for n in count_labels(prepared.labels).values() if n > 1)
-        folds = max(2, min(FOLDS, repeated))
     cv = PartialLabelKFold(
         folds, n_repeats=repeats, shuffle=True, random_state=seed, unlabeled=None
     )
@@ -159,11 +200,11 @@ def _run(
         method.name: method.make(
             unlabeled=None, **({"class_prior": shares} if method.suits.uses_prior else {})
         )
-        for method in fitting
+        for method in planned.methods
     }
-    total = len(made) * folds * repeats
-    done = iter(range(1, total + 1))
-    with counting(watched) as tell:
+    looked_at, shown = watched
+    leave_unfinished(shown)
+    with counting(looked_at, planned.costs) as tell:
         return cross_validate(
             made,
             prepared.X,
@@ -172,8 +213,23 @@ def _run(
             scoring=scoring,
             unlabeled=None,
             n_jobs=jobs,
-            callback=None if tell is None else lambda fold: tell(fold.name, next(done), total),
+            watcher=Counting(tell, len(made), report=lambda found: leave_unfinished(shown, found)),
         )
+
+
+def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
+    """Leave the table of the methods that are finished, in case the command is stopped."""
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    from semisvm.cli.stopping import leave
+
+    if found is None:
+        leave(message="stopped; no method was finished")
+        return
+    with redirect_stdout(StringIO()) as text:
+        shown(found, True)
+    leave(text.getvalue().rstrip("\n"), UNFINISHED)
 
 
 def _display(figure: Path) -> Any:
@@ -201,7 +257,13 @@ def _draw(display: Any, found: "Comparison", figure: Output) -> None:
         drawn.figure_.savefig(stream, format=kind, bbox_inches="tight")
 
 
-def _show(found: "Comparison", skipped: dict[str, str], prepared: "Prepared", data: Path) -> None:
+def _show(
+    found: "Comparison",
+    skipped: dict[str, str],
+    planned: "Plan",
+    prepared: "Prepared",
+    data: Path,
+) -> None:
     from semisvm.cli.output import print_line, print_notes, print_table
 
     against = {d.name: d for d in found.differences}
@@ -222,6 +284,21 @@ def _show(found: "Comparison", skipped: dict[str, str], prepared: "Prepared", da
     print_table(title, [*header, "verdict", "seconds"], rows)
     verdict = found.did_it_help()
     print_line(f"\n{verdict.sentence}")
-    print_line(f"To fit it: semisvm fit {data} --algorithm {verdict.recommended} ...")
+    chance = found.about_chance(verdict.recommended)
+    if chance is not None:
+        print_line(chance)
     print_notes("note", [f"{name} is left out: {why}" for name, why in skipped.items()])
-    print_notes("note", [*prepared.notes, *([NO_LEAK] if prepared.features else [])])
+    print_notes("note", [*planned.notes(), *prepared.notes])
+    print_notes("note", [NO_LEAK] if prepared.features else [])
+
+
+def _suggest(context: typer.Context, found: "Comparison", data: Path, stopped: bool) -> None:
+    """Say how to fit the method that is recommended; on a line of its own, to be pasted."""
+    from semisvm.cli.output import print_line
+    from semisvm.cli.suggesting import fit_command
+
+    if stopped:
+        return
+    best = found.did_it_help().recommended
+    print_line(f"\nTo fit {best}:")
+    print_line(fit_command(context, algorithm=best, output=f"{data.stem}.semisvm"))

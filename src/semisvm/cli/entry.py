@@ -15,6 +15,12 @@ SIGNALS = ("SIGTERM", "SIGHUP")
 
 def main() -> None:
     """Run the command line."""
+    from semisvm.cli.stopping import supervised
+
+    supervised(_run)
+
+
+def _run() -> None:
     try:
         import rich  # noqa: F401
         import typer  # noqa: F401

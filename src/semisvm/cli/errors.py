@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import typer
 
+from semisvm.cli.stopping import leave, say_last_words
 from semisvm.visible import visible
 
 OURS, MISTAKE, INTERRUPTED = 1, 2, 130
@@ -24,14 +25,14 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
+        leave()
         try:
             with _short_warnings():
                 result = command(*arguments, **options)
             sys.stdout.flush()  # what fails at the exit of Python is past telling
             return result
         except KeyboardInterrupt as stop:
-            told = getattr(stop, "__notes__", ["no file was written"])
-            say(f"stopped; {'; '.join(told)}")
+            say_last_words(getattr(stop, "__notes__", ()))
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # the reader of our output has gone: nothing is wrong

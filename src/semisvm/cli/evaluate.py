@@ -1,5 +1,6 @@
 """``semisvm evaluate``: how well a model predicts labels that are known."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,6 +86,8 @@ def assess(bundle: "Model", data: "Table | MatrixData") -> dict[str, Any]:
     import numpy as np
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
+    from semisvm.model_selection.chance import against_chance
+
     if data.labels is None:
         raise UserError(f"{data.path} has no labels to compare with.")
     known = np.array([value is not None for value in data.labels])
@@ -98,10 +101,13 @@ def assess(bundle: "Model", data: "Table | MatrixData") -> dict[str, Any]:
         truth, predicted, labels=names, zero_division=0.0
     )
     present = support > 0
+    frequent = names[int(np.argmax(support))]
+    right, guessed = truth == predicted, truth == frequent
+    chance = against_chance(right.tolist(), guessed.tolist(), len(truth), bounds=(0.0, 1.0))
     return {
         "rows": int(known.sum()),
         "unlabelled_rows": int((~known).sum()),
-        "accuracy": float(np.mean(truth == predicted)),
+        "accuracy": float(np.mean(right)),
         "macro_f": float(f1[present].mean()),
         "classes": {
             name: {"precision": p, "recall": r, "f": f, "rows": int(s)}
@@ -109,14 +115,18 @@ def assess(bundle: "Model", data: "Table | MatrixData") -> dict[str, Any]:
         },
         "confusion": confusion_matrix(truth, predicted, labels=names).tolist(),
         "unknown_classes": names[len(trained) :],
+        "most_frequent_class": frequent,
+        "chance": {**asdict(chance), "sentence": chance.sentence("the model")},
     }
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from semisvm.cli.output import print_facts, print_notes, print_table
+    from semisvm.cli.output import print_facts, print_line, print_notes, print_table
 
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
-    print_facts("Evaluation", {name: facts[name] for name in names})
+    guess = f"{facts['chance']['guess']:.4g} ({facts['most_frequent_class']})"
+    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess})
+    print_line(facts["chance"]["sentence"])
     classes = facts["classes"]
     rows = [
         [name, *(f"{c[k]:.3f}" for k in ("precision", "recall", "f")), c["rows"]]

@@ -6,9 +6,10 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli import reporting
-from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.priors import read_prior
+from semisvm.cli.stopping import leave
 from semisvm.registry import AUTO, Method, get
 from semisvm.registry import methods as all_methods
 
@@ -117,6 +118,7 @@ def fit(
     prepared.notes += notes
     model = _train(prepared, algorithm, parameters, probabilities, seed, shown)
     save(model, output.target, created=_today())
+    leave(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
     failure = reporting.write(model, report, title=f"Model of {data.name}", created=_today())
     if as_json:
@@ -149,14 +151,14 @@ def _train(
 ) -> "Model":
     from semisvm.cli.auto import choose_watched
     from semisvm.cli.progress import watching
-    from semisvm.training import fit_prepared
+    from semisvm.training import fit_prepared, keep_choice
 
     choice = None
     if algorithm == AUTO:
         choice = choose_watched(prepared, parameters, seed, watched)
         algorithm, parameters = choice.method, choice.parameters
     with (
-        watching(watched, *_expected(get(algorithm), parameters)) as callback,
+        watching(watched, algorithm, *_expected(get(algorithm), parameters)) as callback,
         parameters_are_the_users(),
     ):
         model = fit_prepared(
@@ -168,7 +170,9 @@ def _train(
             **parameters,
         )
     if choice is not None:
-        model.summary["choice"] = choice.to_dict()
+        keep_choice(model, choice)
+        for note in choice.notes:
+            say(f"note: {note}")
     return model
 
 

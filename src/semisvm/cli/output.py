@@ -12,6 +12,7 @@ from rich.text import Text
 
 from semisvm.jsonable import plain
 from semisvm.visible import visible, visible_json
+from semisvm.wording import measured_time
 
 MOST_SHOWN = 30
 """Entries of a dict or list in a table; ``--json`` has them all."""
@@ -46,7 +47,9 @@ def print_facts(title: str, facts: dict[str, Any]) -> None:
     print_line(title)
     table = RichTable(show_header=False, box=None)
     for name, value in facts.items():
-        table.add_row(_cell(name.replace("_", " ")), _cell(value))
+        timed = name.endswith("_seconds") and isinstance(value, float)
+        shown = measured_time(value) if timed else value
+        table.add_row(_cell(name.replace("_", " ")), _cell(shown))
     _Terminal(highlight=False).print(table)
 
 

@@ -1,21 +1,37 @@
-"""Live progress of a fit, through the callback of the estimators."""
+"""Progress of fits: what is running, for how long, and how long it may still take.
+
+On a terminal one line that is drawn again and again; elsewhere plain lines, few of them.
+"""
 
 import math
+import sys
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
 
 from semisvm.homotopy import Callback
+from semisvm.model_selection.watching import Step, Told
+from semisvm.wording import rough_time
 
 FIRST_WEIGHTS = {"switching": 1e-5, "assigning": 1e-4, "multipliers": 1e-4}
 """Weight of the unlabelled rows with which each loop begins."""
 
 COOLED = 1e-3
 """Share of the first temperature at which labels are usually hard."""
+
+PAUSE = 5.0
+"""Seconds at least between two plain lines."""
+STILL = 60.0
+"""Seconds after which a plain line says again what is running."""
+TICK = 0.5
 
 
 def share_done(row: Mapping[str, Any], hottest: float, final_weight: float) -> float:
@@ -40,56 +56,192 @@ def share_done(row: Mapping[str, Any], hottest: float, final_weight: float) -> f
     return min(max(share, 0.0), 0.95)
 
 
+@dataclass
+class Counted:
+    """Fits of a comparison: those of one name take as long as those before, others by their costs.
+
+    Attributes
+    ----------
+    costs : mapping of floats
+        Expected seconds of a fit, by name; only their proportions count once there are times.
+    """
+
+    costs: Mapping[str, float] = field(default_factory=dict)
+    step: Step | None = None
+    since: float = 0.0
+    times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def tell(self, step: Step) -> None:
+        """Take down that a fit begins, and so that the one before is done."""
+        now = perf_counter()
+        # the first fit compiles, and would make all others look slow
+        if self.step is not None and self.step.done > 0:
+            self.times[self.step.name].append(now - self.since)
+        self.step, self.since = step, now
+
+    def share(self) -> float:
+        """Give the share of the fits that are done."""
+        return 0.0 if self.step is None else self.step.done / self.step.total
+
+    def text(self) -> str:
+        """Say what is running."""
+        if self.step is None:
+            return "starting"
+        count = f"fit {self.step.done + 1} of {self.step.total}"
+        return f"{self.step} ({count}){self._left()}"
+
+    def _left(self) -> str:
+        """Estimate the time left, as soon as a fit was timed."""
+        assert self.step is not None
+        spent = {name: sum(times) for name, times in self.times.items()}
+        if self.step.done < 2 or not sum(spent.values()):
+            return ""
+        expected = sum(self._cost(name) * len(times) for name, times in self.times.items())
+        speed = sum(spent.values()) / expected if expected > 0 else 1.0
+        left = sum(seconds * n for seconds, n in self._to_come(speed))
+        left = max(left - (perf_counter() - self.since), 0.0)
+        return f", {rough_time(left)} left"
+
+    def _to_come(self, speed: float) -> Iterator[tuple[float, int]]:
+        """Yield the seconds of a fit, and how many such fits there are to come."""
+        assert self.step is not None
+        now, folds = self.step.name, self.step.n_folds
+        yield self._seconds(now, speed), folds - self.step.fold + 1
+        others = [name for name in self.costs if name != now and name not in self.times]
+        counted = 0
+        for name in others:
+            yield self._seconds(name, speed), folds
+            counted += folds
+        unknown = self.step.total - self.step.done - (folds - self.step.fold + 1) - counted
+        yield self._seconds(now, speed), max(unknown, 0)
+
+    def _seconds(self, name: str, speed: float) -> float:
+        times = self.times.get(name)
+        return sum(times) / len(times) if times else speed * self._cost(name)
+
+    def _cost(self, name: str) -> float:
+        return self.costs.get(name, 1.0)
+
+
+@dataclass
+class Traced:
+    """One fit, through the rows of its trace.
+
+    Attributes
+    ----------
+    name : str
+        Method.
+    hottest, final_weight : float
+        As of `share_done`.
+    """
+
+    name: str
+    hottest: float
+    final_weight: float
+    row: Mapping[str, Any] | None = None
+    done: float = 0.0
+
+    def tell(self, row: Mapping[str, Any]) -> None:
+        """Take down a row."""
+        self.done = share_done(row, self.hottest, self.final_weight)
+        self.row = row
+
+    def share(self) -> float:
+        """Give the share that is done."""
+        return self.done
+
+    def text(self) -> str:
+        """Say what is running."""
+        rest = "" if self.row is None else f": {describe(self.row, self.done)}"
+        return f"fitting {self.name}{rest}"
+
+
 @contextmanager
-def watching(wanted: bool, hottest: float, final_weight: float) -> Iterator[Callback | None]:
-    """Give a callback that draws a line on the terminal, or None where there is none."""
-    with _line(wanted) as draw:
-        if draw is None:
-            yield None
-            return
-
-        def update(row: Mapping[str, Any]) -> None:
-            done = share_done(row, hottest, final_weight)
-            draw(done, describe(row, done))
-
-        yield update
-
-
-@contextmanager
-def counting(wanted: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Give a function of what was fitted, how many fits are done, and of how many."""
-    with _line(wanted) as draw:
-        if draw is None:
-            yield None
-            return
-        start = perf_counter()
-
-        def tell(what: str, done: int, total: int) -> None:
-            nonlocal start
-            if done == 1:
-                start = perf_counter()
-            left = (perf_counter() - start) / max(done - 1, 1) * (total - done)
-            soon = f", about {left:.0f} s left" if done > 1 else ""
-            draw(done / total, f"{what}: fit {done} of {total}{soon}")
-
-        yield tell
-
-
-@contextmanager
-def _line(wanted: bool) -> Iterator[Callable[[float, str], None] | None]:
-    """Give a function that draws a share and a text, or None where there is no terminal."""
-    console = Console(stderr=True)
-    if not wanted or not console.is_terminal:
+def watching(
+    wanted: bool, name: str, hottest: float, final_weight: float
+) -> Iterator[Callback | None]:
+    """Show the progress of one fit; give its callback, or None where nobody looks."""
+    if not wanted:
         yield None
         return
-    columns = (
-        BarColumn(20),
-        TextColumn("{task.percentage:3.0f}%"),
-        TextColumn("{task.description}", markup=False),
-    )
+    traced = Traced(name, hottest, final_weight)
+    with shown(traced):
+        yield traced.tell
+
+
+@contextmanager
+def counting(wanted: bool, costs: Mapping[str, float] | None = None) -> Iterator[Told | None]:
+    """Show the progress of many fits; give a function to call before each, or None.
+
+    Parameters
+    ----------
+    wanted : bool
+    costs : mapping, optional
+        Expected seconds of a fit, by name.
+    """
+    if not wanted:
+        yield None
+        return
+    counted = Counted(costs or {})
+    with shown(counted):
+        yield counted.tell
+
+
+@contextmanager
+def shown(state: "Counted | Traced") -> Iterator[None]:
+    """Show a state while it changes: a line that moves on a terminal, else plain lines."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        with _lines(state):
+            yield
+        return
+    columns = (BarColumn(20), TextColumn("{task.percentage:3.0f}%"), _Live(state))
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("starting", total=1.0)
-        yield lambda done, text: progress.update(task, completed=done, description=text)
+        progress.add_task("", total=1.0)
+        yield
+
+
+class _Live(ProgressColumn):
+    """The words of a state, asked for whenever the line is drawn."""
+
+    max_refresh = TICK
+
+    def __init__(self, state: "Counted | Traced") -> None:
+        super().__init__()
+        self._state = state
+
+    def render(self, task: Task) -> Text:
+        """Give the words, and move the bar."""
+        task.completed = self._state.share()
+        return Text(f"{self._state.text()}{_since(task.elapsed)}")
+
+
+def _since(elapsed: float | None) -> str:
+    return "" if elapsed is None or elapsed < 2.0 else f", {elapsed:.0f} s so far"
+
+
+@contextmanager
+def _lines(state: "Counted | Traced") -> Iterator[None]:
+    """Print a plain line at times: the first one after a while, so that quick work is silent."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_print_lines, args=(state.text, ended), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _print_lines(text: Callable[[], str], ended: threading.Event) -> None:
+    start = last = perf_counter()
+    said = ""
+    while not ended.wait(TICK):
+        now, line = perf_counter(), text()
+        # the same fit is named again only after a long while
+        if now - last >= (STILL if line.partition(",")[0] == said else PAUSE):
+            print(f"{line}, {now - start:.0f} s so far", file=sys.stderr, flush=True)
+            last, said = now, line.partition(",")[0]
 
 
 def describe(row: Mapping[str, Any], done: float) -> str:
@@ -99,5 +251,5 @@ def describe(row: Mapping[str, Any], done: float) -> str:
     if moved is not None:
         parts.append(f"{moved} switched")
     if 0.05 < done < 0.95:
-        parts.append(f"about {row['seconds'] * (1 - done) / done:.0f} s left")
+        parts.append(f"{rough_time(row['seconds'] * (1 - done) / done)} left")
     return ", ".join(parts)

@@ -45,7 +45,8 @@ def reproduce(
     from semisvm.reproduce.data import MissingDataError, data_folder
 
     try:
-        folder = data_folder(data)
+        # a table that needs no data set needs no folder either
+        folder = data_folder(data) if TABLES[table].needs or data is not None else Path()
         # what is printed on the way is for people
         with redirect_stdout(sys.stderr if as_json else sys.stdout):
             result = TABLES[table].run(folder, repeat)

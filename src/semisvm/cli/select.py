@@ -18,6 +18,7 @@ WHAT = "rows to label"
 
 
 def select(
+    context: typer.Context,
     data: shared.Data,
     n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows.")] = 50,
     output: Annotated[
@@ -71,6 +72,7 @@ def select(
     _check_output(output)
     selection = _selection(by, seed)
     from semisvm.cli.output import print_json, print_line, print_notes
+    from semisvm.cli.suggesting import fit_command
     from semisvm.io import about_missing
     from semisvm.io.answers import LABEL, check_columns, to_fill_in
     from semisvm.training import features_of
@@ -98,11 +100,10 @@ def select(
             write(lines)
     if output is None or output.is_standard or as_json:
         return
-    given = {"--label": label, "--key": key}
-    told = "".join(f" {flag} {value}" for flag, value in given.items() if value is not None)
     print_line(f"{n:,} of {len(found):,} rows of {data} are in {output}.")
     print_line(f"Fill in the column {label or LABEL!r} and read the file back:")
-    print_line(f"semisvm fit {data}{told} --answers {output} -o MODEL")
+    model = f"{data.stem}.semisvm"
+    print_line(fit_command(context, answers=[*(answers or []), output], output=model))
     print_notes("note", notes)
 
 

@@ -65,6 +65,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     max_levels : int, default=100
         Levels beyond the most frequent ones are rare.
     dtype : float64 or float32, default=float64
+    sparse_output : bool, default=True
+        False gives a dense array, which ``set_output(transform="pandas")`` needs.
 
     Attributes
     ----------
@@ -109,6 +111,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         min_count: int = 2,
         max_levels: int = 100,
         dtype: DTypeLike = np.float64,
+        sparse_output: bool = True,
     ) -> None:
         self.text = text
         self.numeric = numeric
@@ -122,6 +125,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self.min_count = min_count
         self.max_levels = max_levels
         self.dtype = dtype
+        self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Look at the columns and learn the features.
@@ -145,7 +149,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        features : CSR matrix of shape (n, d)
+        features : CSR matrix of shape (n, d), or array or frame if asked for
         """
         table = as_table(X)
         if len(table) == 0:
@@ -170,7 +174,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        features : CSR matrix of shape (n, d)
+        features : CSR matrix of shape (n, d), or array or frame if asked for
         """
         check_is_fitted(self)
         table = as_table(X)
@@ -245,7 +249,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
     def _join(self, parts: Iterable[Any]) -> Any:
         scaled = [part * scale for part, scale in zip(parts, self.scales_.tolist(), strict=True)]
-        return sparse.csr_matrix(sparse.hstack(scaled, format="csr"), dtype=np.dtype(self.dtype))
+        joined = sparse.csr_matrix(sparse.hstack(scaled, format="csr"), dtype=np.dtype(self.dtype))
+        return joined if self.sparse_output else joined.toarray()
 
     def to_state(self) -> tuple[State, Arrays]:
         """Give what restores the fitted transformer: data for JSON, and arrays by name."""
@@ -257,6 +262,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             blocks.append({"kind": block.kind, **state})
             arrays.update({f"{k}.{name}": part for name, part in parts.items()})
         parameters = self.get_params()
+        if self.sparse_output:
+            del parameters["sparse_output"]  # files had no such entry before there was a choice
         parameters["dtype"] = np.dtype(self.dtype).name
         parameters["ngram_range"] = list(self.ngram_range)
         for name in (*KINDS, "features"):

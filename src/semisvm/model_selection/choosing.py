@@ -7,7 +7,7 @@ default settings of that method for others.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +17,12 @@ from scipy import sparse
 
 from semisvm.designs.base import Index
 from semisvm.model_selection.comparing import compare
-from semisvm.model_selection.comparison import NO_EVIDENCE, Comparison, FoldScore
+from semisvm.model_selection.comparison import NO_EVIDENCE, Comparison
 from semisvm.model_selection.intervals import resampled_error
 from semisvm.model_selection.splits import PartialLabelKFold, take_rows
+from semisvm.model_selection.watching import Counting, Told
 from semisvm.partial_labels import PartialLabels, encode
-from semisvm.registry import Method, get, methods
+from semisvm.registry import Method, get, methods, without_effect
 
 FALLBACK = "tsvm"
 """Taken where there are too few labels to cross-validate."""
@@ -33,8 +34,6 @@ FEWEST_LABELS = 10
 MOST_UNLABELED = 3000
 """Unlabelled rows that are used to choose; all are used for the last fit."""
 DEFAULTS = "defaults"
-
-Told = Callable[[str, int, int], Any]
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,10 @@ class Choice:
         The given ones and the chosen ones.
     reasons : tuple of str
         Sentences.
+    ignored : tuple of str
+        Names of given parameters that the method does not have.
+    notes : tuple of str
+        Sentences about them.
     methods, settings : Comparison or None
         The methods with their defaults; the settings of the method. None where nothing
         was compared.
@@ -57,6 +60,8 @@ class Choice:
     method: str
     parameters: dict[str, Any]
     reasons: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     methods: Comparison | None = field(default=None, repr=False)
     settings: Comparison | None = field(default=None, repr=False)
 
@@ -66,6 +71,8 @@ class Choice:
             "method": self.method,
             "parameters": self.parameters,
             "reasons": list(self.reasons),
+            "ignored": list(self.ignored),
+            "notes": list(self.notes),
             "methods": None if self.methods is None else self.methods.to_dict(),
             "settings": None if self.settings is None else self.settings.to_dict(),
         }
@@ -83,14 +90,7 @@ class _Trial:
     tell: Told | None
 
     def __call__(self, candidates: Mapping[str, Any], what: str) -> Comparison:
-        total, done = len(candidates) * self.cv.get_n_splits(), 0
-
-        def count(score: FoldScore) -> None:
-            nonlocal done
-            done += 1
-            if self.tell is not None:
-                self.tell(f"{what} {score.name}", done, total)
-
+        watcher = None if self.tell is None else Counting(self.tell, len(candidates), what)
         with warnings.catch_warnings():
             # the last fit says it again if it still holds
             warnings.simplefilter("ignore", UserWarning)
@@ -102,7 +102,7 @@ class _Trial:
                 scoring=self.scoring,
                 unlabeled=self.cv.unlabeled,
                 n_jobs=self.n_jobs,
-                callback=count,
+                watcher=watcher,
             )
 
     def pick(self, found: Comparison) -> str:
@@ -151,8 +151,8 @@ def choose(
         rows.
     n_jobs : int, default=None
         Fits at the same time, in processes.
-    tell : callable(what, done, total), optional
-        Called after every fit.
+    tell : callable(Step), optional
+        Called before every fit, with what it is and how many there are.
 
     Returns
     -------
@@ -178,8 +178,10 @@ def choose(
     _refuse_unknown(given, fitting)
     missing = too_few(labels)
     if missing:
+        fallback = get(FALLBACK)
         reason = f"{missing}: {FALLBACK} is taken unseen."
-        return Choice(FALLBACK, accepted(get(FALLBACK), given) | n_threads, (reason,))
+        parameters = accepted(fallback, given) | n_threads
+        return Choice(FALLBACK, parameters, (reason,), *_unused(fallback, given, fitting))
     rows = _sample(labels, random_state)
     repeats = 3 if len(labels.classes) == 2 else 1
     cv = PartialLabelKFold(
@@ -187,7 +189,7 @@ def choose(
     )
     trial = _Trial(take_rows(X, rows), np.asarray(y)[rows], cv, scoring, n_jobs, tell)
     by_method = trial(
-        {m.name: m.make(unlabeled=unlabeled, **accepted(m, given)) for m in fitting}, "method"
+        {m.name: m.make(unlabeled=unlabeled, **accepted(m, given)) for m in fitting}, ""
     )
     method = get(trial.pick(by_method))
     fixed = accepted(method, given)
@@ -195,7 +197,9 @@ def choose(
     reasons = _reasons(by_method, method.name, by_setting, changed)
     if len(rows) < len(labels.codes):
         reasons += (f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.",)
-    return Choice(method.name, fixed | changed | n_threads, reasons, by_method, by_setting)
+    chosen = fixed | changed | n_threads
+    unused = _unused(method, given, fitting)
+    return Choice(method.name, chosen, reasons, *unused, by_method, by_setting)
 
 
 def _choose_setting(
@@ -207,7 +211,7 @@ def _choose_setting(
         name: method.make(unlabeled=trial.cv.unlabeled, **fixed, **other)
         for name, other in {DEFAULTS: {}, **others}.items()
     }
-    found = trial(tried, f"{method.name}, setting")
+    found = trial(tried, f"{method.name}, ")
     return others.get(trial.pick(found), {}), found
 
 
@@ -220,6 +224,14 @@ def candidates(labels: PartialLabels, is_sparse: bool) -> list[Method]:
 def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the given parameters that the method has."""
     return {name: value for name, value in given.items() if method.parameter(name) is not None}
+
+
+def _unused(
+    method: Method, given: Mapping[str, Any], fitting: list[Method]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Give the names of given parameters that the method does not have, and notes about them."""
+    names = tuple(name for name in given if method.parameter(name) is None)
+    return names, tuple(without_effect(method, names, fitting))
 
 
 def neighbours(method: Method, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -275,7 +287,8 @@ def _reasons(
         second = f"{setting} scored {by_setting[setting].mean:.3f}, the default {usual:.3f}."
     else:
         second = f"No other setting of {method} was clearly better than its defaults."
-    return first, second, *_about_unlabelled(by_method, method)
+    chance = by_method.about_chance(method)
+    return first, second, *_about_unlabelled(by_method, method), *([chance] if chance else [])
 
 
 def _about_unlabelled(found: Comparison, method: str) -> tuple[str, ...]:
@@ -286,9 +299,7 @@ def _about_unlabelled(found: Comparison, method: str) -> tuple[str, ...]:
     if method == found.baseline or verdict.word != NO_EVIDENCE:
         return (verdict.sentence,)
     ahead = next(d for d in found.differences if d.name == method)
-    low, high = ahead.interval
     return (
         f"The unlabelled rows probably helped, but {found.n_labeled} labels cannot prove it: "
-        f"{method} scores {ahead.mean:+.3f} against {found.baseline} ({found.confidence:.0%} "
-        f"interval {low:+.3f} to {high:+.3f}).",
+        f"{method} {found.gap(ahead)}.",
     )

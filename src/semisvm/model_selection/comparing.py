@@ -9,12 +9,15 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 
 from semisvm.designs.base import Index
+from semisvm.model_selection.chance import MOST_FREQUENT
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.scoring import PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold, take_rows
-from semisvm.partial_labels import encode, hide_labels
+from semisvm.model_selection.watching import Watcher
+from semisvm.partial_labels import encode, given_labels, hide_labels, is_unlabeled
 from semisvm.validation import check_real
 
 N_SPLITS = 5
@@ -44,6 +47,14 @@ class _Job:
         score = float(self.score(model, take_rows(self.X, test), self.y[test]))
         return FoldScore(name, fold, score, seconds)
 
+    def chance(self, fold: int, test: Index) -> FoldScore:
+        """Score the guess of the most frequent class, by the labels of the fold."""
+        rest = hide_labels(self.y, test, self.unlabeled)
+        known = given_labels(rest[~is_unlabeled(rest, self.unlabeled)])
+        guess = DummyClassifier(strategy="prior").fit(np.zeros((len(known), 1)), known)
+        score = float(self.score(guess, np.zeros((len(test), 1)), self.y[test]))
+        return FoldScore(MOST_FREQUENT, fold, score, 0.0)
+
 
 def compare(
     estimators: Mapping[str, Any] | Sequence[Any],
@@ -58,6 +69,7 @@ def compare(
     confidence: float = 0.95,
     n_jobs: int | None = None,
     callback: Callable[[FoldScore], Any] | None = None,
+    watcher: Watcher | None = None,
 ) -> Comparison:
     """Cross-validate methods on the labelled rows and compare them with a supervised one.
 
@@ -89,6 +101,9 @@ def compare(
         Fits at the same time, in processes of joblib.
     callback : callable, default=None
         Called with a `FoldScore` after every fit.
+    watcher : Watcher, default=None
+        Its ``starting(name, fold, n_folds)`` is called before every fit, its
+        ``finished(comparison)`` whenever all fits of a method are done, with those so far.
 
     Returns
     -------
@@ -118,21 +133,36 @@ def compare(
     name = scoring if isinstance(scoring, str) else getattr(scoring, "name", str(scoring))
     score = PartialScorer(scoring, unlabeled) if isinstance(scoring, str) else scoring
     job = _Job(X, np.asarray(y), unlabeled, transductive, score)
-    found: dict[str, list[FoldScore]] = {method: [] for method in methods}
-    for result in _run(job, methods, tests, n_jobs):
-        found[result.name].append(result)
+    held = np.mean([len(test) for test in tests])
+    facts: dict[str, Any] = {
+        "baseline": baseline,
+        "scoring": str(name),
+        "confidence": float(confidence),
+        "test_share": float(held / (len(labels.labeled) - held)),
+        "n_labeled": len(labels.labeled),
+        "n_unlabeled": len(labels.unlabeled),
+        "chance": _chance(job, tests, scoring),
+    }
+    # the baseline first: without it nothing can be said of the others
+    order = {baseline: methods[baseline], **methods}
+    found: dict[str, list[FoldScore]] = {}
+    for result in _run(job, order, tests, n_jobs, watcher):
+        done = found.setdefault(result.name, [])
+        done.append(result)
         if callback is not None:
             callback(result)
-    held = np.mean([len(test) for test in tests])
-    return Comparison.of(
-        found,
-        baseline=baseline,
-        scoring=str(name),
-        confidence=float(confidence),
-        test_share=float(held / (len(labels.labeled) - held)),
-        n_labeled=len(labels.labeled),
-        n_unlabeled=len(labels.unlabeled),
-    )
+        if watcher is not None and len(done) == len(tests):
+            watcher.finished(Comparison.of(found, **facts))
+    return Comparison.of({name: found[name] for name in methods}, **facts)
+
+
+def _chance(
+    job: _Job, tests: Sequence[Index], scoring: str | Scorer
+) -> tuple[FoldScore, ...] | None:
+    """Score the most frequent class; a scorer of the user's may want more of a model."""
+    if not isinstance(scoring, (str, PartialScorer)):
+        return None
+    return tuple(job.chance(fold, test) for fold, test in enumerate(tests))
 
 
 def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
@@ -157,13 +187,24 @@ def _splitter(cv: Any, unlabeled: Any) -> Any:
 
 
 def _run(
-    job: _Job, methods: Mapping[str, Any], tests: Sequence[Index], n_jobs: int | None
+    job: _Job,
+    methods: Mapping[str, Any],
+    tests: Sequence[Index],
+    n_jobs: int | None,
+    watcher: Watcher | None,
 ) -> Iterator[FoldScore]:
-    """Fit fold by fold, so that the methods keep step and progress can be told."""
-    tasks = (
-        delayed(job)(name, estimator, fold, test)
-        for fold, test in enumerate(tests)
-        for name, estimator in methods.items()
+    """Fit method by method, so that what is finished can be told before the end."""
+
+    def tasks() -> Iterator[Any]:
+        for name, estimator in methods.items():
+            for fold, test in enumerate(tests):
+                if watcher is not None:
+                    watcher.starting(name, fold, len(tests))
+                yield delayed(job)(name, estimator, fold, test)
+
+    # one task at a time for each process, so that a task that is handed out is one that runs
+    watched = {} if watcher is None else {"pre_dispatch": "n_jobs", "batch_size": 1}
+    results: Iterator[FoldScore] = Parallel(n_jobs=n_jobs, return_as="generator", **watched)(
+        tasks()
     )
-    results: Iterator[FoldScore] = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     return results

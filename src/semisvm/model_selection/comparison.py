@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.model_selection.intervals import resampled_interval
+from semisvm.model_selection.chance import FEWEST_LABELS, AgainstChance, against_chance
+from semisvm.model_selection.intervals import clipped, resampled_interval
+from semisvm.model_selection.scoring import ANY, BOUNDS
 
 HELPED, NO_EVIDENCE, HURT = "helped", "no evidence", "hurt"
-# Were one method right and the other wrong on every one of five rows, a sign test would
-# still put it down to chance in one case of sixteen.
-FEWEST_LABELS = 6
 
 Interval = tuple[float, float]
 
@@ -38,6 +37,9 @@ class MethodScores:
     mean : float
     interval : pair of floats
         For the mean score.
+    chance : AgainstChance or None
+        The method beside the guess of the most frequent class; None where the scorer is one
+        of the user's.
     """
 
     name: str
@@ -45,6 +47,7 @@ class MethodScores:
     seconds: tuple[float, ...]
     mean: float
     interval: Interval
+    chance: AgainstChance | None = None
 
     @property
     def fit_seconds(self) -> float:
@@ -125,16 +128,29 @@ class Comparison:
         test_share: float,
         n_labeled: int,
         n_unlabeled: int,
+        chance: Sequence[FoldScore] | None = None,
     ) -> "Comparison":
         """Summarise the scores of all folds."""
         scores = {name: [fold.score for fold in folds] for name, folds in found.items()}
+        bounds = BOUNDS.get(scoring, ANY)
+        guesses = None if chance is None else [fold.score for fold in chance]
         methods = tuple(
             MethodScores(
                 name,
                 tuple(values),
                 tuple(fold.seconds for fold in found[name]),
                 float(np.mean(values)),
-                resampled_interval(values, test_share, confidence),
+                clipped(resampled_interval(values, test_share, confidence), bounds),
+                None
+                if guesses is None
+                else against_chance(
+                    values,
+                    guesses,
+                    n_labeled,
+                    test_share=test_share,
+                    confidence=confidence,
+                    bounds=bounds,
+                ),
             )
             for name, values in scores.items()
         )
@@ -142,7 +158,10 @@ class Comparison:
         shared = 1.0 - (1.0 - confidence) / max(len(others), 1)
         differences = tuple(
             _difference(
-                name, np.subtract(scores[name], scores[baseline]), test_share, shared, n_labeled
+                name,
+                np.subtract(scores[name], scores[baseline]),
+                (test_share, shared, n_labeled),
+                (bounds[0] - bounds[1], bounds[1] - bounds[0]),
             )
             for name in others
         )
@@ -174,19 +193,39 @@ class Comparison:
         return Verdict(top.verdict, top.name, recommended, self._sentence(top))
 
     def _sentence(self, top: Difference) -> str:
-        low, high = top.interval
-        facts = (
-            f"{top.name} scores {top.mean:+.3f} against {self.baseline} in {self.scoring} "
-            f"({self.confidence:.0%} interval {low:+.3f} to {high:+.3f})"
-        )
+        facts = f"{top.name} {self.gap(top)}"
         if top.verdict == HELPED:
             return f"The unlabelled rows helped: {facts}."
         advice = f"Recommended: the supervised model, {self.baseline}."
         if top.verdict == HURT:
-            return f"The unlabelled rows hurt: even the best, {facts}. {advice}"
-        if self.n_labeled < FEWEST_LABELS:
-            facts += f"; {self.n_labeled} labels are too few to tell"
-        return f"No evidence that the unlabelled rows helped: the best, {facts}. {advice}"
+            return f"The unlabelled rows hurt: {self._leader(top)}. {advice}"
+        few = f"; {self.n_labeled} labels are too few to tell"
+        few = few if self.n_labeled < FEWEST_LABELS else ""
+        return f"No evidence that the unlabelled rows helped: {self._leader(top)}{few}. {advice}"
+
+    def _leader(self, top: Difference) -> str:
+        """Say how the best of the others did; "best" is no word for one that is behind."""
+        if len(self.differences) == 1:
+            return f"{top.name} {self.gap(top)}"
+        if round(top.mean, 3) > 0.0:
+            return f"the best, {top.name}, {self.gap(top)}"
+        return f"none of the others is ahead; the nearest, {top.name}, {self.gap(top)}"
+
+    def gap(self, top: Difference) -> str:
+        """Say how far a method is ahead of the baseline, or behind it."""
+        low, high = top.interval
+        shown = round(top.mean, 3)
+        word = "ahead of" if shown > 0.0 else "behind" if shown < 0.0 else "level with"
+        by = f"{abs(shown):.3f} " if shown else ""
+        return (
+            f"is {by}{word} {self.baseline} in {self.scoring} "
+            f"({self.confidence:.0%} interval {low:+.3f} to {high:+.3f})"
+        )
+
+    def about_chance(self, name: str) -> str | None:
+        """Say how a method stands to guessing the most frequent class, where that is known."""
+        chance = self[name].chance
+        return None if chance is None else chance.sentence(name)
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything as dicts, lists, strings and numbers, for JSON."""
@@ -203,13 +242,16 @@ class Comparison:
             f"{m.fit_seconds:8.3g} s  {verdicts.get(m.name, 'baseline')}"
             for m in self.methods
         ]
-        return "\n".join([*lines, self.did_it_help().sentence])
+        verdict = self.did_it_help()
+        chance = self.about_chance(verdict.recommended)
+        return "\n".join([*lines, verdict.sentence, *([chance] if chance else [])])
 
 
 def _difference(
-    name: str, values: Any, test_share: float, confidence: float, n_labeled: int
+    name: str, values: Any, doubt: tuple[float, float, int], bounds: Interval
 ) -> Difference:
-    low, high = resampled_interval(values, test_share, confidence)
+    test_share, confidence, n_labeled = doubt
+    low, high = clipped(resampled_interval(values, test_share, confidence), bounds)
     verdict = NO_EVIDENCE
     if n_labeled >= FEWEST_LABELS:
         verdict = HELPED if low > 0.0 else HURT if high < 0.0 else NO_EVIDENCE

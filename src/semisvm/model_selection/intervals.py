@@ -38,6 +38,12 @@ def resampled_interval(
     return mean - half, mean + half
 
 
+def clipped(interval: tuple[float, float], bounds: tuple[float, float]) -> tuple[float, float]:
+    """Cut an interval off at values that a score cannot pass."""
+    low, high = bounds
+    return min(max(interval[0], low), high), max(min(interval[1], high), low)
+
+
 def resampled_error(values: Sequence[float] | Floats, test_share: float) -> float:
     """Give the corrected standard error of a mean, the root in `resampled_interval`."""
     return float(np.sqrt((1.0 / len(values) + test_share) * np.var(values, ddof=1)))

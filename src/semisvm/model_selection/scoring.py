@@ -42,6 +42,9 @@ METRICS: dict[str, Metric] = {
 }
 NEG_LOG_LOSS = "neg_log_loss"
 SCORINGS = (*METRICS, NEG_LOG_LOSS)
+BOUNDS = {**dict.fromkeys(METRICS, (0.0, 1.0)), NEG_LOG_LOSS: (-np.inf, 0.0)}
+"""Least and largest values of the scores."""
+ANY = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 from semisvm.displays.trace import LEVELS, runs
 from semisvm.report import svg
 from semisvm.report.html import Markup, tag
+from semisvm.wording import counted
 
 WIDTH = 720
 LEFT, RIGHT = 64, 16
@@ -24,7 +25,7 @@ def trace_figure(trace: Mapping[str, Any]) -> Markup:
         y = _spread([value for _, value in steps], 320, 250, log=True)
         parts.append(svg.y_axis(y, LEFT, WIDTH - RIGHT, level, 3))
         parts.append(svg.path([(x(r), y(v)) for r, v in steps], "line quiet"))
-    says = f"Objective of the fit over {trace['rounds']} rounds"
+    says = f"Objective of the fit over {counted(trace['rounds'], 'round')}"
     drawing = svg.picture(WIDTH, bottom + 42, says, parts, svg.x_axis(x, bottom, "round"))
     return tag("figure", drawing, _legend(list(dict.fromkeys(phases))))
 

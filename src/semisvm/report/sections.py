@@ -3,8 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from semisvm.model_selection.chance import AgainstChance
+from semisvm.model_selection.comparison import HELPED
 from semisvm.report.figures import comparison_figure, score_figure, trace_figure
 from semisvm.report.html import Markup, table, tag
+from semisvm.wording import counted, measured_time
 
 Data = Mapping[str, Any]
 
@@ -15,6 +18,8 @@ HEADLINES = {
     "hurt": "No, they hurt",
 }
 BAR = 100.0
+FEWEST_POINTS = 3
+"""Fewer make no curve."""
 
 
 def show(value: Any) -> str:
@@ -72,9 +77,7 @@ def _card(value: str, name: str) -> Markup:
 
 
 def _seconds(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
+    return "–" if value is None else measured_time(value)
 
 
 def notes(data: Data) -> Markup | None:
@@ -101,9 +104,22 @@ def helped(data: Data) -> Markup:
     word = verdict["word"]
     kind = f"verdict {word.replace(' ', '-')}"
     head = tag("strong", f"{SIGNS[word]} {HEADLINES[word]}.")
-    advice = paragraph("Recommended method: ", tag("strong", verdict["recommended"]), ".")
+    advice = None
+    if word == HELPED:  # the other sentences end with it
+        advice = paragraph("Recommended: ", tag("strong", verdict["recommended"]), ".")
     box = tag("div", paragraph(head), paragraph(verdict["sentence"]), advice, class_=kind)
-    return section(heading, box, _other_method(data, verdict["recommended"]), name="help")
+    after = [_other_method(data, verdict["recommended"]), *_about_chance(data)]
+    return section(heading, box, after, name="help")
+
+
+def _about_chance(data: Data) -> list[Markup]:
+    """Say whether the model is better than a guess, where it was among the methods."""
+    fitted = {data["method"]["name"], data["method"]["estimator"]}
+    return [
+        paragraph(AgainstChance(**method["chance"]).sentence(method["name"]))
+        for method in data["comparison"]["methods"]
+        if method["name"] in fitted and method.get("chance")
+    ]
 
 
 def _other_method(data: Data, recommended: str) -> Markup | None:
@@ -155,13 +171,15 @@ def trace(data: Data) -> Markup:
     if found is None:
         return section(heading, paragraph("The model has no trace."), name="trace")
     method = data["method"]
-    text = f"{show(method['rounds'])} rounds to the objective {show(method['objective'])}."
+    rounds = "–" if method["rounds"] is None else counted(method["rounds"], "round")
+    text = f"{rounds} to the objective {show(method['objective'])}."
     if any(value is not None for value in found["value"]):
         text += (
             " At one level the objective falls; it may rise where the level changes, because the "
             "unlabelled rows then count for more."
         )
-    return section(heading, paragraph(text), trace_figure(found), name="trace")
+    drawn = trace_figure(found) if len(found["round"]) >= FEWEST_POINTS else None
+    return section(heading, paragraph(text), drawn, name="trace")
 
 
 def scores(data: Data) -> Markup:

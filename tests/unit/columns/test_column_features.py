@@ -230,3 +230,23 @@ def test_among_the_parts_of_scikit_learn():
     model = make_pipeline(ColumnFeatures(), TransductiveSVC()).fit(frame, y)
     assert model.predict(frame).shape == (60,)
     assert clone(model).get_params()["columnfeatures__min_df"] == 2
+
+
+def test_frames_as_output():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(
+        {"words": ["cheap pills", "lunch monday", "cheap lunch", "monday pills"], "size": range(4)},
+        index=list("abcd"),
+    )
+    features = ColumnFeatures(text=["words"], numeric=["size"], sparse_output=False)
+    dense = features.fit_transform(table)
+    assert isinstance(dense, np.ndarray)
+    frame = features.set_output(transform="pandas").fit_transform(table)
+    assert list(frame.columns) == features.get_feature_names_out().tolist()
+    assert list(frame.index) == list("abcd")
+    assert np.array_equal(frame.to_numpy(), dense)
+    assert np.array_equal(features.transform(table).to_numpy(), dense)
+    restored = ColumnFeatures.from_state(*features.to_state())
+    assert np.array_equal(restored.transform(table), dense)
+    with pytest.raises(ValueError, match="dense array"):
+        ColumnFeatures(text=["words"]).set_output(transform="pandas").fit_transform(table)

@@ -10,6 +10,7 @@ from semisvm import registry
 from semisvm.model_selection import choose, choosing
 from semisvm.model_selection.choosing import candidates, neighbours, too_few
 from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.watching import Step
 from semisvm.partial_labels import encode
 
 
@@ -62,7 +63,7 @@ def test_a_method_and_a_setting_that_are_better_are_taken(scores):
     assert choice.method == "da"
     assert choice.parameters == {"unlabeled_weight": 0.5, "reg": 1e-4, "n_jobs": 2}
     assert choice.reasons[1] == "reg=0.0001 scored 0.860, the default 0.700."
-    assert choice.reasons[2].startswith("The unlabelled rows helped: da scores +0.180")
+    assert choice.reasons[2].startswith("The unlabelled rows helped: da is 0.180 ahead of svm")
     assert list(asked[1]) == ["defaults", "reg=0.0001", "reg=0.01"]
     assert "unlabeled_weight" not in asked[0]["svm"].get_params()
     assert asked[0]["tsvm"].unlabeled_weight == 0.5
@@ -116,12 +117,14 @@ def test_a_real_choice_is_data_and_repeats(monkeypatch):
     X, y = sparse_text(120)
     told = []
     partly = hide(y, 20)
-    choice = choose(X, partly, random_state=3, tell=lambda *facts: told.append(facts))
+    choice = choose(X, partly, random_state=3, tell=told.append)
     assert choice.method in ("svm", "tsvm", "da")
     assert choice.methods.n_unlabeled == 60
     assert "60 of the unlabelled rows were used to choose." in choice.reasons
-    assert told[0] == ("method svm", 1, 45)
-    assert told[-1][1] == told[-1][2]
+    assert told[0] == Step("svm", 1, 15, 0, 45)
+    assert str(told[0]) == "svm, fold 1 of 15"
+    assert str(told[-1]).startswith(f"{choice.method}, ")
+    assert told[-1].done == told[-1].total - 1
     again = choose(X, partly, random_state=3).to_dict()
     for facts in (again, first := choice.to_dict()):
         for part in ("methods", "settings"):

@@ -71,6 +71,15 @@ def test_verdicts():
     assert (verdict.word, verdict.recommended) == ("no evidence", "svm")
 
 
+def test_what_is_behind_is_not_called_the_best():
+    base, worse = [0.70, 0.72, 0.69, 0.71, 0.73], [0.68, 0.72, 0.66, 0.69, 0.71]
+    sentence = comparison(svm=base, da=worse, tsvm=worse).did_it_help().sentence
+    assert "none of the others is ahead; the nearest, da, is 0.018 behind svm" in sentence
+    assert "da is 0.018 behind svm" in comparison(svm=base, da=worse).did_it_help().sentence
+    level = comparison(svm=base, da=[*base[1:], base[0]]).did_it_help().sentence
+    assert "da is level with svm in accuracy" in level
+
+
 def test_too_few_labels_prove_nothing():
     verdict = comparison(n_labeled=5, svm=[0.0, 0.0], other=[1.0, 1.0]).did_it_help()
     assert verdict.word == "no evidence"

@@ -169,7 +169,8 @@ def test_verdict(blobs, gap, n_labeled, headline, recommended):
     data = report_data(model, comparison(gap, n_labeled=n_labeled), X=X, y=partly)
     words = "".join(read(render(data)).words)
     assert headline in words
-    assert f"Recommended method: {recommended}." in words
+    assert words.count("Recommended") == 1
+    assert re.search(rf"Recommended: (the supervised model, )?{recommended}\.", words)
     assert ("not with that one" in words) == (recommended == "svm")
 
 
@@ -282,3 +283,16 @@ def test_a_browser_runs_and_fetches_nothing(browsed):
     assert "<script" not in elements
     # errors, and what the policy of the page forbade
     assert "CONSOLE" not in said
+
+
+def test_small_numbers_are_written_for_people(blobs):
+    X, partly, model = blobs
+    data = report_data(model, X=X, y=partly)
+    data["data"]["fit_seconds"] = 0.0031
+    data["method"]["rounds"] = 1
+    for name in ("round", "phase", "objective", "value"):
+        data["trace"][name] = data["trace"][name][:2]
+    page = render(data)
+    assert "1 round to the objective" in page
+    assert "&lt; 0.01 s" in page
+    assert "Objective of the fit" not in page, "two points are no curve"

@@ -1,0 +1,93 @@
+"""Is a model better than always guessing the most frequent class? One verdict for all outputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from semisvm.model_selection.intervals import clipped, resampled_interval
+
+MOST_FREQUENT = "most frequent class"
+FEWEST_LABELS = 6
+"""Were a model right and the guess wrong on every one of five rows, a sign test would still put it
+down to chance in one case of sixteen."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class AgainstChance:
+    """A model beside the guess of the most frequent class.
+
+    Attributes
+    ----------
+    guess : float
+        Score of the guess.
+    mean : float
+        Score of the model minus that of the guess.
+    interval : pair of floats
+        For the difference.
+    better : bool
+        Whether the interval, and enough labels, say that the model is better.
+    """
+
+    guess: float
+    mean: float
+    interval: Interval
+    better: bool
+
+    def sentence(self, name: str) -> str:
+        """Say it in words.
+
+        Parameters
+        ----------
+        name : str
+            Of the model, at the beginning of the sentence.
+        """
+        low, high = self.interval
+        facts = (
+            f"({self.guess:.3f}; difference {self.mean:+.3f}, interval {low:+.3f} to {high:+.3f})"
+        )
+        if self.better:
+            return f"{name} is better than guessing the most frequent class {facts}."
+        return (
+            f"{name} is no better than guessing the most frequent class, as far as these labels "
+            f"can tell {facts}."
+        )
+
+
+def against_chance(
+    scores: Sequence[float],
+    guesses: Sequence[float],
+    n_labels: int,
+    *,
+    test_share: float = 0.0,
+    confidence: float = 0.95,
+    bounds: Interval = (-np.inf, np.inf),
+) -> AgainstChance:
+    """Compare a model with the guess of the most frequent class.
+
+    Parameters
+    ----------
+    scores, guesses : sequences of floats
+        Of the model and of the guess on the same folds; or, on rows that had no part in the
+        fit, 1 for a row that is right and 0 for one that is wrong.
+    n_labels : int
+        Labels on which they rest.
+    test_share : float, default=0.0
+        As of `resampled_interval`; 0 for rows that had no part in the fit.
+    confidence : float, default=0.95
+    bounds : pair of floats, optional
+        Of scores.
+
+    Returns
+    -------
+    found : AgainstChance
+    """
+    ahead = np.subtract(scores, guesses, dtype=np.float64)
+    widest = (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    interval = widest
+    if len(ahead) > 1:
+        interval = clipped(resampled_interval(ahead.tolist(), test_share, confidence), widest)
+    better = n_labels >= FEWEST_LABELS and interval[0] > 0.0
+    return AgainstChance(float(np.mean(guesses)), float(ahead.mean()), interval, bool(better))

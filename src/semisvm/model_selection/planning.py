@@ -1,0 +1,111 @@
+"""Which methods a comparison takes, and how often folds are dealt, so that it ends soon."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from semisvm.costs import Size
+from semisvm.registry import Method
+from semisvm.wording import rough_time
+
+SECONDS = 30.0
+"""What a comparison may take, by a rough estimate, where nobody asks for more."""
+SHARE = 0.25
+"""What one method may take of it, those that are always compared aside."""
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compare.
+
+    Attributes
+    ----------
+    methods : tuple of Method
+        Those that are always compared first, then by their cost.
+    slow : dict of floats
+        Methods that were left out, with the seconds that they would take.
+    repeats : int
+        Times that folds are dealt.
+    seconds : float
+        Rough estimate for all fits.
+    costs : dict of floats
+        Rough seconds of one fit of each method.
+    shortened : bool
+        Whether folds are dealt less often than usual.
+    """
+
+    methods: tuple[Method, ...]
+    slow: dict[str, float]
+    repeats: int
+    seconds: float
+    costs: dict[str, float]
+    shortened: bool
+
+    def reasons(self) -> dict[str, str]:
+        """Say of each method that was left out why."""
+        return {name: f"it would take {rough_time(s)}" for name, s in self.slow.items()}
+
+    def notes(self) -> list[str]:
+        """Say what was left out, and why."""
+        found = []
+        if self.slow:
+            listed = ", ".join(f"{name} ({rough_time(s)})" for name, s in self.slow.items())
+            found.append(
+                f"left out, because they would take long on data of this size: {listed}; "
+                "'--methods all' compares them too"
+            )
+        if self.shortened:
+            found.append(
+                f"the folds are dealt once, not {REPEATS} times, which would narrow the intervals "
+                f"and take {rough_time(REPEATS * self.seconds)} ('--repeats {REPEATS}')"
+            )
+        return found
+
+
+def plan(
+    candidates: Sequence[Method],
+    size: Size,
+    folds: int,
+    repeats: int | None = None,
+    *,
+    bounded: bool = True,
+) -> Plan:
+    """Choose what can be compared in about half a minute.
+
+    Methods that are marked for the automatic choice are always taken. Where they alone take too
+    long, folds are dealt once. The others follow, the cheapest first, while there is time.
+
+    Parameters
+    ----------
+    candidates : sequence of Method
+    size : Size
+    folds : int
+    repeats : int, optional
+        Given ones are kept.
+    bounded : bool, default=True
+        False takes all candidates, however long they need.
+
+    Returns
+    -------
+    plan : Plan
+    """
+    costs = {method.name: method.cost.seconds(size) for method in candidates}
+    core = [method for method in candidates if method.auto]
+    shortened = bounded and repeats is None and _total(core, costs, folds * REPEATS) > SECONDS
+    repeats = (1 if shortened else REPEATS) if repeats is None else repeats
+    fits = folds * repeats
+    rest = [method for method in candidates if not method.auto]
+    taken, slow = core, {}
+    for method in sorted(rest, key=lambda method: costs[method.name]):
+        own, all_fits = fits * costs[method.name], _total([*taken, method], costs, fits)
+        if bounded and (own > SHARE * SECONDS or all_fits > SECONDS):
+            slow[method.name] = own
+        else:
+            taken.append(method)
+    total = _total(taken, costs, fits)
+    kept = {method.name: costs[method.name] for method in taken}
+    return Plan(tuple(taken), slow, repeats, total, kept, shortened)
+
+
+def _total(methods: Sequence[Method], costs: Mapping[str, float], fits: int) -> float:
+    return fits * sum(costs[method.name] for method in methods)

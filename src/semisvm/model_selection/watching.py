@@ -1,0 +1,84 @@
+"""How far a comparison is: told before every fit, and whenever a method is done."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from semisvm.model_selection.comparison import Comparison
+
+
+class Watcher(Protocol):
+    """Somebody who wants to know how far a comparison is."""
+
+    def starting(self, name: str, fold: int, n_folds: int) -> None:
+        """Hear of a fit that begins; where several run at a time, of the last one."""
+        ...
+
+    def finished(self, found: Comparison) -> None:
+        """Hear of all methods so far whose fits are done, whenever there is one more."""
+        ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """A fit that begins.
+
+    Attributes
+    ----------
+    name : str
+        Of the method or setting.
+    fold, n_folds : int
+        Counted from 1, over all times that folds are dealt.
+    done, total : int
+        Fits that are done, and that there are.
+    prefix : str
+        What goes before the name in words.
+    """
+
+    name: str
+    fold: int
+    n_folds: int
+    done: int
+    total: int
+    prefix: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.prefix}{self.name}, fold {self.fold} of {self.n_folds}"
+
+
+Told = Callable[[Step], Any]
+
+
+@dataclass
+class Counting:
+    """A watcher that counts the fits and tells of each one before it begins.
+
+    Attributes
+    ----------
+    tell : callable(Step), optional
+    n_methods : int
+    prefix : str
+        What goes before the name of a method.
+    report : callable(Comparison), optional
+        Called whenever a method is done.
+    done : int
+        Fits so far.
+    """
+
+    tell: Told | None
+    n_methods: int
+    prefix: str = ""
+    report: Callable[[Comparison], Any] | None = None
+    done: int = 0
+
+    def starting(self, name: str, fold: int, n_folds: int) -> None:
+        """Tell of a fit."""
+        if self.tell is not None:
+            step = Step(name, fold + 1, n_folds, self.done, self.n_methods * n_folds, self.prefix)
+            self.tell(step)
+        self.done += 1
+
+    def finished(self, found: Comparison) -> None:
+        """Pass it on."""
+        if self.report is not None:
+            self.report(found)

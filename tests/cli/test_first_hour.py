@@ -1,0 +1,141 @@
+"""What a new user sees first: defaults that end, true words, commands that can be pasted."""
+
+import csv
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+import semisvm
+from problems import hide, two_blobs
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+from typer.testing import CliRunner
+
+from semisvm.cli.app import app
+
+FAST = ["--folds", "3", "--repeats", "1"]
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files of blobs, of noise and of counts, with spaces in a name and a class."""
+    folder = tmp_path_factory.mktemp("first hour")
+    rng = np.random.default_rng(0)
+    X, y = two_blobs(90)
+    for name, rows, truth in (("my data.csv", X, y), ("noise.csv", rng.random((90, 4)), y)):
+        labels = hide(truth, 30)
+        with open(folder / name, "w", newline="") as stream:
+            table = csv.writer(stream)
+            table.writerow([*(f"x{k}" for k in range(rows.shape[1])), "the kind"])
+            for row, label in zip(rows.tolist(), labels.tolist(), strict=True):
+                table.writerow([*row, "" if label == -1 else ["a b", "c"][label]])
+    counts = rng.poisson(20.0 * (1 + np.outer(y, np.arange(5) > 2)))
+    np.savez(folder / "counts.npz", X=counts, y=hide(y, 30))
+    return folder
+
+
+def test_the_command_to_fit_can_be_pasted(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    options = ["--label", "the kind", "--numeric", "x0", "--numeric", "x1", "--prior", "a b=0.5"]
+    shown = run("compare", "my data.csv", *options, "--methods", "tsvm", *FAST).stdout
+    program, *arguments = shlex.split(shown.splitlines()[-1])
+    assert program == "semisvm"
+    assert arguments[-4:] == ["--algorithm", "svm", "--output", "my data.semisvm"]
+    assert "--prior" not in arguments, "svm has none"
+    run(*arguments)
+    assert semisvm.load("my data.semisvm").settings["label"] == "the kind"
+
+
+def test_a_prior_without_effect_is_named(folder, tmp_path, monkeypatch):
+    from semisvm.model_selection import choosing
+
+    monkeypatch.setattr(choosing._Trial, "pick", lambda self, found: found.baseline)
+    said = "class_prior (--prior) has no effect: svm does not use it; tsvm and da would use it."
+    options = ["--label", "the kind", "--prior", "c=0.4", "-o", tmp_path / "m"]
+    result = run("fit", folder / "my data.csv", *options, "--report", tmp_path / "r.html")
+    assert f"note: {said}" in result.stderr
+    assert f"note: {said}" in result.stdout
+    assert "(--prior) has no effect" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    facts = json.loads(run("fit", folder / "my data.csv", *options, "--json").stdout)
+    assert said in facts["notes"]
+    assert facts["choice"]["ignored"] == ["class_prior"]
+    quiet = run("fit", folder / "my data.csv", *options, "--unlabeled-weight", "0.5", "-q")
+    assert "unlabeled_weight (--unlabeled-weight) has no effect" in quiet.stderr
+    used = run("fit", folder / "my data.csv", *options, "-a", "da")
+    assert "no effect" not in used.output
+
+
+def test_compare_says_on_what_a_prior_has_no_effect(folder):
+    options = ["--label", "the kind", "--methods", "tsvm,laprls", "--prior", "c=0.4", *FAST]
+    shown = run("compare", folder / "my data.csv", *options).stdout
+    assert "note: class_prior (--prior) has no effect: laprls does not use it" in shown
+
+
+@pytest.mark.parametrize("method", ["svm", "tsvm", "auto"])
+def test_unscaled_matrices_are_noted(folder, tmp_path, method):
+    options = ["--unlabeled", "-1", "-o", tmp_path / "m", "-a", method]
+    shown = run("fit", folder / "counts.npz", *options).stdout
+    assert "note: the rows have length" in shown
+    assert "for rows of about length one" in shown
+
+
+def test_scaled_matrices_are_not_noted(folder, tmp_path):
+    found = np.load(folder / "counts.npz")
+    X = found["X"] / np.linalg.norm(found["X"], axis=1, keepdims=True)
+    np.savez(tmp_path / "unit.npz", X=X, y=found["y"])
+    shown = run("fit", tmp_path / "unit.npz", "--unlabeled", "-1", "-o", tmp_path / "m").stdout
+    assert "length one" not in shown
+    assert "feature seconds  < 0.01 s" in shown
+
+
+def test_a_model_of_noise_is_called_one(folder, tmp_path):
+    said = "no better than guessing the most frequent class, as far as these labels can tell"
+    options = ["--label", "the kind"]
+    model, page = tmp_path / "m", tmp_path / "r.html"
+    assert said in run("compare", folder / "noise.csv", *options, "--methods", "da").stdout
+    fitted = run("fit", folder / "noise.csv", *options, "-o", model, "--report", page)
+    assert f"why: {semisvm.load(model).summary['method']} is {said}" in fitted.stdout
+    assert said in page.read_text(encoding="utf-8")
+    lines = (folder / "noise.csv").read_text().splitlines()
+    rng = np.random.default_rng(1)
+    rows = [f"{row.rpartition(',')[0]},{('a b', 'c')[rng.integers(2)]}" for row in lines[1:]]
+    (tmp_path / "new.csv").write_text("\n".join([lines[0], *rows]) + "\n")
+    assert f"the model is {said}" in run("evaluate", model, tmp_path / "new.csv").stdout
+    facts = json.loads(run("evaluate", model, tmp_path / "new.csv", "--json").stdout)
+    assert facts["chance"]["better"] is False
+    assert facts["most_frequent_class"] in ("a b", "c")
+
+
+def test_toys_need_no_data(monkeypatch):
+    from semisvm.reproduce import toys
+
+    monkeypatch.delenv("SEMISVM_DATA", raising=False)
+    monkeypatch.setattr(toys, "METHODS", {"DA, hinge": toys.METHODS["DA, hinge"]})
+    monkeypatch.setattr(toys, "WIDTHS", {"moons": (0.3,)})
+    assert "moons" in run("reproduce", "toys", "--repeat", "1").stdout
+
+
+def test_compare_takes_what_is_quick(folder, monkeypatch):
+    from semisvm.model_selection import planning
+
+    monkeypatch.setattr(planning, "SECONDS", 0.0)
+    options = ["--label", "the kind", "--folds", "2"]
+    shown = run("compare", folder / "my data.csv", *options).stdout
+    names = [line.split()[0] for line in shown.splitlines() if line.startswith(" ")]
+    assert names == ["method", "svm", "tsvm", "da"]
+    assert "note: left out, because they would take long on data of this size:" in shown
+    assert "lds (about 1 s)" in shown
+    assert "'--methods all' compares them too" in shown
+    assert "the folds are dealt once" in shown

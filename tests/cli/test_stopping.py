@@ -1,0 +1,166 @@
+"""Ctrl-C is answered soon, in the middle of a long call too, and says what is finished."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+from problems import hide, two_blobs
+from semisvm.cli.stopping import SIZE, Board, LastWords
+
+SOON = 10.0
+"""Seconds; the fit that is stopped would take many minutes."""
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and POSIX signals")
+
+# each one call that looks at no signal; the first holds Python's lock too, so no thread can run
+LOCKED = "sum(range(10**14))"
+LAPACK = "scipy.linalg.eigh(numpy.eye(6000) + numpy.random.rand(6000, 6000))"
+PROGRAM = """
+import sys
+import numpy, scipy.linalg
+import semisvm.estimators.low_density as low_density
+
+def fit(self, X, y, sample_weight=None):
+    print("in the long call", file=sys.stderr, flush=True)
+    CALL
+
+low_density.LowDensitySeparation.fit = fit
+from semisvm.cli.entry import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stopping")
+    X, y = two_blobs(60)
+    np.savez(folder / "a.npz", X=X, y=hide(y, 20))
+    return folder / "a.npz"
+
+
+def stopped(*arguments, call=LOCKED, number=signal.SIGINT, to_group=False):
+    """Start a command, send a signal in the middle; give its result and the seconds."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.replace("CALL", call), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        seen = ""
+        while "in the long call" not in seen and process.poll() is None:
+            seen += process.stderr.readline()
+        time.sleep(0.5)
+        start = time.perf_counter()
+        if to_group:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        output, errors = process.communicate(timeout=60)
+        return process.returncode, output, seen + errors, time.perf_counter() - start
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("call", [LOCKED, LAPACK], ids=["locked", "lapack"])
+@pytest.mark.parametrize("to_group", [False, True], ids=["process", "terminal"])
+def test_compare_prints_what_is_finished(data, call, to_group):
+    arguments = ["compare", data, "--unlabeled", "-1", "--methods", "tsvm,lds", "--folds", "3"]
+    code, output, errors, seconds = stopped(*arguments, call=call, to_group=to_group)
+    assert code == 130
+    assert seconds < SOON
+    assert "stopped: these methods were finished" in errors
+    # once, whichever of the two processes says it
+    names = [line.split()[0] for line in output.splitlines() if line.startswith(" ")]
+    assert names == ["method", "svm", "tsvm"]
+    assert output.count("behind svm") + output.count("ahead of svm") + output.count("level") == 1
+    assert "Traceback" not in errors
+
+
+def test_compare_as_json(data):
+    arguments = ["compare", data, "--unlabeled", "-1", "--methods", "tsvm,lds", "--json"]
+    code, output, _, seconds = stopped(*arguments)
+    assert (code, seconds < SOON) == (130, True)
+    facts = json.loads(output)
+    assert facts["stopped"] is True
+    assert [method["name"] for method in facts["methods"]] == ["svm", "tsvm"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_fit_is_stopped_and_writes_nothing(data, tmp_path, number, code):
+    arguments = ["fit", data, "--unlabeled", "-1", "-a", "lds", "-o", tmp_path / "m"]
+    found, output, errors, seconds = stopped(*arguments, number=number)
+    assert (found, output) == (code, "")
+    assert seconds < SOON
+    assert errors.splitlines()[-1] == "stopped; no file was written"
+    assert errors.count("stopped") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_ends_if_the_first_process_is_killed():
+    """The pipe of the output stays open until both are gone."""
+    program = (
+        "import os, signal, time\n"
+        "from semisvm.cli.stopping import supervised\n"
+        "def work():\n"
+        "    os.kill(os.getppid(), signal.SIGKILL)\n"
+        "    time.sleep(600)\n"
+        "supervised(work)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def test_words_are_said_once_though_the_end_takes_long():
+    program = (
+        "import sys, time\n"
+        "from semisvm.cli import stopping\n"
+        "def work():\n"
+        "    try:\n"
+        "        print('here', flush=True)\n"
+        "        time.sleep(600)\n"
+        "    finally:\n"
+        "        stopping.say_last_words()\n"
+        "        time.sleep(600)\n"
+        "stopping.supervised(work)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == "stopped; no file was written\n"
+
+
+def test_a_command_that_dies_is_reported():
+    program = (
+        "import os, signal\n"
+        "from semisvm.cli.stopping import supervised\n"
+        "supervised(lambda: os.kill(os.getpid(), signal.SIGKILL))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == 137
+    assert ended.stderr == "semisvm was ended by the signal SIGKILL, perhaps for want of memory\n"
+
+
+def test_the_last_words_are_always_whole():
+    board = Board()
+    assert board.read() == LastWords()
+    for words in (LastWords("é\n" * 3, "one"), LastWords("two"), LastWords("", "three")):
+        board.write(words)
+        assert board.read() == words
+    board.write(LastWords("x" * SIZE, "long"))
+    assert board.read() == LastWords("", "long")
