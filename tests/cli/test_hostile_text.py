@@ -130,9 +130,12 @@ def test_rows_are_exact_except_on_a_terminal(hostile):
 
 
 def test_one_place_prints():
-    """Whatever a command says goes through `output` or `errors`, which show control characters."""
+    """Whatever a command says goes through `output` or `errors`, which show control characters.
+
+    What `stopping` says at the end has been through them before.
+    """
     for source in Path(cli.__file__).parent.glob("*.py"):
-        if source.name in ("output.py", "errors.py", "entry.py", "app.py"):
+        if source.name in ("output.py", "errors.py", "entry.py", "app.py", "stopping.py"):
             continue
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):

@@ -387,12 +387,13 @@ def test_nohup_is_heeded_and_what_a_kill_leaves_is_removed(made, tmp_path):
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    process, writer = half_way(made, tmp_path, preexec_fn=ignore)
+    process, writer = half_way(made, tmp_path, preexec_fn=ignore, start_new_session=True)
     try:
         process.send_signal(signal.SIGHUP)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=0.5)
-        process.kill()
+        # the process that works, and the one that waits for it and would have it clean up
+        os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
     finally:
         os.close(writer)

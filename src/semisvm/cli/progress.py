@@ -4,7 +4,6 @@ On a terminal one line that is drawn again and again; elsewhere plain lines, few
 """
 
 import math
-import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
+from semisvm.cli.errors import say
 from semisvm.homotopy import Callback
 from semisvm.model_selection.watching import Step, Told
 from semisvm.wording import rough_time
@@ -240,7 +240,7 @@ def _print_lines(text: Callable[[], str], ended: threading.Event) -> None:
         now, line = perf_counter(), text()
         # the same fit is named again only after a long while
         if now - last >= (STILL if line.partition(",")[0] == said else PAUSE):
-            print(f"{line}, {now - start:.0f} s so far", file=sys.stderr, flush=True)
+            say(f"{line}, {now - start:.0f} s so far")
             last, said = now, line.partition(",")[0]
 
 
