@@ -88,7 +88,7 @@ def test_every_loss_ends(cls, loss, case):
     assert work(fit(cls(loss=loss), HARD[case](X), hide(y, 9))) < MOST_PASSES
 
 
-@pytest.mark.parametrize("scale", [1e100, 1e150])
+@pytest.mark.parametrize("scale", [1e40, 1e70])
 def test_what_rounding_prevents_is_told(scale):
     X, y = rows(2)
     with pytest.warns(ConvergenceWarning, match="scale the columns"):

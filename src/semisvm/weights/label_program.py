@@ -31,7 +31,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from semisvm.designs.base import Floats
-from semisvm.programs import LinearModel, LinearProgram, MixedIntegerProgram, ProgramError, Status
+from semisvm.programs import LinearModel, LinearProgram, MixedIntegerProgram, ProgramError
 from semisvm.weights.hinge_program import Balance
 
 SLACK = 1e-6
@@ -230,11 +230,13 @@ def undecided(lo: Floats, hi: Floats) -> Any:
 
 
 def _smallest(model: LinearModel, costs: Floats) -> float:
-    """Minimise over the model, or give no bound where the solver is in trouble."""
+    """Minimise over the model, or give no bound where the solver is in trouble.
+
+    A known model meets all constraints, so a program that is said to have no solution is
+    beyond the precision of the solver.
+    """
     model.change_costs(costs)
     try:
         return model.solve().objective
-    except ProgramError as error:
-        if error.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-            raise
+    except ProgramError:
         return -np.inf
