@@ -62,7 +62,11 @@ def check(data: bytes) -> None:
 
 
 def _by_numpy(data: bytes) -> Any:
-    found = np.load(io.BytesIO(data), allow_pickle=False)
+    try:
+        found = np.load(io.BytesIO(data), allow_pickle=False)
+    except ValueError:
+        # numpy goes by the first bytes, and a zip archive may begin later
+        return None
     if isinstance(found, np.ndarray):
         return found
     with found:

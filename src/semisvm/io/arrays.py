@@ -1,6 +1,7 @@
 """Arrays of numpy in files of anybody: looked at before memory is asked for."""
 
 import gzip
+import io
 import math
 import os
 import zipfile
@@ -25,6 +26,8 @@ MOST_PACKED = 1032
 """Deflate makes nothing smaller than this; a member that says so lies about its size."""
 
 PIECE = 1 << 24
+MOST_HEADER = 1 << 16
+"""Bytes of a header; numpy itself reads less."""
 
 
 def is_npy(path: str | Path) -> bool:
@@ -97,13 +100,22 @@ def _read(stream: IO[bytes], size: int | None, path: str | Path) -> NDArray[Any]
         version = npy.read_magic(stream)
         if version not in HEADERS:
             raise ValueError(f"its version {version} is not one for numbers or text")
-        shape, fortran, dtype = HEADERS[version](stream)
+        shape, fortran, dtype = HEADERS[version](_header(stream, version))
         needed = _bytes(shape, dtype)
         content = stream.read() if size is None else _content(stream, needed, size)
         if len(content) != needed:
             raise ValueError(f"it has {len(content):,} bytes, but says that it has {needed:,}")
         array = np.frombuffer(content, dtype=dtype)
         return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _header(stream: IO[bytes], version: tuple[int, int]) -> io.BytesIO:
+    """Read the header of an array, which says itself how long it is."""
+    length = stream.read(2 if version == (1, 0) else 4)
+    n_bytes = int.from_bytes(length, "little")
+    if n_bytes > MOST_HEADER:
+        raise ValueError(f"its header says that it has {n_bytes:,} bytes")
+    return io.BytesIO(length + stream.read(n_bytes))
 
 
 def _bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
