@@ -1,4 +1,8 @@
-"""Benchmarks of the linear family: ``python -m benchmarks NAME`` from the repository root."""
+"""Measurements of speed and tools: ``python -m benchmarks NAME`` from the repository root.
+
+The same command runs the tables of the papers, which live in `semisvm.reproduce`, and so does what
+both share: tables and verdicts, data and draws, times. Only measurements belong here.
+"""
 
 from pathlib import Path
 

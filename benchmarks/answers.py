@@ -13,10 +13,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.timing import seconds_of
 from semisvm import AnnealedSVC, TransductiveSVC
-from semisvm.estimators.annealed import NOT_ANNEALED
 from semisvm.losses import LOSSES, SQUARED_HINGE
+from semisvm.methods.deterministic_annealing import NOT_ANNEALED
 from semisvm.reproduce.data import (
     UNLABELED,
     Floats,
@@ -29,6 +28,7 @@ from semisvm.reproduce.data import (
 )
 from semisvm.reproduce.ssl_book import load_book
 from semisvm.reproduce.table import Report
+from semisvm.reproduce.timing import seconds_of
 
 REPEAT = 4
 N_LABELED = 46
@@ -100,7 +100,7 @@ def fit(kind: type, problem: Problem) -> tuple[float, Any]:
 
 
 def figures(kind: type, problem: Problem) -> list[float]:
-    """Give objective, accuracy, steps of conjugate gradients, rounds and seconds of a fit."""
+    """Return objective, accuracy, steps of conjugate gradients, rounds and seconds of a fit."""
     seconds, model = fit(kind, problem)
     free = (problem.labels == UNLABELED) & (problem.y != UNLABELED)
     accuracy = float(np.mean(model.transduction_[free] == problem.y[free]))
@@ -140,12 +140,14 @@ def row(name: str, values: Floats) -> dict[str, Any]:
 
 def in_turns() -> Any:
     """Let annealing hold its beliefs while the weights move."""
-    return patch.dict(LOSSES, {SQUARED_HINGE.name: replace(SQUARED_HINGE, gap_slopes=None)})
+    assert SQUARED_HINGE.two is not None
+    held = replace(SQUARED_HINGE, two=replace(SQUARED_HINGE.two, gap_slopes=None))
+    return patch.dict(LOSSES, {SQUARED_HINGE.name: held})
 
 
 def plain_rounds() -> Any:
     """Let the transductive machine never count on an answer."""
-    return patch("semisvm.estimators.switching.CREEPING", np.inf)
+    return patch("semisvm.methods.switching.SLOW", np.inf)
 
 
 def starts(problems: Iterator[Problem]) -> list[dict[str, Any]]:

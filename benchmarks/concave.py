@@ -17,12 +17,12 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from benchmarks.timing import Spread
 from semisvm import ConcaveSVC
-from semisvm.estimators.concave import supergradient
+from semisvm.methods.concave import supergradient
 from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix
 from semisvm.reproduce.published import load_splits
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import Spread
 
 REPEAT = 1
 MU, NU, TOL = 1.0, 0.1, 1e-6

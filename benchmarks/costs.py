@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import seconds_of
 from semisvm.costs import Size
 from semisvm.registry import Method, methods
 from semisvm.reproduce.data import UNLABELED, Ints, Matrix, load_coded
 from semisvm.reproduce.table import Report
+from semisvm.reproduce.timing import seconds_of
 
 REPEAT = 1
 N_LABELS = 100
@@ -39,7 +39,7 @@ def sample(folder: Path, name: str, n: int, two: bool) -> tuple[Matrix, Ints, Si
 
 
 def measure(method: Method, X: Matrix, labels: Ints) -> float:
-    """Give the seconds of a fit; the first one of a kind compiles, so it is made twice."""
+    """Return the seconds of a fit; the first one of a kind compiles, so it is made twice."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         method.make().fit(X[: 2 * N_LABELS], labels[: 2 * N_LABELS])

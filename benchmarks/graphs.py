@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import peak_bytes, seconds_of
 from semisvm import (
     ClusterKernelSVC,
     LaplacianRLSC,
@@ -31,6 +30,7 @@ from semisvm.reproduce.data import (
 from semisvm.reproduce.published import Problem, load_splits
 from semisvm.reproduce.splits import error
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import peak_bytes, seconds_of
 
 REPEAT = 12
 SETS = ("g241c", "g241d", "digit1", "usps_ssl", "bci", "text_ssl")

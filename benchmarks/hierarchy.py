@@ -42,7 +42,7 @@ GROUPS = (
 
 
 def paths() -> list[tuple[Any, ...]]:
-    """Give the path of every group: the beginnings of its name that other groups share.
+    """Return the path of every group: the beginnings of its name that other groups share.
 
     That makes three levels and, with the root, eight inner nodes.
     """
@@ -63,7 +63,7 @@ def measure(folder: Path, seed: int, loss: str, flat: bool) -> dict[str, float]:
 
 
 def score(model: Any, rows: Draw) -> float:
-    """Give Macro F over the groups."""
+    """Return Macro F over the groups."""
     return rows.macro_f(model.fit(rows.X, rows.labels).predict(rows.X_test))
 
 

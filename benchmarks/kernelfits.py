@@ -15,12 +15,12 @@ from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from benchmarks.timing import interleaved, peak_bytes, seconds_of
 from semisvm import AnnealedSVC, TransductiveSVC
-from semisvm.features import fit_map
+from semisvm.kernels import fit_map
 from semisvm.reproduce.data import UNLABELED, Floats, Ints, MissingDataError
 from semisvm.reproduce.published import Problem, load_splits
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import interleaved, peak_bytes, seconds_of
 
 REPEAT = 5
 SPEED_BAR = 3.0
@@ -33,7 +33,7 @@ GIB = 2.0**30
 
 
 def of_rows(X: Floats) -> dict[str, Any]:
-    """Give the kernel that the machines share."""
+    """Return the kernel that the machines share."""
     kernel, _ = fit_map(X, "rbf", gamma="mean_distance", n_components=1)
     return {"kernel": "rbf", "gamma": float(kernel.kernel.parameters["gamma"])}
 

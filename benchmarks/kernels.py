@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.timing import Task, Timings, interleaved
 from semisvm.designs import Design, Workers, make_design
 from semisvm.reproduce.data import Floats, Ints, Matrix, load
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import Task, Timings, interleaved
 
 REPEAT = 15
 SETS = ("20news_tfidf", "imdb_tfidf")
@@ -121,7 +121,7 @@ def designs(X: Matrix) -> Iterator[dict[str, Design]]:
 
 
 def disagreement(engines: dict[str, Engine], product: str) -> float:
-    """Give the largest relative difference from the first engine's result."""
+    """Return the largest relative difference from the first engine's result."""
     first, *others = [engine.plain(product) for engine in engines.values()]
     return float(max(np.linalg.norm(x - first) / np.linalg.norm(first) for x in others))
 
@@ -158,7 +158,7 @@ def compare(
 
 
 def one_time_tasks(X: Matrix, active: Ints, workers: Workers) -> dict[str, Task]:
-    """Give what is done once: a design, without and with renumbering, and scipy's slice."""
+    """Return what is done once: a design, without and with renumbering, and scipy's slice."""
     return {
         "as it comes": partial(make_design, X, 0.0, workers, renumber=False),
         "renumbered": partial(make_design, X, 0.0, workers, renumber=True),
@@ -186,7 +186,7 @@ def one_time_row(
 def measure(
     X: Matrix, pool: ThreadPoolExecutor, repeat: int
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Give the rows of one matrix: its products, and what is done once."""
+    """Return the rows of one matrix: its products, and what is done once."""
     n = X.shape[0]
     some = np.sort(np.random.default_rng(1).choice(n, int(ACTIVE_SHARE * n), replace=False))
     products: list[dict[str, Any]] = []

@@ -11,22 +11,22 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from benchmarks.timing import interleaved, seconds_of
 from semisvm import NewtonSVC, TransductiveSVC
-from semisvm.labels import exact, switching
-from semisvm.multi_losses import MULTI_LOSSES
+from semisvm.label_steps import exact, switching
+from semisvm.losses import LOSSES
 from semisvm.partial_labels import prior_counts
 from semisvm.reproduce.data import Floats, Ints
 from semisvm.reproduce.many import NEWS, SUPERVISED_TOL, Draw, draw, in_parallel, load_many
 from semisvm.reproduce.newsgroups import N_LABELED, N_UNLABELED
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import interleaved, seconds_of
 
 REPEAT = 6
 N_ROWS, N_CLASSES = 1_000_000, 20
 COLD_BAR, WARM_BAR = 40.0, 10.0
 # how far the costs move between the calls of a warm start, next to their spread of one
 CHANGE = 0.02
-LOSSES = ("squared_hinge", "crammer_singer")
+COMPARED = ("squared_hinge", "crammer_singer")
 
 
 def random_costs(seed: int) -> tuple[Floats, Floats, Ints]:
@@ -61,12 +61,14 @@ def big_row(seed: int, repeat: int) -> dict[str, Any]:
 
 
 def real_costs(rows: Draw, loss: str) -> tuple[Floats, Floats, Ints]:
-    """Give costs of the unlabelled rows, those of one label less, and the true counts."""
+    """Return costs of the unlabelled rows, those of one label less, and the true counts."""
     hidden, labels = rows.X[rows.n_labeled :], rows.labels
     tables = []
     for known in (labels, np.where(np.arange(len(labels)) == 0, -1, labels)):
         model = NewtonSVC(loss=loss, tol=SUPERVISED_TOL).fit(rows.X, known)
-        tables.append(MULTI_LOSSES[loss].costs(model.decision_function(hidden)))
+        many = LOSSES[loss].many
+        assert many is not None
+        tables.append(many.costs(model.decision_function(hidden)))
     return tables[0], tables[1], np.bincount(rows.y[rows.n_labeled :])
 
 
@@ -108,7 +110,7 @@ def real_row(rows: Draw, loss: str, repeat: int) -> dict[str, Any]:
 
 
 def measure(folder: Path, seed: int, loss: str, label_step: str) -> float:
-    """Give Macro F of Algorithm 1 with a label step."""
+    """Return Macro F of Algorithm 1 with a label step."""
     rows = draw(*load_many(folder, NEWS), N_LABELED, N_UNLABELED, seed)
     model = TransductiveSVC(loss=loss, label_step=label_step, class_prior=rows.prior)
     return rows.macro_f(model.fit(rows.X, rows.labels).predict(rows.X_test))
@@ -117,10 +119,10 @@ def measure(folder: Path, seed: int, loss: str, label_step: str) -> float:
 def paired_rows(folder: Path, repeat: int) -> list[dict[str, Any]]:
     """Compare Macro F with both label steps in the same draws."""
     steps = ("exact", "switching")
-    calls = [(folder, s, loss, step) for loss in LOSSES for step in steps for s in range(repeat)]
+    calls = [(folder, s, loss, step) for loss in COMPARED for step in steps for s in range(repeat)]
     results = in_parallel(measure, calls)
     rows = []
-    for loss in LOSSES:
+    for loss in COMPARED:
         exactly, heuristic = (np.array([next(results) for _ in range(repeat)]) for _ in steps)
         rows.append(
             {
@@ -138,6 +140,8 @@ def run(folder: Path, repeat: int) -> dict[str, Any]:
     report = Report("labelsteps", rounds=repeat, rows=N_ROWS, classes=N_CLASSES, change=CHANGE)
     report.table("exact step on random costs", [big_row(seed, repeat) for seed in (0, 1)])
     rows = draw(*load_many(folder, NEWS), N_LABELED, N_UNLABELED, seed=0)
-    report.table("10,000 rows of 20 newsgroups", [real_row(rows, loss, repeat) for loss in LOSSES])
+    report.table(
+        "10,000 rows of 20 newsgroups", [real_row(rows, loss, repeat) for loss in COMPARED]
+    )
     report.table("mean Macro F of Algorithm 1", paired_rows(folder, repeat))
     return report.result()

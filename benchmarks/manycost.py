@@ -7,11 +7,11 @@ alternately in one process with two threads.
 from pathlib import Path
 from typing import Any
 
-from benchmarks.timing import Timings, interleaved
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.reproduce.many import NEWS, SUPERVISED_TOL, Draw, draw, load_many
 from semisvm.reproduce.newsgroups import BARS, N_LABELED, N_UNLABELED
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import Timings, interleaved
 
 REPEAT = 3
 SEEDS = (0, 1)

@@ -19,7 +19,7 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     TransductiveSVC,
 )
-from semisvm.labels import top_labels
+from semisvm.label_steps import top_labels
 from semisvm.reproduce.data import Ints
 from semisvm.reproduce.many import NEWS, Draw, draw, in_parallel, load_many
 from semisvm.reproduce.table import Report, verdict
@@ -62,7 +62,7 @@ def measure(
 
 
 def judge(model: Any, rows: Draw) -> dict[str, float]:
-    """Give both F, and how far the class shares are missed."""
+    """Return both F, and how far the class shares are missed."""
     model.fit(rows.X, rows.labels)
     scores, truth = model.decision_function(rows.X_test), rows.y_test
     top = top_labels(scores, int(truth.sum())).astype(np.intp)
@@ -70,7 +70,7 @@ def judge(model: Any, rows: Draw) -> dict[str, float]:
 
 
 def f(truth: Ints, found: Any) -> float:
-    """Give F of the positive class; zero where nothing is found."""
+    """Return F of the positive class; zero where nothing is found."""
     return float(f1_score(truth, found, zero_division=0.0))
 
 

@@ -16,10 +16,10 @@ from scipy import sparse
 
 from semisvm import MeanSVC
 from semisvm.designs import Floats, Workers, make_design
-from semisvm.labels import top_labels
+from semisvm.label_steps import top_labels
 from semisvm.reproduce.ssl_book import LABELED, SETS, BookSet, load_book, present
 from semisvm.reproduce.table import Report
-from semisvm.weights.label_means import MeanMargin, Plane
+from semisvm.solvers.label_means import MeanMargin, Plane
 
 REPEAT = 5
 TOL = MeanSVC().tol
@@ -27,7 +27,7 @@ MAX_STEPS = 10**6
 
 
 def machine_of(book: BookSet, n_labeled: int) -> tuple[MeanMargin, int]:
-    """Give the machine of the first split, and the number of positive rows to find."""
+    """Return the machine of the first split, and the number of positive rows to find."""
     problem = book.problem(n_labeled, 0)
     given, free = np.flatnonzero(problem.labels >= 0), problem.unlabeled
     design = make_design(book.X, 1.0, Workers())

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import interleaved
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import build
-from semisvm.homotopy import LOOSE_TOL
+from semisvm.loop.schedules import LOOSE_TOL
 from semisvm.model_selection import AnnealedSVCCV, TransductiveSVCCV
-from semisvm.model_selection.paths import Grid, Point
+from semisvm.model_selection.paths import Grid, PathPoint
 from semisvm.partial_labels import encode
 from semisvm.reproduce.data import PartlyLabeled, hide, load, stratified_rows
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import interleaved
 
 REPEAT = 3
 REG = 1e-3
@@ -40,7 +40,7 @@ def problem(folder: Path, name: str, seed: int) -> PartlyLabeled:
     return hide(X[rows], y[rows], labeled)
 
 
-def walk(single: Any, data: PartlyLabeled, prior: Any) -> list[Point]:
+def walk(single: Any, data: PartlyLabeled, prior: Any) -> list[PathPoint]:
     """Solve all regularisations for the labels at hand, the design included."""
     labels = encode(data.labels)
 

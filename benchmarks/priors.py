@@ -44,11 +44,9 @@ SETS = {
 
 def read(folder: Path, source: Source) -> tuple[Matrix, Ints]:
     """Load a set, sparse or dense, with classes 0, 1, ..."""
-    if (folder / source.folder / "X.npy").exists():
-        X = normalize(np.load(folder / source.folder / "X.npy").astype(np.float64))
-        y = np.load(folder / source.folder / "y.npy")
-    else:
-        X, y = load(folder, source.folder)
+    X, y = load(folder, source.folder)
+    if isinstance(X, np.ndarray):
+        X = normalize(X.astype(np.float64))
     target = source.read(y)
     known = np.flatnonzero(target >= 0) if source.folder == "imdb_tfidf" else np.arange(len(y))
     _, codes = np.unique(target[known], return_inverse=True)
@@ -66,17 +64,17 @@ def draw(X: Matrix, y: Ints, source: Source, seed: int) -> PartlyLabeled:
 
 
 def shares(y: Ints, n_classes: int) -> Floats:
-    """Give the shares of the classes."""
+    """Return the shares of the classes."""
     return np.bincount(y, minlength=n_classes) / len(y)
 
 
 def missed(prior: Floats, truth: Floats) -> float:
-    """Give the share of rows that a prior puts in the wrong class at least."""
+    """Return the share of rows that a prior puts in the wrong class at least."""
     return 0.5 * float(np.abs(prior - truth).sum())
 
 
 def priors_of(data: PartlyLabeled) -> dict[str, Floats]:
-    """Give the three priors of a draw."""
+    """Return the three priors of a draw."""
     m = int(data.y.max()) + 1
     return {
         "fraction": shares(data.labels[data.labels >= 0], m),
@@ -128,7 +126,7 @@ def result_row(name: str, runs: list[dict[str, float]]) -> dict[str, Any]:
 
 
 def sensitivity_row(name: str, method: Any, draws: list[PartlyLabeled]) -> dict[str, Any]:
-    """Give the accuracy with priors that are off by so much, two classes."""
+    """Return the accuracy with priors that are off by so much, two classes."""
     cells = {}
     for offset in OFFSETS:
         found = []

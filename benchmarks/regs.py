@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.manysets import N_LABELED, SETS, draw_of
-from semisvm.multi_losses import DEFAULT_REGS
+from semisvm.losses import LOSSES
 from semisvm.reproduce.many import NEWS, Draw, compare, draw, in_parallel, load_many
 from semisvm.reproduce.newsgroups import N_LABELED as N_LABELED_NEWS
 from semisvm.reproduce.table import Report
@@ -46,7 +46,7 @@ def measure(folder: Path, name: str, seed: int, loss: str, reg: float) -> dict[s
 
 
 def line(means: Means, method: str, reg: float) -> dict[str, Any]:
-    """Give Macro F of one method and regularisation: the sets, their mean and worst lag."""
+    """Return Macro F of one method and regularisation: the sets, their mean and worst lag."""
     names = list(dict.fromkeys(name for name, _ in means))
     found = {name: means[name, reg][method] for name in names}
     best = {name: max(m[method] for (n, _), m in means.items() if n == name) for name in names}
@@ -61,7 +61,8 @@ def line(means: Means, method: str, reg: float) -> dict[str, Any]:
 
 def run(folder: Path, repeat: int) -> dict[str, Any]:
     """Print a table for each loss; a lag is what a set loses against its best value."""
-    report = Report("regs", runs=repeat, labelled=N_LABELED, defaults=str(DEFAULT_REGS))
+    defaults = {name: loss.default_reg for name, loss in LOSSES.items()}
+    report = Report("regs", runs=repeat, labelled=N_LABELED, defaults=str(defaults))
     seeds = range(repeat)
     cells = [(name, loss, reg) for loss in REGS for name in SETS_HERE for reg in REGS[loss]]
     calls = [(folder, name, seed, loss, reg) for name, loss, reg in cells for seed in seeds]

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import ROOT
-from benchmarks.timing import Spread
 from benchmarks.workload import FITS, METHODS
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import Spread
 
 REPEAT = 5
 SLOWER_BAR = 1.03

@@ -15,9 +15,9 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from semisvm import NewtonSVC
+from semisvm.active import KMedianSelection, MarginSelection, RandomSelection
 from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, hide, load
 from semisvm.reproduce.table import Report, verdict
-from semisvm.selection import KMedianSelection, MarginSelection, RandomSelection
 
 REPEAT = 8
 N_LABELS = 50
@@ -65,14 +65,14 @@ def choices(X: Matrix, y: Ints, seed: int, with_sparse: bool) -> dict[str, Ints]
 
 
 def accuracy(X: Matrix, y: Ints, rows: Ints) -> float:
-    """Give the accuracy on the rows that were not chosen, in per cent."""
+    """Return the accuracy on the rows that were not chosen, in per cent."""
     labels = hide(X, y, rows).labels
     rest = labels == UNLABELED
     return 100.0 * float(NewtonSVC().fit(X, labels).score(X[rest], y[rest]))
 
 
 def measure(X: Matrix, y: Ints, repeat: int, with_sparse: bool) -> dict[str, Floats]:
-    """Give the accuracies of every way."""
+    """Return the accuracies of every way."""
     found: dict[str, list[float]] = {}
     for seed in range(repeat):
         chosen = choices(X, y, seed, with_sparse)

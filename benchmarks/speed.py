@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from benchmarks.timing import Timings, interleaved
-from semisvm import homotopy
+from semisvm.loop import schedules
 from semisvm.reproduce.data import Ints, Matrix, PartlyLabeled, hide, load, stratified_rows
 from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import Timings, interleaved
 
 REPEAT = 5
 SEEDS = (0, 1, 2, 3, 4)
@@ -47,16 +47,16 @@ def yardstick(problem: PartlyLabeled, blas_threads: int | None = 1) -> Any:
 @contextmanager
 def tight_path() -> Iterator[None]:
     """Solve every level of a schedule tightly for a while."""
-    usual = homotopy.LOOSE_TOL, homotopy.COOLING_TOL
-    homotopy.LOOSE_TOL = homotopy.COOLING_TOL = TIGHT
+    usual = schedules.LOOSE_TOL, schedules.COOLING_TOL
+    schedules.LOOSE_TOL = schedules.COOLING_TOL = TIGHT
     try:
         yield
     finally:
-        homotopy.LOOSE_TOL, homotopy.COOLING_TOL = usual
+        schedules.LOOSE_TOL, schedules.COOLING_TOL = usual
 
 
 def tight_objective(name: str, problem: PartlyLabeled) -> float:
-    """Give the objective that a method reaches when no step is solved loosely."""
+    """Return the objective that a method reaches when no step is solved loosely."""
     with tight_path():
         return float(fitted(name, problem, tol=TIGHT, n_jobs=N_JOBS).objective_)
 

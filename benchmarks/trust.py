@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize, scale
 
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.model_selection import CalibratedPartialClassifier, compare
-from semisvm.reproduce.data import Ints, Matrix, MissingDataError, PartlyLabeled, hide, load
+from semisvm.reproduce.data import Ints, Matrix, PartlyLabeled, hide, load
 from semisvm.reproduce.table import Report
 
 REPEAT = 6
@@ -32,15 +32,11 @@ VERDICTS = {
 
 def read(folder: Path, name: str) -> tuple[Matrix, Ints]:
     """Load a set with classes 0, 1, ...; the newsgroups as two classes."""
-    if (folder / name / "X.npy").exists():
-        X = normalize(scale(np.load(folder / name / "X.npy")))
-        y = np.load(folder / name / "y.npy")
-    elif (folder / name).is_dir():
-        X, y = load(folder, name)
-    else:
-        raise MissingDataError(f"the data folder has no set {name!r}")
+    X, y = load(folder, name)
+    if isinstance(X, np.ndarray):
+        X = normalize(scale(X))
     if name == "20news_tfidf":
-        y = y >= 10
+        y = (y >= 10).astype(np.intp)
     return X, np.unique(y, return_inverse=True)[1].astype(np.intp)
 
 
@@ -64,7 +60,7 @@ def raw_probabilities(model: Any, X: Matrix) -> Any:
 
 
 def calibrated(data: PartlyLabeled) -> dict[str, float]:
-    """Give log loss, and mean confidence minus accuracy, on the unlabelled rows."""
+    """Return log loss, and mean confidence minus accuracy, on the unlabelled rows."""
     free, classes = data.unlabeled, np.unique(data.y)
     hidden, found = data.y[free], {}
     folds = 2 if len(classes) > 2 else 5

@@ -64,10 +64,10 @@ def reviews(folder: Path) -> Any:
 
 
 @cache
-def digits(folder: Path) -> Any:
-    """Keep ten labels of the images of digits."""
-    X, y = load(folder, "digit1")
-    known = np.random.default_rng(0).choice(len(y), 10, replace=False)
+def few_labels(folder: Path, name: str, n_labeled: int) -> Any:
+    """Keep a few labels of a whole set."""
+    X, y = load(folder, name)
+    known = np.random.default_rng(0).choice(len(y), n_labeled, replace=False)
     return hidden(X, y, np.arange(len(y)), known)
 
 
@@ -75,7 +75,14 @@ FITS: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
     "two classes": (lambda folder: newsgroups(folder, 14_000, 46, two_classes=True), {}),
     "100,000 rows": (reviews, {}),
     "100,000 rows, two threads": (reviews, {"n_jobs": 2}),
-    "kernel": (digits, {"kernel": "rbf", "gamma": "mean_distance"}),
+    "kernel": (
+        lambda folder: few_labels(folder, "digit1", 10),
+        {"kernel": "rbf", "gamma": "mean_distance"},
+    ),
+    "pcmac": (lambda folder: few_labels(folder, "text1_pcmac", 50), {}),
+    "usps": (lambda folder: few_labels(folder, "usps_ssl", 100), {}),
+    "g241c": (lambda folder: few_labels(folder, "g241c", 100), {}),
+    "text": (lambda folder: few_labels(folder, "text_ssl", 100), {}),
     "twenty classes": (lambda folder: newsgroups(folder, 5_000, 100, two_classes=False), {}),
 }
 

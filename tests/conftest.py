@@ -1,11 +1,16 @@
 """Shared fixtures: the real data sets, where they are at hand."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # a shell that runs the tests in the background has them, and all commands, ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("SEMISVM_DATA", ROOT.parent / "shared" / "data"))

@@ -3,10 +3,13 @@
 import numpy as np
 from scipy import sparse
 
+from semisvm.blocks import OneScoreBlock, OneScoreRows
 from semisvm.designs import Workers, make_design
-from semisvm.estimators.task import BinaryTask
-from semisvm.homotopy import Recorder
-from semisvm.losses import LOSSES
+from semisvm.loop import Recorder
+from semisvm.losses import LOSSES, SQUARED_HINGE
+from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.solvers import State, minimize
+from semisvm.solvers.problems import RowsProblem
 
 
 def two_blobs(n=120, d=6, gap=2.5, seed=0, positive=0.5):
@@ -46,22 +49,65 @@ def sparse_text(n=200, d=500, seed=0, dtype=np.float64):
     return sparse.csr_matrix(sparse.diags(1 / norms) @ X, dtype=dtype), y
 
 
-def binary_task(loss="squared_hinge", n=60, d=4, reg=0.05, seed=0):
-    """Two clusters with six labels, as the methods for two classes see them."""
-    X, y = two_blobs(n, d, gap=1.5, seed=seed)
-    partly = hide(y, 6)
-    labeled = np.flatnonzero(partly != -1)
-    return BinaryTask(
-        design=make_design(X, 1.0, Workers()),
-        labeled=labeled,
-        unlabeled=np.flatnonzero(partly == -1),
-        positive=partly[labeled] == 1,
-        weight=np.full(len(labeled), 1.0 / len(labeled)),
-        n_positive=round(0.4 * (n - len(labeled))),
-        loss=LOSSES[loss],
+def two_class_task(X, partly, share=0.4, *, bias=1.0, loss=SQUARED_HINGE, reg=0.1):
+    """Rows with labels 0, 1 and -1 for none, as the methods for two classes see them."""
+    labeled, unlabeled = np.flatnonzero(partly != -1), np.flatnonzero(partly == -1)
+    return TwoClassTask.of(
+        make_design(X, bias, Workers()),
+        labeled,
+        unlabeled,
+        partly[labeled] == 1,
+        np.full(len(labeled), 1.0 / len(labeled)),
+        n_positive=round(share * len(unlabeled)),
+        loss=loss,
         reg=reg,
         recorder=Recorder(),
     )
+
+
+def binary_task(loss="squared_hinge", n=60, d=4, reg=0.05, seed=0):
+    """Two clusters with six labels, as the methods for two classes see them."""
+    X, y = two_blobs(n, d, gap=1.5, seed=seed)
+    return two_class_task(X, hide(y, 6), loss=LOSSES[loss], reg=reg)
+
+
+def charged_block(design, loss, a, b, rows=None, labeled=()):
+    """All rows of a design in a block, where some of them have given costs of the labels."""
+    labeled = np.array(labeled, dtype=np.intp)
+    unlabeled = np.setdiff1d(np.arange(design.n_rows), labeled)
+    given = a[labeled] > 0.0, (a + b)[labeled]
+    block = OneScoreBlock(design, labeled, unlabeled, *given, len(unlabeled), loss)
+    block._a, block._b = a, b
+    block._rows = design.all_rows if rows is None else design.rows(rows)
+    return block
+
+
+def weight_step(block, reg, heavy=None):
+    """The problem of the weights for the costs of a block."""
+    return RowsProblem(OneScoreRows([block]), reg, heavy, quadratic=block.loss.quadratic)
+
+
+def solve_from(problem, w=None, *, tol=1e-12, **options):
+    """Minimise a problem over rows from weights, by default zero."""
+    state = State(np.zeros(problem.n_weights) if w is None else w.copy())
+    problem.rows.score(state.w)
+    return minimize(problem, state, tol=tol, **options)
+
+
+def linearized(problem, w):
+    """A problem over rows at weights, computed afresh."""
+    problem.rows.score(w)
+    return problem.linearize(w)
+
+
+def gradient_of_beliefs(task, w, p, lam):
+    """Gradient of a two-class problem at weights and beliefs, by rows of its own."""
+    [known] = task.rows.blocks
+    given = known.labeled, known.unlabeled, known.positive, known.weight, known.n_unlabeled
+    block = OneScoreBlock(known.design, *given, known.loss)
+    block._p, block._q = p.copy(), 1.0 - p
+    block.charge_beliefs(lam)
+    return linearized(weight_step(block, task.reg), w).gradient
 
 
 def random_costs(n, m, seed=0):

@@ -21,12 +21,12 @@ PUBLIC = (
     "semisvm.displays",
     "semisvm.estimators",
     "semisvm.io",
-    "semisvm.labels",
+    "semisvm.label_steps",
     "semisvm.model_files",
     "semisvm.model_selection",
     "semisvm.programs",
     "semisvm.report",
-    "semisvm.selection",
+    "semisvm.active",
 )
 CHECK = doctest.OutputChecker()
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

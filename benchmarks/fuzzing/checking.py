@@ -46,7 +46,7 @@ def put(data: bytes, name: str) -> Path:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """Give what a call returns, or the error of ours that it raises.
+    """Return what a call returns, or the error of ours that it raises.
 
     A reader that has run out of memory says so in an error of ours. Inputs are small, so
     that too is a finding.
@@ -111,6 +111,6 @@ def check_one_kind(labels: Labels | None) -> None:
 
 
 def dense(data: MatrixData) -> NDArray[np.float64]:
-    """Give the matrix as an array."""
+    """Return the matrix as an array."""
     X = data.X
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray())

@@ -18,7 +18,7 @@ ENCODINGS = ["latin-1", "utf-16", "utf-32-be", "utf-7", "cp932", "idna", "punyco
 
 
 def seeds() -> list[bytes]:
-    """Give small tables."""
+    """Return small tables."""
     plain = 'y,text,n\nspam,"a ""b"", c",1.5\n,"two\nlines",-2\nham,x,NA\n'
     return [
         plain.encode(),

@@ -12,7 +12,7 @@ mutate = mutator(
 
 
 def seeds() -> list[bytes]:
-    """Give small files."""
+    """Return small files."""
     return [
         b'{"y": "spam", "t": "a b c", "n": 1.5}\n\n{"y": null, "t": "d", "n": null}\n{"n": 2}\n',
         b'{"y": 1}\n{"y": 2.0}\n{"y": true}\n{"y": "x"}\n{"y": "NA"}',

@@ -16,7 +16,7 @@ ROWS = b"x,label\n1,a\n2,\n3,\n"
 
 
 def seeds() -> list[bytes]:
-    """Give labels in all forms."""
+    """Return labels in all forms."""
     made = [b"1\n0\n-1\n", b"spam\n\nham\r\nNA\n", b"1.0\n2\n3", b"semisvm_row,label\n2,b\n3,NA\n"]
     for labels in (["a", "b"], [1, -1, 0], [0.5, np.nan], [True, False], [b"x", b"y"]):
         stream = io.BytesIO()

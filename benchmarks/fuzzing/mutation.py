@@ -30,7 +30,7 @@ SIGNS = [b"\0", b"\n", b"\r", b"\r\n", b'"', b"'", b"\\", b"\t", b" ", b"\xff", 
 
 
 def mutator(words: Sequence[bytes] = ()) -> Mutate:
-    """Give a function that changes bytes in a few places.
+    """Return a function that changes bytes in a few places.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ CHANGES = (flip, set_byte, insert, overwrite, remove, repeat, cut, renumber, ren
 
 
 def archive_mutator(mutate: Mutate) -> Mutate:
-    """Give a function that changes a zip file, mostly one of its members with a right checksum."""
+    """Return a function that changes a zip file, mostly one member with a right checksum."""
 
     def changed(data: bytes, rng: random.Random) -> bytes:
         members = unpacked(data) if rng.random() < 0.75 else {}
@@ -143,7 +143,7 @@ def archive_mutator(mutate: Mutate) -> Mutate:
 
 
 def unpacked(data: bytes) -> dict[str, bytes]:
-    """Give the members of a zip file; none if it cannot be read."""
+    """Return the members of a zip file; none if it cannot be read."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()

@@ -19,7 +19,7 @@ mutate = archive_mutator(
 
 
 def seeds() -> list[bytes]:
-    """Give matrices in all forms."""
+    """Return matrices in all forms."""
     X = np.arange(12.0).reshape(4, 3)
     made = [
         _saved(np.save, X),

@@ -49,7 +49,7 @@ def _unsigned(pa: Any, cells: list[Any]) -> Any:
 
 
 def seeds() -> list[bytes]:
-    """Give files of every type of column, packed and not."""
+    """Return files of every type of column, packed and not."""
     made = []
     for options in ({"compression": "none"}, {"use_dictionary": False, "row_group_size": 2}):
         for k, cells in enumerate(CELLS):

@@ -129,7 +129,7 @@ class Worker:
     tally: Tally
 
     def lost(self, names: list[str]) -> Finding | None:
-        """Give the input that killed the process, or that it hangs in where no alarm helps."""
+        """Return the input that killed the process, or that it hangs in where no alarm helps."""
         began = self.tally.began.value
         hangs = began > 0 and monotonic() - began > 4 * SECONDS
         died = not self.process.is_alive() and self.process.exitcode != 0

@@ -17,7 +17,7 @@ mutate = mutator([b":", b" ", b"#", b"1:", b"qid:", b"+", b"e", b".", b" 0:1", b
 
 
 def seeds() -> list[bytes]:
-    """Give small files."""
+    """Return small files."""
     return [
         b"1 1:0.5 4:1\n-1 2:0.25 3:1e-3 # a comment\n0 1:1\n",
         b"1:1 2:2\n\n3:1\n# nothing\n1:2\n",

@@ -24,12 +24,12 @@ PANDAS_SHARE = 0.25
 
 
 def seeds() -> list[bytes]:
-    """Give the first input; all are as good."""
+    """Return the first input; all are as good."""
     return [b"table"]
 
 
 def mutate(data: bytes, rng: random.Random) -> bytes:
-    """Give another input."""
+    """Return another input."""
     return rng.randbytes(8)
 
 

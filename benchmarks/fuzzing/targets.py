@@ -31,11 +31,11 @@ class Target(Protocol):
     """A family of files."""
 
     def seeds(self) -> list[bytes]:
-        """Give valid files, and files that are wrong in a known way."""
+        """Return valid files, and files that are wrong in a known way."""
         ...
 
     def mutate(self, data: bytes, rng: random.Random) -> bytes:
-        """Give another file."""
+        """Return another file."""
         ...
 
     def check(self, data: bytes) -> None:
@@ -44,7 +44,7 @@ class Target(Protocol):
 
 
 def target_names() -> list[str]:
-    """Give the names of the targets whose packages are there."""
+    """Return the names of the targets whose packages are there."""
     return [name for name in MODULES if name not in NEEDS or find_spec(NEEDS[name]) is not None]
 
 
@@ -71,7 +71,7 @@ class Inputs:
         self._pool: list[bytes] = []
 
     def draw(self) -> bytes:
-        """Give the next one."""
+        """Return the next one."""
         rng = self.rng
         known = self._seeds if not self._pool or rng.random() < FRESH else self._pool
         data = self.target.mutate(rng.choice(known), rng)

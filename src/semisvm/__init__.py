@@ -4,9 +4,9 @@ The public names are imported when they are first used, so ``import semisvm`` is
 and compiles nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from semisvm._lazy import attributes
 from semisvm._version import __version__
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         SemiBoostClassifier,
         TransductiveSVC,
     )
-    from semisvm.homotopy import Trace
+    from semisvm.loop import Trace
     from semisvm.model import Model
     from semisvm.model_files import load, save
     from semisvm.model_selection import (
@@ -45,31 +45,31 @@ if TYPE_CHECKING:
     from semisvm.training import train
 
 _HOMES = {
-    "AnnealedSVC": "semisvm.estimators",
+    "AnnealedSVC": "semisvm.estimators.annealed",
     "AnnealedSVCCV": "semisvm.model_selection",
     "CalibratedPartialClassifier": "semisvm.model_selection",
-    "ClusteredSVC": "semisvm.estimators",
-    "ConcaveSVC": "semisvm.estimators",
-    "EntropyRegularizedClassifier": "semisvm.estimators",
-    "ExpectationConstrainedClassifier": "semisvm.estimators",
-    "GradientTSVC": "semisvm.estimators",
+    "ClusteredSVC": "semisvm.estimators.clustered",
+    "ConcaveSVC": "semisvm.estimators.concave",
+    "EntropyRegularizedClassifier": "semisvm.estimators.constrained",
+    "ExpectationConstrainedClassifier": "semisvm.estimators.constrained",
+    "GradientTSVC": "semisvm.estimators.gradient",
     "KMedian": "semisvm.clusters",
-    "ClusterKernelSVC": "semisvm.estimators",
-    "LaplacianRLSC": "semisvm.estimators",
-    "LaplacianSVC": "semisvm.estimators",
-    "LowDensitySeparation": "semisvm.estimators",
-    "MixedIntegerSVC": "semisvm.estimators",
-    "MeanSVC": "semisvm.estimators",
+    "ClusterKernelSVC": "semisvm.estimators.cluster_kernel",
+    "LaplacianRLSC": "semisvm.estimators.laplacian",
+    "LaplacianSVC": "semisvm.estimators.laplacian",
+    "LowDensitySeparation": "semisvm.estimators.low_density",
+    "MixedIntegerSVC": "semisvm.estimators.mixed_integer",
+    "MeanSVC": "semisvm.estimators.means",
     "Model": "semisvm.model",
-    "NewtonSVC": "semisvm.estimators",
-    "OneNormSVC": "semisvm.estimators",
+    "NewtonSVC": "semisvm.estimators.newton",
+    "OneNormSVC": "semisvm.estimators.one_norm",
     "PartialLabelKFold": "semisvm.model_selection",
-    "PosteriorRegularizedClassifier": "semisvm.estimators",
-    "RobustLPC": "semisvm.estimators",
-    "SemiBoostClassifier": "semisvm.estimators",
-    "Trace": "semisvm.homotopy",
+    "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",
+    "RobustLPC": "semisvm.estimators.one_norm",
+    "SemiBoostClassifier": "semisvm.estimators.semi_boost",
+    "Trace": "semisvm.loop.trace",
     "TransductiveKFold": "semisvm.model_selection",
-    "TransductiveSVC": "semisvm.estimators",
+    "TransductiveSVC": "semisvm.estimators.transductive",
     "load": "semisvm.model_files",
     "save": "semisvm.model_files",
     "TransductiveSVCCV": "semisvm.model_selection",
@@ -112,11 +112,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

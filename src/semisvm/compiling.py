@@ -1,4 +1,4 @@
-"""The one decorator of compiled code."""
+"""The decorator for compiled code."""
 
 import warnings
 from collections.abc import Callable
@@ -10,10 +10,10 @@ _told = False
 
 
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function when it is first called; it holds no GIL, and is kept for next time.
+    """Compile a function on its first call; it releases the GIL and is cached.
 
-    Numba keeps compiled code beside the source, or else in the user's cache folder. Where
-    neither can be written, as in some containers, the code is compiled anew in every process.
+    Numba caches compiled code beside the source, or else in the user's cache folder. If
+    neither is writable, as in some containers, every process compiles the code again.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def _tell() -> None:
     if not _told:
         _told = True
         warnings.warn(
-            "compiled code cannot be kept, because neither the folder of the package nor the "
-            "user's cache folder can be written: every process compiles it again, which takes "
-            "seconds. Set NUMBA_CACHE_DIR to a folder that can be written.",
+            "compiled code cannot be cached, because neither the package folder nor the user's "
+            "cache folder is writable: every process compiles it again, which takes seconds. "
+            "Set NUMBA_CACHE_DIR to a writable folder.",
             RuntimeWarning,
             stacklevel=4,
         )

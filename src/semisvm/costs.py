@@ -1,4 +1,4 @@
-"""What a fit costs, roughly, by the size of the data."""
+"""Rough cost of a fit, by the size of the data."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""The main job on a small scale: few labels, many unlabelled rows, three machines.
+"""The main task on a small scale: few labels, many unlabelled rows, three methods.
 
 Run as ``python -m semisvm.demo``: it prints tables for two and for ten classes, and draws
 accuracy against the number of labels. They are views of the records that `run` and
@@ -20,8 +20,8 @@ from sklearn.preprocessing import normalize
 from semisvm.designs import Floats, Index
 from semisvm.estimators import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.io import write_bytes
-from semisvm.labels import top_labels
-from semisvm.losses import SQUARED_HINGE
+from semisvm.label_steps import top_labels
+from semisvm.losses.squared_hinge import squared_hinge
 from semisvm.partial_labels import prior_counts
 
 DIGITS = (1, 8)
@@ -68,7 +68,7 @@ class Record:
         Share of the unlabelled rows that are predicted wrongly.
     seconds : float
     objective : float or None
-        `transductive_objective` of the fitted machine at the true shares; of two classes.
+        `transductive_objective` of the fitted model at the true shares; for two classes.
     """
 
     method: str
@@ -80,9 +80,9 @@ class Record:
 
 
 def load_task() -> tuple[Floats, NDArray[np.int64]]:
-    """Give the rows of digits 1 and 8, scaled to length one, and the digits.
+    """Return the rows of digits 1 and 8, scaled to length one, and the digits.
 
-    Of the 45 pairs of digits this is the one that the supervised machine finds hardest.
+    Of the 45 pairs of digits this is the one that is hardest for the supervised SVM.
     """
     X, y = load_digits(return_X_y=True)
     chosen = np.isin(y, DIGITS)
@@ -90,18 +90,18 @@ def load_task() -> tuple[Floats, NDArray[np.int64]]:
 
 
 def load_many() -> tuple[Floats, NDArray[np.int64]]:
-    """Give the rows of all ten digits, scaled to length one, and the digits."""
+    """Return the rows of all ten digits, scaled to length one, and the digits."""
     X, y = load_digits(return_X_y=True)
     return normalize(X), y
 
 
 def class_shares(y: NDArray[np.int64]) -> Shares:
-    """Give the share of each digit among all rows."""
+    """Compute the share of each digit among all rows."""
     return {digit: float(np.mean(y == digit)) for digit in np.unique(y).tolist()}
 
 
 def labeling_order(y: NDArray[np.int64], seed: int, fewest: int = FEWEST) -> Index:
-    """Give a random order of the rows whose first ones, the fewest, hold every class."""
+    """Draw a random order of the rows; the first ones, the fewest possible, hold every class."""
     rng = np.random.default_rng(seed)
     while True:
         order = rng.permutation(len(y))
@@ -117,9 +117,9 @@ def partly_labeled(y: NDArray[np.int64], order: Index, n_labels: int) -> Index:
 
 
 def transductive_objective(model: Any, X: Floats, partly: Index, shares: Shares) -> float:
-    """Give the objective of `TransductiveSVC` at the weights of any fitted linear machine.
+    """Compute the objective of `TransductiveSVC` at the weights of any fitted linear SVM.
 
-    The unlabelled rows get their best labels under the class shares, so machines that
+    The unlabelled rows get their best labels under the class shares, so models that
     were fitted in different ways are compared on the same scale.
     """
     scores = model.decision_function(X)
@@ -129,7 +129,7 @@ def transductive_objective(model: Any, X: Floats, partly: Index, shares: Shares)
     given = partly != UNLABELED
     signed = np.where(partly[given] == DIGITS[1], scores[given], -scores[given])
     squared_norm = float(np.sum(model.coef_**2) + model.intercept_[0] ** 2)
-    losses = SQUARED_HINGE.values(signed).mean() + SQUARED_HINGE.values(signs * free).mean()
+    losses = squared_hinge(signed).mean() + squared_hinge(signs * free).mean()
     return 0.5 * (model.reg_ * squared_norm + float(losses))
 
 
@@ -171,7 +171,7 @@ def run(
 
 
 def run_many(n_labels: int = MANY_LABELS, n_draws: int = MANY_DRAWS) -> list[Record]:
-    """Fit the three machines to draws of labels of all ten digits.
+    """Fit the three methods to draws of labels of all ten digits.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def table(records: Sequence[Record], n_labels: int = TABLE_LABELS) -> str:
     shares = " and ".join(f"{share:.2f}" for share in class_shares(y).values())
     lines = [
         f"Task: digit {DIGITS[0]} against {DIGITS[1]} of scikit-learn's digits data, the pair",
-        "that is hardest for the supervised machine. Rows of 64 pixels, scaled to length one.",
+        "that is hardest for the supervised SVM. Rows of 64 pixels, scaled to length one.",
         f"{n_labels} rows drawn at random have labels, {len(y) - n_labels} have none; "
         f"{len({r.draw for r in records})} draws. All parameters",
         f"are defaults, but TSVM and DA are told the class shares, {shares}.",
@@ -310,8 +310,8 @@ def draw_curve(records: Sequence[Record], path: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo from the command line."""
     parser = argparse.ArgumentParser(prog="python -m semisvm.demo", description=main.__doc__)
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder of the picture")
-    parser.add_argument("--draws", type=int, default=DRAWS, help="random draws of labels")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the figure")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="number of random draws of labels")
     options = parser.parse_args(arguments)
     if options.draws < 1:
         parser.error("--draws must be at least 1")
@@ -323,9 +323,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         draw_curve(records, options.out / PICTURE)
     except ImportError:
-        print("No picture: matplotlib is missing; pip install 'semisvm[plots]' brings it.")
+        print("No figure: matplotlib is missing; install it with: pip install 'semisvm[plots]'")
     else:
-        print(f"\nPicture: {options.out / PICTURE}")
+        print(f"\nFigure: {options.out / PICTURE}")
     return 0
 
 

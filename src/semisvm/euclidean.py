@@ -1,13 +1,13 @@
-r"""Euclidean distances from inner products, which rounding must not spoil.
+r"""Euclidean distances from inner products, protected against rounding.
 
-By ||x - z||^2 = ||x||^2 - 2 x . z + ||z||^2 distances of many rows are a product of matrices,
-with an error of about eps (||x||^2 + ||z||^2): far from the origin it is larger than the
-distances. Two remedies cost nothing where they are not needed:
+By ||x - z||^2 = ||x||^2 - 2 x . z + ||z||^2 the distances of many rows are a matrix product,
+with an error of about eps (||x||^2 + ||z||^2). Far from the origin the error exceeds the
+distances. Two remedies cost nothing if they are not needed:
 
-- rows are moved, all by the same vector, which changes no distance. Dense rows are moved by
-  their mean. Of sparse ones only those columns are moved in which every row has an entry,
-  so that they stay as sparse; only these can take all of the rows far from the origin;
-- pairs that are still much nearer to each other than to the origin are subtracted.
+- all rows are moved by the same vector, which changes no distance. Dense rows are moved by
+  their mean. Sparse rows are moved only in columns where every row has an entry, so they stay
+  equally sparse; only such columns can take all rows far from the origin;
+- pairs that are still much nearer to each other than to the origin are subtracted directly.
 """
 
 from typing import Any
@@ -19,15 +19,15 @@ from semisvm.designs.base import Floats
 from semisvm.rows import is_sparse, row_squares
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-"""Error of a squared distance as a share of the squared lengths of both rows."""
+"""Error of a squared distance, relative to the squared lengths of both rows."""
 COMMON = 0.999
-"""Share of the squared lengths of rows that is common to all where they are worth moving."""
+"""Rows are moved if their mean makes up more than this share of their squared lengths."""
 ENTRIES = 1 << 20
-"""Entries of pairs of rows that are subtracted at a time."""
+"""Number of entries of row pairs subtracted at a time."""
 
 
 def centre_of(X: Any) -> Floats | None:
-    """Return what to subtract from rows before distances are taken; None if it would not help.
+    """Return what to subtract from rows before computing distances; None if it would not help.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def _means(X: Any) -> Floats:
 
 
 def moved(X: Any, centre: Floats | None) -> Any:
-    """Return rows minus a centre, sparse ones as sparse as before."""
+    """Return rows minus a centre; sparse rows stay equally sparse."""
     if centre is None:
         return X
     if not is_sparse(X):
@@ -61,16 +61,16 @@ def moved(X: Any, centre: Floats | None) -> Any:
 
 
 def squared_distances(X: Any, Z: Any, *, tol: float, far: float = np.inf) -> Floats:
-    """Return ||x_i - z_j||^2 of all pairs of rows, shape (n, k).
+    """Compute ||x_i - z_j||^2 for all pairs of rows, shape (n, k).
 
     Parameters
     ----------
     X, Z : arrays or CSR matrices of shapes (n, d) and (k, d)
         Both of the same kind, in double precision.
     tol : float
-        Largest error that does not matter.
+        Largest acceptable error.
     far : float
-        Beyond it no error matters.
+        Beyond this squared distance any error is acceptable.
     """
     x, z = row_squares(X), row_squares(Z)
     if _error(x.max(initial=0.0), z.max(initial=0.0)) <= tol:

@@ -1,7 +1,7 @@
-"""What a fork waits for, so that no child is born into a locked house.
+"""Locks that a fork waits for, so that no child process starts with a lock held.
 
-A fork copies locks as they are, and of the threads only the one that forks: what another thread
-had locked stays locked in the child for ever. So a fork waits for the few moments in which a fit
+A fork copies the state of all locks, but only the thread that forks: a lock held by another
+thread stays locked in the child for ever. So a fork waits for the short times in which a fit
 holds a lock that outlives it:
 
 - `no_fork`, around the first import of an optional package and around changes of BLAS threads.
@@ -21,7 +21,7 @@ no_fork = RLock()
 
 
 def _before() -> None:
-    # the order in which a fit takes both
+    # in the same order as a fit
     no_fork.acquire()
     global_compiler_lock.acquire()
 

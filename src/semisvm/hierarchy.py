@@ -1,4 +1,4 @@
-"""Class hierarchies: a class is a leaf, and its score sums the nodes on its path."""
+"""Class hierarchies: a class is a leaf, and its score is the sum over the nodes on its path."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from semisvm.designs.base import Floats, Index, RowOperator
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """The nodes on the path of every class.
+    """The nodes on the path of each class.
 
     Attributes
     ----------
     names : tuple
-        Node names, in the order in which the paths of the classes first meet them; the
+        Node names, in the order in which they first appear on the paths of the classes; the
         root, which all classes share, is not a node.
     paths : array of shape (k, m)
         1 where node k is on the path of class y, else 0.
     ancestors : tuple of tuples
-        For every class the positions of its nodes, from the top down to itself.
+        For each class the positions of its nodes, from the top down to itself.
     """
 
     names: tuple[Any, ...]
@@ -32,12 +32,12 @@ class Hierarchy:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, which is that of weight vectors."""
+        """Number of nodes, which is the number of weight vectors."""
         return len(self.names)
 
     @cached_property
     def flat(self) -> bool:
-        """Whether every class is its own only node, so that ``paths`` is the identity."""
+        """Whether each class is its own only node, so that ``paths`` is the identity."""
         return all(path == (y,) for y, path in enumerate(self.ancestors))
 
     def class_scores(self, nodes: Floats) -> Floats:
@@ -62,18 +62,18 @@ class Hierarchy:
         return on_nodes
 
     def at_depth(self, depth: int) -> NDArray[np.intp]:
-        """Give, for every class, its node at a depth (1 is the top), or its deepest one."""
+        """Return, for each class, its node at a depth (1 is the top), or its deepest node."""
         return np.array([path[min(depth, len(path)) - 1] for path in self.ancestors])
 
 
 def flat(classes: NDArray[Any]) -> Hierarchy:
-    """Give the hierarchy in which every class is a node of its own."""
+    """Return the hierarchy in which each class is its own node."""
     m = len(classes)
     return Hierarchy(tuple(classes.tolist()), _identity(m), tuple((y,) for y in range(m)))
 
 
 def _identity(m: int) -> Floats:
-    """Return the identity matrix as a view of 2m - 1 numbers, since classes may be many."""
+    """Return the identity matrix as a view of 2m - 1 numbers, since m may be large."""
     diagonal = np.zeros(2 * m - 1)
     diagonal[m - 1] = 1.0
     return np.lib.stride_tricks.sliding_window_view(diagonal, m)[::-1]
@@ -86,16 +86,16 @@ def build(spec: Any, classes: NDArray[Any]) -> Hierarchy:
     ----------
     spec : None, nested dict, list of paths, or dict child -> parent
         A nested dict has nodes as keys and, at the ends, lists of classes or empty
-        dicts. A path runs from the top to a class. A parent map has None for the
-        parent of a top node.
+        dicts. A path runs from the top to a class. In a child -> parent dict the parent
+        of a top node is None.
     classes : array of shape (m,)
         The leaves.
 
     Raises
     ------
     ValueError
-        If a class is missing, a leaf is no class, a name occurs twice, or a parent map
-        has a cycle or a parent that is not in it.
+        If a class is missing, a leaf is not a class, a name occurs twice, or a
+        child -> parent dict has a cycle or lacks a parent.
     """
     if spec is None:
         return flat(classes)
@@ -143,11 +143,14 @@ def _from_parents(parents: Mapping[Any, Any]) -> Iterator[Sequence[Any]]:
         while parents.get(path[-1]) is not None:
             parent = parents[path[-1]]
             if parent in path:
-                raise ValueError(f"hierarchy has a cycle through {parent!r}.")
+                raise ValueError(
+                    f"hierarchy has a cycle through {parent!r}; the parents of a node must lead "
+                    "to a top node, whose parent is None."
+                )
             if parent not in parents:
                 raise ValueError(
-                    f"hierarchy has no entry for {parent!r}, the parent of {path[-1]!r}; the "
-                    "parent of a top node is None."
+                    f"hierarchy has no entry for {parent!r}, the parent of {path[-1]!r}; add "
+                    "one, with None as the parent of a top node."
                 )
             path.append(parent)
         if leaf not in inner:
@@ -158,15 +161,22 @@ def _check(paths: list[tuple[Any, ...]], classes: list[Any]) -> None:
     leaves = [path[-1] for path in paths]
     unknown = [leaf for leaf in leaves if leaf not in classes]
     if unknown:
-        raise ValueError(f"hierarchy has leaves {unknown!r} that are no class; {classes!r} are.")
+        raise ValueError(
+            f"hierarchy has leaves {unknown!r} that are not classes; the classes are {classes!r}."
+        )
     missing = [label for label in classes if label not in leaves]
     if missing:
-        raise ValueError(f"hierarchy cannot reach the classes {missing!r}: they must be leaves.")
+        raise ValueError(f"hierarchy lacks the classes {missing!r}; add them as leaves.")
     above: dict[Any, tuple[Any, ...]] = {}
     for path in paths:
         for depth, name in enumerate(path):
             if above.setdefault(name, path[:depth]) != path[:depth]:
-                raise ValueError(f"hierarchy has the name {name!r} in two places.")
+                raise ValueError(
+                    f"hierarchy has the name {name!r} in two places; give the nodes different "
+                    "names."
+                )
     if len(set(leaves)) < len(leaves):
         twice = sorted({str(leaf) for leaf in leaves if leaves.count(leaf) > 1})
-        raise ValueError(f"hierarchy has the classes {twice!r} in two places.")
+        raise ValueError(
+            f"hierarchy has the classes {twice!r} in two places; each must be a leaf once."
+        )

@@ -1,11 +1,11 @@
-"""Values as JSON has them."""
+"""Values as JSON."""
 
 import math
 from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Turn a value into what JSON has: keys are text, what is not finite is null."""
+    """Turn a value into JSON types: keys are text, what is not finite is null."""
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
     if hasattr(value, "tolist"):

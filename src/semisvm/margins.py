@@ -1,12 +1,12 @@
-"""Where the unlabelled rows lie: their distance from the boundary and their classes."""
+"""The unlabelled rows of a fitted model: their margins and predicted classes."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from semisvm.model_selection.splits import take_rows
 from semisvm.partial_labels import is_unlabeled
+from semisvm.rows import take_rows
 
 BINS = 40
 
@@ -14,22 +14,22 @@ Floats = NDArray[np.float64]
 
 
 def last_step(estimator: Any) -> Any:
-    """Give the last step of a pipeline, or the estimator itself."""
+    """Return the last step of a pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
 
 
 def margins(scores: ArrayLike) -> Floats:
-    """Give how sure the scores are.
+    """Compute the margins of scores.
 
     Parameters
     ----------
     scores : array of shape (n,) or (n, m)
-        As of ``decision_function``.
+        Output of ``decision_function``.
 
     Returns
     -------
     margins : array of shape (n,)
-        Of two classes the scores themselves; of more the best score minus the second.
+        For two classes the scores themselves; for more the best score minus the second.
     """
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim == 1:
@@ -39,21 +39,12 @@ def margins(scores: ArrayLike) -> Floats:
 
 
 def margin_width(estimator: Any) -> float | None:
-    """Give the margin beyond which a row costs nothing, or None for a loss without one.
-
-    One score a class, each with a margin of one, puts the best class two above the others.
-    """
-    inner = last_step(estimator)
-    loss = getattr(inner, "loss", "squared_hinge")
-    if loss in ("log", "squared"):
-        return None
-    if len(inner.classes_) == 2 or loss == "crammer_singer":
-        return 1.0
-    return 2.0
+    """Return the margin beyond which a row costs nothing, or None for a loss without one."""
+    return getattr(last_step(estimator), "margin_width", 1.0)
 
 
 def histogram(values: ArrayLike, bins: int = BINS) -> tuple[NDArray[np.intp], Floats]:
-    """Count values in bins of equal width; the outermost hundredth goes to the end bins.
+    """Count values in bins of equal width; the outermost 1% go to the end bins.
 
     Returns
     -------
@@ -70,25 +61,25 @@ def histogram(values: ArrayLike, bins: int = BINS) -> tuple[NDArray[np.intp], Fl
 
 
 def unlabeled_rows(estimator: Any, X: Any, y: ArrayLike) -> Any:
-    """Give the rows of X that have no label in y, by the marker of the estimator."""
+    """Return the rows of X that are unlabelled in y, by the marker of the estimator."""
     marker = getattr(last_step(estimator), "unlabeled", -1)
     return take_rows(X, np.flatnonzero(is_unlabeled(y, marker)))
 
 
 def describe_unlabeled(estimator: Any, X: Any, y: ArrayLike) -> dict[str, Any]:
-    """Summarise what a fitted estimator makes of the unlabelled rows.
+    """Summarise the predictions of a fitted estimator for the unlabelled rows.
 
     Parameters
     ----------
     estimator : fitted estimator
-    X : rows that it was fitted to
+    X : rows to which it was fitted
     y : array-like of shape (n,)
 
     Returns
     -------
     facts : dict
-        "found", rows by predicted class, and "scores", a histogram of the margins; empty
-        if every row has a label.
+        "found", the number of rows per predicted class, and "scores", a histogram of the
+        margins; empty if every row has a label.
     """
     rows = unlabeled_rows(estimator, X, y)
     n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
@@ -105,12 +96,13 @@ def describe_unlabeled(estimator: Any, X: Any, y: ArrayLike) -> dict[str, Any]:
 
 
 def describe_margins(values: Floats, width: float | None, two: bool) -> dict[str, Any]:
-    """Give a histogram of margins as data.
+    """Return a histogram of margins as data.
 
     Returns
     -------
     facts : dict
-        "counts", "edges", "two" (classes), "margin", and "inside", the share within it.
+        "counts", "edges", "two" (whether there are two classes), "margin", and "inside", the
+        share of rows within the margin.
     """
     counts, edges = histogram(values)
     inside = None if width is None else float(np.mean(np.abs(values) < width))

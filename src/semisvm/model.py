@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Model:
-    """An estimator, and how rows of a file become its features.
+    """An estimator, and how the rows of a file become its features.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Model:
         About the training: rows, labels, method, seconds, notes; of the unlabelled rows,
         the classes found and a histogram of the scores.
     calibrator : Calibrator, optional
-        Makes probabilities of the scores.
+        Turns scores into probabilities.
     """
 
     estimator: Any
@@ -40,7 +40,7 @@ class Model:
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":
-        """Give a model of a fitted estimator on its own, calibrated or not."""
+        """Make a model of a fitted estimator on its own, calibrated or not."""
         calibrator = getattr(estimator, "calibrator_", None)
         return cls(estimator if calibrator is None else estimator.estimator_, calibrator=calibrator)
 
@@ -55,7 +55,7 @@ class Model:
         return self.calibrator is not None or hasattr(self.estimator, "predict_proba")
 
     def matrix(self, data: Any) -> Any:
-        """Give the features of data.
+        """Compute the features of data.
 
         Parameters
         ----------
@@ -64,21 +64,21 @@ class Model:
         """
         if isinstance(data, MatrixData):
             if self.features is not None:
-                raise DataError("the model was fitted to columns, this is a matrix.", data.path)
+                raise DataError("the model was fitted to columns, but this is a matrix.", data.path)
             return data.X
         if self.features is None:
             if isinstance(data, Table):
-                raise DataError("the model was fitted to a matrix, this is a table.", data.path)
+                raise DataError("the model was fitted to a matrix, but this is a table.", data.path)
             return data
         return self.features.transform(data)
 
     def score_columns(self, X: Any) -> NDArray[np.float64]:
-        """Give one score a class, shape (n, m); of two classes one is the other's negative."""
+        """Compute one score per class, shape (n, m); with two, one is the other's negative."""
         scores = self._scores(X)
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:
-        """Give probabilities of rows of a matrix, shape (n, m)."""
+        """Compute probabilities of rows of a matrix, shape (n, m)."""
         if self.calibrator is None:
             return np.asarray(_of_rows(self.estimator.predict_proba, X))
         return self.calibrator.probabilities(self._scores(X))
@@ -87,7 +87,7 @@ class Model:
         return np.asarray(_of_rows(self.estimator.decision_function, X))
 
     def codes(self, X: Any) -> NDArray[np.intp]:
-        """Give the classes of rows of a matrix as positions in `classes_`, shape (n,)."""
+        """Predict the classes of rows of a matrix as positions in `classes_`, shape (n,)."""
         if self.calibrator is not None and self.calibrator.moves_boundary:
             return self.probabilities(X).argmax(axis=1)
         # ties are the first one's, as in the estimators
@@ -98,22 +98,22 @@ class Model:
         return self.classes_[self.codes(self.matrix(data))]
 
     def decision_function(self, data: Any) -> NDArray[Any]:
-        """Give scores, shape (n,) for two classes, (n, m) for more."""
+        """Compute scores, shape (n,) for two classes, (n, m) for more."""
         return self._scores(self.matrix(data))
 
     def predict_proba(self, data: Any) -> NDArray[Any]:
-        """Give probabilities, shape (n, m), where there are any."""
+        """Compute probabilities, shape (n, m), where there are any."""
         return self.probabilities(self.matrix(data))
 
     def feature_names(self) -> NDArray[Any]:
-        """Give the names of the features; positions from 0 for matrices without names."""
+        """Return the names of the features; positions from 0 for matrices without names."""
         if self.features is not None:
             return self.features.get_feature_names_out()
         width = self.estimator.n_features_in_
         return np.asarray(getattr(self.estimator, "feature_names_in_", np.arange(width)))
 
     def top_features(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:
-        """Give the features with the largest weights for every class.
+        """Return the features with the largest weights for every class.
 
         A model with a kernel has no weights of features, so nothing is listed.
 

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 
 def near_match(name: str, known: Iterable[str]) -> str | None:
-    """Give the known name that a misspelt one is probably meant for."""
+    """Return the known name that a misspelt one probably stands for."""
     by_fold = {known_name.casefold().strip(): known_name for known_name in known}
     found = get_close_matches(name.casefold().strip(), by_fold, n=1, cutoff=0.6)
     return by_fold[found[0]] if found else None

@@ -1,7 +1,7 @@
-"""The contract for partly labelled data: which rows are labelled, with what, and the prior.
+"""The contract for partly labelled data: which rows have which label, and the class shares.
 
 Unlabelled rows carry a marker in ``y``: -1 by scikit-learn's convention, or what the
-user says with ``unlabeled=``. None and NaN always count as unlabelled.
+user sets with ``unlabeled=``. None and NaN always count as unlabelled.
 """
 
 import warnings
@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from semisvm.designs.base import Floats, Index
-from semisvm.validation import floats
+from semisvm.validation import check_same_length, floats
 
 PRIOR_SUM_TOLERANCE = 1e-6
 UNLABELED_CODE = -1
@@ -48,7 +48,7 @@ class PartialLabels:
         return np.flatnonzero(self.codes == UNLABELED_CODE)
 
     def fractions(self, weight: Floats | None = None) -> Floats:
-        """Share of each class among the labelled rows, weighted where weights are given."""
+        """Compute the class shares among the labelled rows, with row weights if given."""
         weights = None if weight is None else weight[self.labeled]
         counts = np.bincount(self.codes[self.labeled], weights, minlength=len(self.classes))
         return np.asarray(counts / counts.sum(), dtype=np.float64)
@@ -66,13 +66,13 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
     y : array-like of shape (n,)
         Class labels of any one kind (numbers, strings, booleans).
     unlabeled : scalar
-        The marker of unlabelled rows, besides None and NaN.
+        The marker of unlabelled rows, in addition to None and NaN.
 
     Raises
     ------
     ValueError
-        If there is no labelled row, only one labelled class, or a label that is probably
-        a mistake; the message says what to do.
+        If there is no labelled row, only one labelled class, or a label that is probably a
+        mistake.
     """
     target = column_or_1d(_as_array(y), warn=True)
     missing = _is_missing(target)
@@ -82,7 +82,7 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
         raise ValueError(
             f"y has no labelled row: all of its {len(target)} entries are {unlabeled!r}, None "
             "or NaN, which mark unlabelled rows. Label at least one row of each class, or "
-            "name another marker with unlabeled=."
+            "set another marker with unlabeled=."
         )
     _refuse_string_marker(values, unlabeled)
     check_classification_targets(values)
@@ -96,21 +96,21 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
 
 
 def is_unlabeled(y: ArrayLike, unlabeled: Any = -1) -> NDArray[np.bool_]:
-    """Tell which entries of ``y`` mark an unlabelled row, whatever the other ones are."""
+    """Tell which entries of ``y`` mark an unlabelled row, whatever the other entries are."""
     target = column_or_1d(_as_array(y), warn=True)
     return _is_missing(target) | _equals(target, unlabeled)
 
 
 def hide_labels(y: ArrayLike, rows: ArrayLike, unlabeled: Any = -1) -> NDArray[Any]:
-    """Give a copy of ``y`` in which the listed rows are unlabelled.
+    """Return a copy of ``y`` in which the listed rows are unlabelled.
 
     Parameters
     ----------
     y : array-like of shape (n,)
     rows : array-like of row indices, or bool array of shape (n,)
     unlabeled : scalar
-        The marker. Where ``y`` cannot hold it, as strings cannot hold a number, its
-        labels go into an object array and None marks the rows.
+        The marker. If ``y`` cannot hold it, as an array of strings cannot hold a number,
+        the result is an object array in which None marks the rows.
     """
     target = column_or_1d(_as_array(y), warn=True)
     marked = np.flatnonzero(is_unlabeled(target, unlabeled))
@@ -126,6 +126,41 @@ def hide_labels(y: ArrayLike, rows: ArrayLike, unlabeled: Any = -1) -> NDArray[A
     return hidden
 
 
+def rows_to_choose(X: Any, n: int, y: ArrayLike | None, unlabeled: Any = -1) -> NDArray[np.bool_]:
+    """Mark the rows of X without label, of which n are to be chosen; refuse if they are fewer."""
+    free = np.ones(X.shape[0], dtype=bool) if y is None else is_unlabeled(y, unlabeled)
+    check_same_length(X, free, "y")
+    left = int(free.sum())
+    if left < n:
+        raise ValueError(
+            f"{n} rows were requested, but only {left} of the {len(free)} rows have no label; "
+            "request fewer rows."
+        )
+    return free
+
+
+def deal(rows: Index, codes: NDArray[np.intp], n_folds: int) -> list[Index]:
+    """Deal labelled rows to folds, class by class.
+
+    The sizes of the folds differ by one row at most, and so do the numbers of rows of a
+    class.
+
+    Parameters
+    ----------
+    rows : array of row indices
+        Rows of one class are dealt in this order.
+    codes : int array of shape (n,)
+        Classes of all rows.
+    n_folds : int
+
+    Returns
+    -------
+    folds : list of arrays of row indices, ascending
+    """
+    dealt = rows[np.argsort(codes[rows], kind="stable")]
+    return [np.sort(dealt[k::n_folds]) for k in range(n_folds)]
+
+
 def _can_hold(target: NDArray[Any], marker: Any) -> bool:
     if target.dtype.kind in "USO":
         return isinstance(marker, str) and target.dtype.kind != "S"
@@ -134,7 +169,7 @@ def _can_hold(target: NDArray[Any], marker: Any) -> bool:
 
 def _as_array(y: ArrayLike) -> NDArray[Any]:
     if y is None:
-        # the words "requires y to be passed" are scikit-learn's for this mistake
+        # scikit-learn's checks expect the words "requires y to be passed"
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None. Pass the "
             "labels, with -1 for unlabelled rows."
@@ -144,7 +179,7 @@ def _as_array(y: ArrayLike) -> NDArray[Any]:
         row = int(np.flatnonzero(np.isinf(target).ravel())[0])
         raise ValueError(
             f"Input y contains infinity or a value too large (entry {row}). Class labels "
-            "must be finite; None, NaN or the marker stand for unlabelled rows."
+            "must be finite; mark unlabelled rows with None, NaN or the marker."
         )
     return target
 
@@ -154,7 +189,7 @@ def _is_missing(target: NDArray[Any]) -> NDArray[np.bool_]:
         return np.isnan(target)
     if target.dtype.kind != "O":
         return np.zeros(len(target), dtype=bool)
-    # NaN, NaT and pandas.NA differ from themselves, or say neither yes nor no
+    # NaN and NaT differ from themselves; comparing pandas.NA gives no truth value
     return np.array([v is None or not _same(v, v) for v in target], dtype=bool)
 
 
@@ -177,7 +212,7 @@ def _equals(target: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
 
 
 def given_labels(values: NDArray[Any]) -> NDArray[Any]:
-    """Give labels of an object array their own type, so that classes are sortable."""
+    """Convert labels of an object array to their own type, so that classes are sortable."""
     if values.dtype.kind != "O" or len(values) == 0:
         return values
     kinds = {type(v) for v in values}
@@ -215,23 +250,23 @@ def resolve_prior(
     labels: PartialLabels,
     weight: Floats | None = None,
 ) -> Floats:
-    """Give the class prior in the order of the classes.
+    """Return the class shares in the order of the classes.
 
     Parameters
     ----------
     class_prior : None, array-like of shape (m,), or mapping class -> share
-        None takes the fractions of the labelled rows.
+        None takes the shares among the labelled rows.
     labels : PartialLabels
     weight : array of shape (n,), optional
-        Row weights for the labelled fractions.
+        Row weights for the shares among the labelled rows.
     """
     classes = labels.classes
     if class_prior is None:
         return labels.fractions(weight)
     if isinstance(class_prior, str):
         raise ValueError(
-            f"class_prior must be None, shares, or 'estimate' where the method can, got "
-            f"{class_prior!r}."
+            f"class_prior must be None, class shares (an array or a dict), or 'estimate' if the "
+            f"method supports it, got {class_prior!r}."
         )
     if isinstance(class_prior, Mapping):
         prior = _prior_from_mapping(class_prior, classes)
@@ -240,7 +275,7 @@ def resolve_prior(
     if prior.shape != (len(classes),):
         raise ValueError(
             f"class_prior has shape {prior.shape} but there are {len(classes)} classes, "
-            f"{classes.tolist()}: give one share for each, in this order, or a dict by class."
+            f"{classes.tolist()}: give one share per class, in this order, or a dict by class."
         )
     if not np.all(np.isfinite(prior)) or np.any(prior < 0):
         raise ValueError(f"class_prior must hold shares between 0 and 1, got {prior.tolist()}.")
@@ -260,12 +295,12 @@ def _prior_from_mapping(shares: Mapping[Any, float], classes: NDArray[Any]) -> F
         )
     absent = [label for label in known if label not in shares]
     if absent:
-        raise ValueError(f"class_prior has no share for the classes {absent!r}.")
+        raise ValueError(f"class_prior has no share for the classes {absent!r}; add their shares.")
     return floats("class_prior", [shares[label] for label in known])
 
 
 def prior_counts(prior: Floats, n: int) -> NDArray[np.intp]:
-    """Round n * prior to whole rows that sum to n (largest remainders get the rest)."""
+    """Round n * prior to whole numbers of rows that sum to n (largest remainder method)."""
     exact = prior * n
     counts = np.floor(exact).astype(np.intp)
     rest = n - int(counts.sum())
@@ -275,9 +310,9 @@ def prior_counts(prior: Floats, n: int) -> NDArray[np.intp]:
 
 
 def check_empty_classes(prior: Floats, n: int, classes: NDArray[Any]) -> None:
-    """Tell the user of classes that a given prior leaves without unlabelled rows.
+    """Report classes to which the given shares assign no unlabelled row.
 
-    Of two classes that is an error; of more it may be meant, and is a warning.
+    With two classes this is an error; with more it may be intended, and is a warning.
     """
     for label, share, count in zip(
         classes.tolist(), prior.tolist(), prior_counts(prior, n).tolist(), strict=True
@@ -290,7 +325,9 @@ def check_empty_classes(prior: Floats, n: int, classes: NDArray[Any]) -> None:
         )
         if len(classes) == 2:
             raise ValueError(
-                message + " Give the class a larger share, or leave class_prior=None to use the "
-                "labelled fractions."
+                message + " Give the class a larger share, or use class_prior=None for the shares "
+                "among the labelled rows."
             )
-        warnings.warn(message + " No unlabelled row will get it.", UserWarning, stacklevel=5)
+        warnings.warn(
+            message + " No unlabelled row will get this class.", UserWarning, stacklevel=5
+        )

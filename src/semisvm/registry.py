@@ -1,4 +1,4 @@
-"""The one list of methods: the command line, model files, docs and common tests read it.
+"""The one list of methods; the command line, model files, docs and common tests use it.
 
 A method is an estimator with some parameters fixed, under a short name. To add one, add an
 entry to `METHODS`; nothing else names methods. Estimators are imported when one is made.
@@ -15,7 +15,7 @@ from semisvm.costs import Cost
 from semisvm.naming import near_match, series
 
 AUTO = "auto"
-"""Stands for a method that is chosen by cross-validation."""
+"""Name for a method that is chosen by cross-validation."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Parameter:
     option : str, optional
         Its option on the command line.
     choices : tuple of str
-        What a text may be.
+        Allowed values of a text.
     """
 
     name: str
@@ -54,11 +54,11 @@ class Suits:
     needs_unlabeled : bool
         Whether it gains anything over supervised learning only from unlabelled rows.
     uses_prior : bool
-        Whether the class prior matters to it.
+        Whether it uses the class shares.
     probabilities : bool
         Whether its scores are probabilities without calibration.
     most_unlabeled : int, optional
-        Unlabelled rows beyond which it takes too long.
+        Number of unlabelled rows beyond which it takes too long.
     """
 
     two: bool = True
@@ -86,7 +86,7 @@ class Method:
     suits : Suits
     parameters : tuple of Parameter
     cost : Cost
-        Of a fit, roughly: comparisons take what is quick at the size of the data.
+        Rough cost of a fit; comparisons choose what is quick on data of this size.
     fixed : mapping
         Parameters of the estimator that make it this method.
     grid : mapping of tuples
@@ -135,11 +135,11 @@ class Method:
         return self.load()(**self.fixed, **parameters)
 
     def parameter(self, name: str) -> Parameter | None:
-        """Give a parameter by its name, or None if the method does not have it."""
+        """Return a parameter by its name, or None if the method does not have it."""
         return next((p for p in self.parameters if p.name == name), None)
 
     def default(self, name: str) -> Any:
-        """Give the default of a parameter: the signature of the estimator has it."""
+        """Return the default of a parameter: the signature of the estimator has it."""
         return inspect.signature(self.load()).parameters[name].default
 
     def suits_classes(self, n_classes: int) -> bool:
@@ -173,10 +173,10 @@ REG = Parameter(
 UNLABELED_WEIGHT = Parameter(
     "unlabeled_weight",
     float,
-    "weight of all unlabelled rows together, against 1 for the labelled ones",
+    "total weight of the unlabelled rows, against 1 for the labelled ones",
     "--unlabeled-weight",
 )
-PRIOR = Parameter("class_prior", dict, "shares of the classes among the unlabelled rows", "--prior")
+PRIOR = Parameter("class_prior", dict, "class shares among the unlabelled rows", "--prior")
 JOBS = Parameter("n_jobs", int, "threads", "--jobs")
 LOSS = Parameter(
     "loss",
@@ -188,29 +188,31 @@ LOSS = Parameter(
 KERNEL = Parameter(
     "kernel",
     str,
-    "kernel of the rows; other than linear it is for thousands of rows",
+    "kernel of the rows; others than linear are for thousands of rows",
     "--kernel",
     ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine"),
 )
 GRAPH_KERNEL = replace(KERNEL, choices=("neighbors", *KERNEL.choices))
 TEMPERATURE = Parameter("temperature", float, "first temperature")
 BALANCE = Parameter(
-    "balance_tol", float, "how far the outputs of two classes may miss the class prior"
+    "balance_tol", float, "how far the outputs of two classes may differ from the class shares"
 )
-CONSTRAINT = Parameter("constraint_tol", float, "how far mean probabilities may miss it")
+CONSTRAINT = Parameter(
+    "constraint_tol", float, "how far mean probabilities may differ from the class shares"
+)
 KL_WEIGHT = Parameter("kl_weight", float, "weight of the class shares")
 MU = Parameter("mu", float, "weight of the 1-norm, against 1 for each labelled row")
 NU = Parameter("nu", float, "weight of each unlabelled row, against 1 for each labelled one")
-TIME_LIMIT = Parameter("time_limit", float, "seconds of the search, for two classes")
-MIP_GAP = Parameter("mip_gap", float, "distance from the lower bound that counts as optimal")
+TIME_LIMIT = Parameter("time_limit", float, "time limit of the search in seconds, for two classes")
+MIP_GAP = Parameter("mip_gap", float, "relative gap to the lower bound that counts as optimal")
 
 COST = Parameter("C", float, "cost of a labelled row, against 1/2 ||w||^2")
 UNLABELED_COST = Parameter("C_unlabeled", float, "cost of the means and of an unlabelled row")
 MANIFOLD_WEIGHT = Parameter("manifold_weight", float, "weight of the roughness on the graph")
-NEIGHBORS = Parameter("n_neighbors", int, "neighbours of a row in the graph")
+NEIGHBORS = Parameter("n_neighbors", int, "neighbours per row in the graph")
 POWER = Parameter("power", int, "how many times the Laplacian of the graph is applied")
-CLUSTERS = Parameter("n_clusters", int, "clusters of a run of k-means")
-ROUNDS = Parameter("n_estimators", int, "most rounds of boosting")
+CLUSTERS = Parameter("n_clusters", int, "clusters per run of k-means")
+ROUNDS = Parameter("n_estimators", int, "maximum number of boosting rounds")
 
 REGS = (1e-4, 1e-2)
 LOG_REGS = (1e-5, 1e-3)
@@ -314,7 +316,7 @@ METHODS: tuple[Method, ...] = (
         "laprls",
         (),
         "semisvm.estimators:LaplacianRLSC",
-        "Laplacian least squares: as lapsvm, by one linear system",
+        "Laplacian least squares: like lapsvm, by one linear system",
         GRAPH,
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
         Cost(entry=1_000, pair=55),
@@ -324,7 +326,7 @@ METHODS: tuple[Method, ...] = (
         "cluster-kernel",
         (),
         "semisvm.estimators:ClusterKernelSVC",
-        "supervised SVM with a kernel by clusters of all rows",
+        "supervised SVM with a kernel from clusters of all rows",
         GRAPH,
         (REG, CLUSTERS, KERNEL, JOBS),
         Cost(entry=500, pair=3_000),
@@ -344,7 +346,7 @@ METHODS: tuple[Method, ...] = (
         "tsvm-log",
         ("maxent",),
         "semisvm.estimators:TransductiveSVC",
-        "transductive maxent: as tsvm, with the logistic loss and probabilities",
+        "transductive maxent: like tsvm, with the logistic loss and probabilities",
         MAXENT,
         (*SEMI, KERNEL, BALANCE),
         Cost(entry=1_500),
@@ -375,7 +377,7 @@ METHODS: tuple[Method, ...] = (
         "posterior",
         ("pr",),
         "semisvm.estimators:PosteriorRegularizedClassifier",
-        "maxent drawn to soft labels that keep the class shares",
+        "maxent pulled towards soft labels that keep the class shares",
         MAXENT,
         (REG, PRIOR, KERNEL, JOBS, KL_WEIGHT),
         Cost(entry=1_500),
@@ -424,7 +426,7 @@ METHODS: tuple[Method, ...] = (
         "cvs3vm",
         ("clustered",),
         "semisvm.estimators:ClusteredSVC",
-        "vs3vm that chooses in Python which rows to have labelled; given labels, the same",
+        "vs3vm that chooses in Python which rows to label next; given labels, the same",
         Suits(most_unlabeled=10_000),
         (MU, NU, PRIOR, KERNEL),
         Cost(entry=20_000),
@@ -435,7 +437,7 @@ METHODS: tuple[Method, ...] = (
 
 
 def methods() -> tuple[Method, ...]:
-    """Give all methods, the supervised baseline first."""
+    """Return all methods, the supervised baseline first."""
     return METHODS
 
 
@@ -445,7 +447,7 @@ def _by_name() -> dict[str, Method]:
 
 
 def get(name: str) -> Method:
-    """Give a method by its name or an alias.
+    """Return a method by its name or an alias.
 
     Raises
     ------
@@ -464,7 +466,7 @@ def get(name: str) -> Method:
 def without_effect(
     method: Method, names: Iterable[str], others: Iterable[Method] = METHODS
 ) -> list[str]:
-    """Say which of the parameters that a user set have no effect, the method not having them.
+    """Say which given parameters have no effect, because the method does not have them.
 
     Parameters
     ----------
@@ -472,7 +474,7 @@ def without_effect(
     names : iterable of str
         Of the parameters.
     others : iterable of Method
-        Those that are named as having them.
+        Methods to name that have them.
 
     Returns
     -------
@@ -482,16 +484,14 @@ def without_effect(
     for name in names:
         if method.parameter(name) is not None:
             continue
-        having = {m.name: m.parameter(name) for m in others if m.parameter(name) is not None}
-        option = next((p.option for p in having.values() if p is not None and p.option), None)
-        known = f"{name} ({option})" if option else name
-        rest = f"; {series(list(having))} would use it" if having else ""
-        found.append(f"{known} has no effect: {method.name} does not use it{rest}.")
+        having = [m.name for m in others if m.parameter(name) is not None]
+        rest = f"; {series(having)} would use it" if having else ""
+        found.append(f"the parameter {name} has no effect: {method.name} does not use it{rest}.")
     return found
 
 
 def find(estimator: Any) -> Method | None:
-    """Give the method that an estimator was made by, or None."""
+    """Return the method that an estimator belongs to, or None."""
     name = type(estimator).__name__
     parameters = estimator.get_params(deep=False)
     fitting = [
@@ -504,5 +504,5 @@ def find(estimator: Any) -> Method | None:
 
 
 def estimator_classes() -> dict[str, str]:
-    """Give the estimators by class name, as "module:class": what model files may hold."""
+    """Return the estimators by class name, as "module:class": what model files may hold."""
     return {method.estimator_name: method.estimator for method in METHODS}

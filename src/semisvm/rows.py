@@ -1,7 +1,7 @@
-"""The rows of X: the one way in for all that fit and predict.
+"""Validation of X: all methods that fit or predict read their rows here.
 
-Compiled code trusts its arrays, so what scipy takes on trust is looked at first: a column
-index that is out of range would end the process.
+Compiled code trusts its arrays, so what scipy does not check is checked first: a column index
+out of range would crash the process.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ FLOATS = (np.float64, np.float32)
 LARGEST_SQUARE = 1e150
 """Largest squared length of a row.
 
-Solvers multiply such squares by each other, as in g . H g with a gradient g as long as a row
-and a Hessian H of squares, and sum over rows: fourth powers of lengths, and a million of them,
-must be numbers. Single precision cannot hold a value that is too large."""
+Solvers multiply such squares with each other, as in g . H g with a gradient g as long as a row
+and a Hessian H of squares, and sum over rows: fourth powers of lengths, and sums of a million
+of them, must be finite. Values in single precision are never too large."""
 SCALE = (
     "Scale the columns first, for instance with sklearn.preprocessing.StandardScaler or "
     "MaxAbsScaler."
@@ -26,20 +26,20 @@ SCALE = (
 
 
 def is_sparse(X: Any) -> bool:
-    """Tell whether X is a sparse matrix or array of scipy."""
+    """Tell whether X is a scipy sparse matrix or array."""
     found: bool = sparse.issparse(X)
     return found
 
 
 def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str | None = "C") -> Any:
-    """Return rows as CSR or an array, float64 or float32, that compiled code can trust.
+    """Return rows as CSR or an array, float64 or float32, that are safe for compiled code.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n, d)
-        It is never changed; a copy is made only where something must be.
+        It is never changed; a copy is made only if needed.
     estimator : estimator, optional
-        Notes the columns of X if ``reset``, and else compares them with those of its fit.
+        Stores the columns of X if ``reset``, otherwise compares them with those of its fit.
     reset : bool, default=True
     order : "C" or None
         Whether dense rows must be contiguous.
@@ -47,7 +47,7 @@ def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str |
     Raises
     ------
     ValueError
-        If sparse arrays contradict each other, or a value is not finite or too large.
+        If sparse arrays are inconsistent, or a value is not finite or too large.
     """
     X = check_entries(X)
     asked: dict[str, Any] = {
@@ -66,7 +66,7 @@ def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str |
 
 
 def check_entries(X: Any) -> Any:
-    """Return X, sparse data in a form whose indices are all inside its shape, or raise."""
+    """Return X after checking that the indices of sparse data are within its shape."""
     if not is_sparse(X):
         return X
     if X.format == "coo":
@@ -89,14 +89,14 @@ def _check_compressed(X: Any) -> None:
     indptr, name = X.indptr, X.format.upper()
     if indptr.ndim != 1 or len(indptr) != shape[0] + 1:
         raise ValueError(
-            f"X is not a sound {name} matrix: indptr has shape {indptr.shape}, but "
+            f"X is not a valid {name} matrix: indptr has shape {indptr.shape}, but "
             f"{shape[0]} {along[0]}s need {shape[0] + 1} entries."
         )
     falls = np.flatnonzero(indptr[1:] < indptr[:-1])
     if indptr[0] != 0 or len(falls):
         at = 0 if indptr[0] != 0 else int(falls[0]) + 1
         raise ValueError(
-            f"X is not a sound {name} matrix: indptr must start at 0 and never fall, but "
+            f"X is not a valid {name} matrix: indptr must start at 0 and never fall, but "
             f"indptr[{at}] is {int(indptr[at])}."
         )
     _check_indices(X.indices, shape[1], len(X.data), along[1], used=int(indptr[-1]))
@@ -107,42 +107,42 @@ def _check_indices(
 ) -> None:
     if indices.ndim != 1 or len(indices) != entries or (used or 0) > entries:
         raise ValueError(
-            f"X is not a sound sparse matrix: it has {len(indices)} {axis} indices and {entries} "
+            f"X is not a valid sparse matrix: it has {len(indices)} {axis} indices and {entries} "
             f"values{'' if used is None else f', of which indptr uses {used}'}."
         )
     part = indices[:used]
-    # as unsigned numbers, negative ones are too large
+    # as unsigned numbers, negative indices are too large
     unsigned = part.view(f"u{part.dtype.itemsize}")
     if len(part) and int(unsigned.max()) >= size:
         at = int(unsigned.argmax())
         raise ValueError(
-            f"X is not a sound sparse matrix: stored entry {at} has {axis} index "
+            f"X is not a valid sparse matrix: stored entry {at} has {axis} index "
             f"{int(part[at])}, but there are {size} {axis}s."
         )
 
 
 def without_duplicates(X: Any) -> Any:
-    """Return sparse rows with one entry a column: duplicates are summed, in a copy."""
+    """Return sparse rows with one entry per column: duplicates are summed, in a copy."""
     if not is_sparse(X):
         return X
     used = int(X.indptr[-1])
     if used < len(X.data):
-        # scipy allows arrays that are longer than what they hold
+        # scipy allows arrays that are longer than needed
         X = type(X)((X.data[:used], X.indices[:used], X.indptr), shape=X.shape)
     if _in_order(X):
         return X
     tidy = X.copy()
-    # scipy remembers what the matrix was when it was last asked
+    # scipy caches the answer to its last check
     tidy.has_canonical_format = tidy.has_sorted_indices = False
     tidy.sum_duplicates()
     return X if tidy.nnz == X.nnz else tidy
 
 
 def _in_order(X: Any) -> bool:
-    """Tell whether the columns of every row rise, so that there are no duplicates."""
+    """Tell whether the columns of each row are increasing, so that there are no duplicates."""
     indices, indptr = X.indices, X.indptr
     starts = indptr[:-1][indptr[1:] > indptr[:-1]][1:]
-    # where one row ends and the next begins columns may fall, and nowhere else
+    # columns may decrease only where one row ends and the next begins
     falls = np.count_nonzero(indices[1:] <= indices[:-1])
     return bool(falls == np.count_nonzero(indices[starts] <= indices[starts - 1]))
 
@@ -156,7 +156,7 @@ def in_kind(X: Any, dense: bool) -> Any:
 
 
 def check_range(X: Any) -> None:
-    """Raise with the first row that has NaN or infinity, or is too long to be squared."""
+    """Raise, naming the first row that has NaN or infinity or whose squares are too large."""
     values: NDArray[Any] = X.data if is_sparse(X) else X
     if not values.size:
         return
@@ -194,9 +194,9 @@ def _check_squares(X: Any) -> None:
         part = X[[row]]
         largest = float(np.abs(part.data if is_sparse(part) else part).max())
         raise ValueError(
-            f"Input X has values that are too large: row {row} has one of {largest:.3g}, and the "
-            f"sum of the squares of a row must stay below {LARGEST_SQUARE:g}; "
-            f"{int(long.sum())} of the rows are too long. {SCALE}"
+            f"Input X has values that are too large: row {row} has a value of {largest:.3g}, and "
+            f"the sum of the squares of a row must stay below {LARGEST_SQUARE:g}; "
+            f"{int(long.sum())} of the rows exceed it. {SCALE}"
         )
 
 
@@ -208,3 +208,16 @@ def row_squares(X: Any) -> NDArray[np.float64]:
     squares = np.square(rows.data, dtype=np.float64)
     parts = sparse.csr_matrix((squares, rows.indices, rows.indptr), rows.shape)
     return np.asarray(parts.sum(axis=1), dtype=np.float64).ravel()
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return the listed rows of an array, sparse matrix, data frame or list."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    is_sparse: bool = sparse.issparse(X)
+    if is_sparse:
+        # other formats cannot be indexed
+        return X.tocsr()[rows]
+    if hasattr(X, "__array__") and not hasattr(X, "shape"):
+        X = np.asarray(X)
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows.tolist()]

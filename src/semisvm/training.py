@@ -1,10 +1,11 @@
 """From data that were read from a file to a `Model`."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +26,15 @@ from semisvm.model import Model
 from semisvm.registry import AUTO, get
 
 if TYPE_CHECKING:
+    from semisvm.loop import Callback
     from semisvm.model_selection.calibration import Calibrator
     from semisvm.model_selection.choosing import Choice
+    from semisvm.model_selection.watching import Told
 
 CALIBRATION_FOLDS = 5
 FEW_TO_CALIBRATE = 20
 MOST_SINGLE = 20
-"""More classes than this, each with one label, are no classes but names of rows."""
+"""More classes than this, each with one label, are not classes but names of rows."""
 BLOCK = 10_000
 SHORT, LONG = 0.1, 10.0
 """Lengths of rows beyond which the default regularisation is off by a factor of a hundred."""
@@ -49,12 +52,12 @@ class Prepared:
     labels : object array of shape (n,)
         None for rows without one.
     features : ColumnFeatures or None
-        Fitted to the columns of all rows; labels have no part in it.
+        Fitted to the columns of all rows; labels are not used.
     settings : dict
         How the file was read.
     notes : list of str
     seconds : float
-        Taken by the features.
+        Time to compute the features.
     """
 
     X: Any
@@ -70,14 +73,14 @@ def prepare(
     features: ColumnFeatures | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Prepared:
-    """Check labels, and make features of columns.
+    """Check labels, and compute features from columns.
 
     Parameters
     ----------
     data : Table or MatrixData
         With labels; None for rows without one.
     features : ColumnFeatures, optional
-        Not fitted; by default one that looks at all columns.
+        Not fitted; by default one for all columns.
     settings : mapping, optional
         How the file was read, to be kept with the model.
     """
@@ -97,13 +100,13 @@ def prepare(
 def features_of(
     data: Table | MatrixData, features: ColumnFeatures | None = None
 ) -> tuple[Any, ColumnFeatures | None]:
-    """Give the matrix of data, and the fitted features that made it of columns.
+    """Return the matrix of data, and the fitted features that made it from columns.
 
     Parameters
     ----------
     data : Table or MatrixData
     features : ColumnFeatures, optional
-        Not fitted; by default one that looks at all columns.
+        Not fitted; by default one for all columns.
     """
     if isinstance(data, MatrixData):
         return data.X, None
@@ -111,15 +114,109 @@ def features_of(
     return transformer.fit_transform(data), transformer
 
 
-def fit_prepared(
-    prepared: Prepared,
-    method: str,
+class Progress(Protocol):
+    """Shows the progress of `train`; both methods return a context for one stage of the work."""
+
+    def choosing(self) -> AbstractContextManager["Told | None"]:
+        """Watch the choice of a method; the context yields a function to call before each fit."""
+        ...
+
+    def fitting(self, method: str) -> AbstractContextManager["Callback | None"]:
+        """Watch the last fit; the context yields a callback for the rows of its trace."""
+        ...
+
+
+class _Unwatched:
+    def choosing(self) -> AbstractContextManager["Told | None"]:
+        return nullcontext()
+
+    def fitting(self, method: str) -> AbstractContextManager["Callback | None"]:
+        return nullcontext()
+
+
+UNWATCHED = _Unwatched()
+
+
+def train(
+    data: Table | MatrixData,
+    method: str = AUTO,
     *,
+    features: ColumnFeatures | None = None,
+    settings: Mapping[str, Any] | None = None,
     probabilities: bool = False,
     random_state: int = 0,
+    notes: Sequence[str] = (),
+    progress: Progress = UNWATCHED,
     **parameters: Any,
 ) -> Model:
-    """Fit a method, with its parameters, to prepared data; see `train`."""
+    """Fit a method to data that were read from a file.
+
+    Parameters
+    ----------
+    data : Table or MatrixData
+        With labels; None for rows without one.
+    method : str, default="auto"
+        A name of `semisvm.registry`, or "auto" to choose one and its settings by
+        cross-validation (`semisvm.model_selection.choose`); ``summary["choice"]`` of the
+        model then says why.
+    features : ColumnFeatures, optional
+        Not fitted; by default one for all columns.
+    settings : mapping, optional
+        How the file was read, to be kept with the model.
+    probabilities : bool, default=False
+        Whether to calibrate probabilities, at the cost of five more fits.
+    random_state : int, default=0
+        Seed of the folds.
+    notes : sequence of str
+        Remarks about the data, to be kept in the summary of the model.
+    progress : Progress, optional
+        Shows how far the training is.
+    **parameters
+        Of the estimator. Where the method is chosen, ``n_jobs`` is also the number of
+        fits at the same time.
+
+    Returns
+    -------
+    model : Model
+    """
+    prepared = prepare(data, features, settings)
+    prepared.notes += notes
+    choice = _choose(prepared, parameters, random_state, progress) if method == AUTO else None
+    if choice is not None:
+        method, parameters = choice.method, choice.parameters
+    with progress.fitting(method) as callback:
+        watched = parameters if callback is None else {"callback": callback, **parameters}
+        model = _fit(prepared, method, watched, probabilities, random_state)
+    if choice is not None:
+        model.summary["choice"] = choice.to_dict()
+        model.summary["notes"] += choice.notes
+    return model
+
+
+def _choose(
+    prepared: Prepared, parameters: dict[str, Any], random_state: int, progress: Progress
+) -> "Choice":
+    from semisvm.model_selection.choosing import choose
+
+    with progress.choosing() as tell:
+        return choose(
+            prepared.X,
+            prepared.labels,
+            parameters=parameters,
+            unlabeled=None,
+            random_state=random_state,
+            n_jobs=parameters.get("n_jobs"),
+            tell=tell,
+        )
+
+
+def _fit(
+    prepared: Prepared,
+    method: str,
+    parameters: Mapping[str, Any],
+    probabilities: bool,
+    random_state: int,
+) -> Model:
     entry = get(method)
     start = perf_counter()
     X, labels, notes = prepared.X, prepared.labels, list(prepared.notes)
@@ -145,65 +242,6 @@ def fit_prepared(
         "notes": notes,
     }
     return Model(estimator, prepared.features, prepared.settings, summary, calibrator)
-
-
-def train(
-    data: Table | MatrixData,
-    method: str = AUTO,
-    *,
-    features: ColumnFeatures | None = None,
-    settings: Mapping[str, Any] | None = None,
-    probabilities: bool = False,
-    random_state: int = 0,
-    **parameters: Any,
-) -> Model:
-    """Fit a method to data that were read from a file.
-
-    Parameters
-    ----------
-    data : Table or MatrixData
-        With labels; None for rows without one.
-    method : str, default="auto"
-        A name of `semisvm.registry`, or "auto" to choose one and its settings by
-        cross-validation (`semisvm.model_selection.choose`); ``summary["choice"]`` of the
-        model then says why.
-    features : ColumnFeatures, optional
-        Not fitted; by default one that looks at all columns.
-    settings : mapping, optional
-        How the file was read, to be kept with the model.
-    probabilities : bool, default=False
-        Whether to calibrate probabilities, at the cost of five more fits.
-    random_state : int, default=0
-        Seed of the folds.
-    **parameters
-        Of the estimator.
-
-    Returns
-    -------
-    model : Model
-    """
-    prepared = prepare(data, features, settings)
-    shared: dict[str, Any] = {"probabilities": probabilities, "random_state": random_state}
-    if method != AUTO:
-        return fit_prepared(prepared, method, **shared, **parameters)
-    from semisvm.model_selection.choosing import choose
-
-    choice = choose(
-        prepared.X,
-        prepared.labels,
-        parameters=parameters,
-        unlabeled=None,
-        random_state=random_state,
-    )
-    model = fit_prepared(prepared, choice.method, **shared, **choice.parameters)
-    keep_choice(model, choice)
-    return model
-
-
-def keep_choice(model: Model, choice: "Choice") -> None:
-    """Put in the summary of a model how its method was chosen, and what had no effect on it."""
-    model.summary["choice"] = choice.to_dict()
-    model.summary["notes"] += choice.notes
 
 
 def calibrate(estimator: Any, prepared: Prepared, random_state: int = 0) -> "Calibrator":
@@ -238,26 +276,26 @@ def _about_calibration(labels: NDArray[np.object_]) -> list[str]:
     n = sum(count_labels(labels).values())
     if n >= FEW_TO_CALIBRATE:
         return []
-    return [f"probabilities from {n} labels order the rows, but say little about how often."]
+    return [f"probabilities from {n} labels rank the rows well but are not reliable probabilities."]
 
 
 def _about_prior(estimator: Any, labels: NDArray[np.object_]) -> list[str]:
     n = sum(count_labels(labels).values())
     if (
         getattr(estimator, "class_prior", ...) is not None
-        or not getattr(estimator, "balances_by_default", True)
+        or not getattr(estimator, "keeps_labeled_shares", True)
         or n >= FEW_FOR_SHARES
         or n == len(labels)
     ):
         return []
     return [
-        f"the class prior is that of {n} labels, which may be far off. If you know the shares of "
-        "the classes, give them (--prior); or try an estimate (--prior estimate)."
+        f"the class shares are those of {n} labels, which may be far off. If you know the shares, "
+        "set the parameter class_prior; or try an estimate, class_prior='estimate'."
     ]
 
 
 def _about_scale(X: Any) -> list[str]:
-    """Say if rows are much longer or shorter than the default regularisation is for.
+    """Say whether rows are much longer or shorter than the default regularisation is for.
 
     Columns of tables are scaled; a matrix is taken as it is.
     """
@@ -272,16 +310,16 @@ def _about_scale(X: Any) -> list[str]:
         return []
     return [
         f"the rows have length {length:.3g} (root mean square), and the default regularisation is "
-        "for rows of about length one. Scale the matrix first (counts: rows to length one; "
-        f"measurements: columns to one spread), or multiply the regularisation by {length**2:.2g}."
+        "for rows of about length one. Scale the matrix first (counts: scale rows to length one; "
+        f"measurements: standardise columns), or multiply the regularisation by {length**2:.2g}."
     ]
 
 
 def _labels(data: Table | MatrixData) -> NDArray[np.object_]:
     if data.labels is None:
         raise DataError(
-            "the data have no labels: name the label column (--label) or a file of labels "
-            "(--labels).",
+            "the data have no labels: name the label column with label=, or a file of labels with "
+            "labels_file=.",
             data.path,
         )
     return data.labels
@@ -291,12 +329,12 @@ def _check_labels(data: Table | MatrixData) -> list[str]:
     labels = _labels(data)
     classes = list(count_labels(labels))
     if len(classes) < 2:
-        have = f"of one class only, {classes[0]!r}" if classes else "nowhere"
-        zero = " In svmlight files 0 means unlabelled; if it is a class, say unlabeled='none' "
-        hints = [zero + "(--unlabeled none)."] if isinstance(data, MatrixData) else []
+        have = f"labels of one class only, {classes[0]!r}" if classes else "no labels"
+        zero = " In svmlight files 0 means unlabelled; if it is a class, use unlabeled='none'."
+        hints = [zero] if isinstance(data, MatrixData) else []
         hints += [f" But {note}" for note in about_missing(data.missing_words)]
         raise DataError(
-            f"there are labels {have}; two classes or more are needed.{''.join(hints)}", data.path
+            f"there are {have}; two classes or more are needed.{''.join(hints)}", data.path
         )
     counts = count_labels(labels)
     if len(counts) > MOST_SINGLE and max(counts.values()) == 1:

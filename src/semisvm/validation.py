@@ -1,5 +1,6 @@
-"""Checks of parameters and data whose messages say what is wrong and where."""
+"""Checks of parameters and data, with messages that say what is wrong and where."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,15 @@ from semisvm.rows import SCALE
 WHOLE = (int, np.integer)
 REAL = (int, float, np.integer, np.floating)
 LARGEST_COUNT = 10**15
-"""Some counts are multiplied by others, and compiled code counts in 64 bits."""
+"""Some counts are multiplied with each other, and compiled code counts in 64 bits."""
 MOST_BITS = 128
-"""Whole numbers of more bits are not printed in messages."""
+"""Whole numbers with more bits are not printed in messages."""
 
 
 def check_real(
     name: str, value: Any, *, above: float | None = None, at_least: float | None = None
 ) -> float:
-    """Return a finite number inside its bounds or raise."""
+    """Return a finite number within its bounds, or raise ValueError."""
     fine = isinstance(value, REAL) and not isinstance(value, bool) and _is_finite(value)
     if fine and above is not None:
         fine = float(value) > above
@@ -37,7 +38,7 @@ def _is_finite(value: Any) -> bool:
     try:
         return bool(np.isfinite(float(value)))
     except OverflowError:
-        # a whole number that is larger than the largest float
+        # a whole number larger than the largest float
         return False
 
 
@@ -49,7 +50,7 @@ def shown(value: Any) -> str:
 
 
 def check_count(name: str, value: Any, *, optional: bool = False) -> int | None:
-    """Return a whole number >= 1 (or None where that is a value) or raise."""
+    """Return a whole number >= 1 (or None if ``optional``), or raise ValueError."""
     if optional and value is None:
         return None
     also = " or None" if optional else ""
@@ -63,35 +64,39 @@ def check_count(name: str, value: Any, *, optional: bool = False) -> int | None:
 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
-    """Return what a name stands for or raise with the names there are."""
+    """Return the value of a name in a mapping, or the name itself; raise for unknown names."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {sorted(choices)}, got {value!r}.")
-    return choices[value]
+    return choices[value] if isinstance(choices, Mapping) else value
 
 
 def check_finite_model(w: Floats, X: Any) -> None:
     """Raise if the weights of a fit are not finite, which only values out of range do."""
-    if np.isfinite(w).all():
-        return
+    if not np.isfinite(w).all():
+        raise out_of_range(X)
+
+
+def out_of_range(X: Any) -> ValueError:
+    """Return the error of a fit whose numbers are too large, to be raised."""
     is_sparse: bool = sparse.issparse(X)
     values: NDArray[Any] = X.data if is_sparse else X
     largest = float(np.abs(values).max()) if values.size else 0.0
-    raise ValueError(
-        f"the fit ran out of the range of floating point numbers: the largest value of X is "
+    return ValueError(
+        f"the fit exceeded the range of floating point numbers: the largest value of X is "
         f"{largest:.3g}. {SCALE}"
     )
 
 
 def floats(name: str, values: Any) -> Floats:
-    """Return numbers of a parameter as float64 or raise."""
+    """Return the numbers of a parameter as float64, or raise."""
     try:
         return np.asarray(values, dtype=np.float64)
     except OverflowError:
-        raise ValueError(f"{name} has a whole number that is too large for a float.") from None
+        raise ValueError(f"{name} holds a whole number that is too large for a float.") from None
 
 
 def check_same_length(X: Any, other: Any, name: str) -> None:
-    """Raise if a vector over rows does not fit the data."""
+    """Raise if a vector over rows does not have one entry per row of X."""
     if X.shape[0] != len(other):
         raise ValueError(
             f"Found inconsistent numbers of samples: X has {X.shape[0]} rows but {name} has "
@@ -100,7 +105,7 @@ def check_same_length(X: Any, other: Any, name: str) -> None:
 
 
 def check_weights(sample_weight: Any, X: Any) -> Floats | None:
-    """Return row weights as float64, or None where there are none."""
+    """Return row weights as float64, or None if there are none."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, REAL):

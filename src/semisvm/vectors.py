@@ -1,7 +1,6 @@
-"""Operations of the solvers on vectors and small matrices; self-contained for the cache.
+"""Compiled operations on vectors and small matrices; self-contained for numba's cache.
 
-Several steps over the same vectors are one pass here, and a part of them can be given to a
-thread.
+Several steps over the same vectors are one pass here, and threads can share a pass.
 """
 
 import numpy as np
@@ -79,13 +78,17 @@ def gather(a, b, scale, index, p, q, start, stop):
 def factorise(a):
     """Replace a symmetric positive definite matrix by its lower Cholesky factor.
 
-    Where it is not one, for all that double precision can tell, the diagonal has a NaN.
+    Returns False where it is not one, for all that double precision can tell.
     """
     for i in range(a.shape[0]):
         for j in range(i):
             a[i, j] = (a[i, j] - dot(a[i, :j], a[j, :j])) / a[j, j]
         left = a[i, i] - dot(a[i, :i], a[i, :i])
-        a[i, i] = np.sqrt(left) if left > 0.0 else np.nan
+        # a NaN is not above zero, infinity is not below itself
+        if not 0.0 < left < np.inf:
+            return False
+        a[i, i] = np.sqrt(left)
+    return True
 
 
 @compiled

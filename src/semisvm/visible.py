@@ -1,7 +1,7 @@
-"""Text from files, made fit to be shown.
+"""Text from files, made safe to show.
 
 A label or the name of a column may hold whatever its author likes: sequences that move the
-cursor or set the title of a terminal, or marks that turn the direction of writing, so that
+cursor or set the title of a terminal, or marks that change the direction of writing, so that
 a line reads as something else.
 """
 

@@ -1,4 +1,4 @@
-"""Numbers in words for people: times and counts."""
+"""Times and counts in words."""
 
 
 def rough_time(seconds: float) -> str:

@@ -13,8 +13,12 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 import semisvm
+import semisvm.training
 from problems import hide, two_blobs
 from semisvm.cli.app import app
+from semisvm.io import MatrixData
+from semisvm.io.labels import text_labels
+from semisvm.model_selection import choosing
 from semisvm.reproduce import TABLES
 
 FAST = ["--methods", "tsvm", "--folds", "3", "--repeats", "1"]
@@ -56,14 +60,57 @@ def test_auto_is_the_default_and_says_why(blobs):
     assert facts["summary"]["choice"]["method"] == choice["method"]
 
 
+@pytest.mark.parametrize("method", ["auto", "da"])
+def test_fit_is_train(blobs, monkeypatch, method):
+    calls = []
+
+    def recorded(*arguments, **options):
+        calls.append((arguments, options))
+        return train(*arguments, **options)
+
+    train = semisvm.training.train
+    monkeypatch.setattr(semisvm.training, "train", recorded)
+    out = blobs / f"same-{method}"
+    options = ["-a", method, "--prior", "equal", "--seed", 5, "--probabilities", "-q"]
+    run("fit", blobs / "a.csv", "--label", "kind", "-o", out, *options)
+    ((arguments, given),) = calls
+    assert arguments[1] == method
+    assert (given["random_state"], given["class_prior"]) == (5, {"a": 0.5, "b": 0.5})
+    by_command, by_library = semisvm.load(out), train(*arguments, **given)
+    np.testing.assert_array_equal(by_command.estimator.coef_, by_library.estimator.coef_)
+    assert by_command.summary["notes"] == by_library.summary["notes"]
+    reasons = [model.summary.get("choice", {}).get("reasons") for model in (by_command, by_library)]
+    assert reasons[0] == reasons[1]
+
+
+def test_notes_and_jobs_of_train(monkeypatch):
+    X, y = two_blobs(60)
+    data = MatrixData(X / 5.0, text_labels(["" if v == -1 else v for v in hide(y, 20).tolist()]))
+    jobs = []
+
+    def recorded(*arguments, **options):
+        jobs.append(options["n_jobs"])
+        return choose(*arguments, **options)
+
+    choose = choosing.choose
+    monkeypatch.setattr(choosing, "choose", recorded)
+    model = semisvm.train(data, notes=["2 rows were read twice."], n_jobs=1)
+    assert "2 rows were read twice." in model.summary["notes"]
+    assert jobs == [1]
+    assert model.estimator.n_jobs == 1
+
+
 def test_auto_with_few_labels_falls_back(blobs):
     options = ["--label", "kind", "-o", blobs / "few", "--prior", "estimate", "--seed", 3]
     result = run("fit", blobs / "few.csv", *options)
-    assert "why: 2 labels are too few to compare methods: tsvm is taken unseen." in result.stdout
+    assert (
+        "why: 2 labels are too few to compare methods: tsvm is used without a comparison."
+        in result.stdout
+    )
     model = semisvm.load(blobs / "few")
     assert model.estimator.class_prior == "estimate"
     assert "appear once" in result.stdout
-    assert result.stderr.startswith("warning: class_prior='estimate' needs two labels")
+    assert result.stderr.startswith("warning: --prior estimate needs two labels")
     assert len(result.stderr.splitlines()) == 1
     run("fit", blobs / "few.csv", "--label", "kind", "-o", blobs / "few", "--prior", "equal", "-q")
     assert semisvm.load(blobs / "few").estimator.class_prior == {"a": 0.5, "b": 0.5}
@@ -101,7 +148,7 @@ def test_compare_prints_a_table_and_a_verdict(blobs):
         "seconds",
     ]
     assert "unlabelled rows" in shown
-    assert "labels have no part in it" in shown
+    assert "held-out ones too, but not from the labels" in shown
 
 
 def test_compare_as_json_repeats(blobs):
@@ -150,7 +197,7 @@ def test_compare_draws(blobs, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["compare", "a.csv"], "name the label column (--label)"),
+        (["compare", "a.csv"], "name the label column with --label"),
         (["compare", "a.csv", "--label", "kind", "--methods", "tsvn"], "Did you mean 'tsvm'?"),
         (["compare", "a.csv", "--label", "kind", "--scoring", "auc"], "--scoring must be one of"),
         (["compare", "a.csv", "--label", "kind", "--folds", "40"], "n_splits=40 folds need"),

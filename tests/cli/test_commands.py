@@ -201,7 +201,7 @@ def test_npz(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fit", "train.csv", "-o", "x"], "name the label column (--label)"),
+        (["fit", "train.csv", "-o", "x"], "name the label column with --label"),
         (["fit", "none.csv", "-o", "x"], "none.csv: there is no such file"),
         (["fit", "train.csv", "--label", "knd", "-o", "x"], "Did you mean 'kind'?"),
         (["fit", "train.csv", "--label", "kind", "-o", "no/x"], "there is no folder"),
@@ -210,7 +210,7 @@ def test_npz(tmp_path):
         (["fit", "train.csv", "--label", "kind", "-o", "x", "--text", "txt"], "mean 'text'?"),
         (["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "spa=0.4"], "mean 'spam'?"),
         (["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "0.4"], "has no '='"),
-        (["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "ham=x"], "no number"),
+        (["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "ham=x"], "not a number"),
         (
             ["fit", "train.csv", "--label", "kind", "-o", "x", "--prior", "ham=0.9,spam=0.9"],
             "must sum to one",
@@ -334,7 +334,7 @@ def test_progress_goes_up():
         shares = []
 
         def watch(row, shares=shares):
-            shares.append(share_done(row, 10.0, 1.0))
+            shares.append(share_done(row))
             assert "objective" in describe(row, shares[-1])
 
         semisvm.registry.get(name).make(callback=watch).fit(X, hide(y, 10))

@@ -62,17 +62,19 @@ def test_a_prior_without_effect_is_named(folder, tmp_path, monkeypatch):
     from semisvm.model_selection import choosing
 
     monkeypatch.setattr(choosing._Trial, "pick", lambda self, found: found.baseline)
-    said = "class_prior (--prior) has no effect: svm does not use it; tsvm and da would use it."
+    said = "the option --prior has no effect: svm does not use it; tsvm and da would use it."
     options = ["--label", "the kind", "--prior", "c=0.4", "-o", tmp_path / "m"]
     result = run("fit", folder / "my data.csv", *options, "--report", tmp_path / "r.html")
     assert f"note: {said}" in result.stderr
     assert f"note: {said}" in result.stdout
-    assert "(--prior) has no effect" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "the parameter class_prior has no effect" in (tmp_path / "r.html").read_text(
+        encoding="utf-8"
+    )
     facts = json.loads(run("fit", folder / "my data.csv", *options, "--json").stdout)
     assert said in facts["notes"]
     assert facts["choice"]["ignored"] == ["class_prior"]
     quiet = run("fit", folder / "my data.csv", *options, "--unlabeled-weight", "0.5", "-q")
-    assert "unlabeled_weight (--unlabeled-weight) has no effect" in quiet.stderr
+    assert "the option --unlabeled-weight has no effect" in quiet.stderr
     used = run("fit", folder / "my data.csv", *options, "-a", "da")
     assert "no effect" not in used.output
 
@@ -80,7 +82,7 @@ def test_a_prior_without_effect_is_named(folder, tmp_path, monkeypatch):
 def test_compare_says_on_what_a_prior_has_no_effect(folder):
     options = ["--label", "the kind", "--methods", "tsvm,laprls", "--prior", "c=0.4", *FAST]
     shown = run("compare", folder / "my data.csv", *options).stdout
-    assert "note: class_prior (--prior) has no effect: laprls does not use it" in shown
+    assert "note: the option --prior has no effect: laprls does not use it" in shown
 
 
 @pytest.mark.parametrize("method", ["svm", "tsvm", "auto"])
@@ -137,5 +139,5 @@ def test_compare_takes_what_is_quick(folder, monkeypatch):
     assert names == ["method", "svm", "tsvm", "da"]
     assert "note: left out, because they would take long on data of this size:" in shown
     assert "lds (about 1 s)" in shown
-    assert "'--methods all' compares them too" in shown
-    assert "the folds are dealt once" in shown
+    assert "; --methods all compares them too" in shown
+    assert "the folds are not repeated; --repeats 3 would" in shown

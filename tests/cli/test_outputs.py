@@ -240,7 +240,7 @@ def test_a_lesser_output_does_not_cost_the_rest(folder, monkeypatch, fault):
         figure = folder / "f.png"
         result = run("compare", folder / "data.csv", *options, "--figure", figure, code=2)
         assert "tsvm" in result.stdout
-        said = f"the picture was not written: {figure}"
+        said = f"the figure was not written: {figure}"
     assert f"error: {said}: the disk is full." in result.stderr
     assert not list(folder.glob("*.html")) + list(folder.glob("*.png")) + list(folder.glob(".*"))
 

@@ -63,7 +63,7 @@ def test_quick_work_is_silent(capsys):
         tell(STEPS[0])
     with counting(False) as tell:
         assert tell is None
-    with watching(False, "da", 1.0, 1.0) as callback:
+    with watching(False, "da") as callback:
         assert callback is None
     assert capsys.readouterr().err == ""
 
@@ -72,7 +72,7 @@ def test_quick_work_is_silent(capsys):
 @pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 def test_every_method_can_be_watched(method):
     X, y = two_blobs(40)
-    traced = Traced(method.name, 10.0, 1.0)
+    traced = Traced(method.name)
     method.make(callback=traced.tell).fit(X, hide(y, 10))
     assert traced.text().startswith(f"fitting {method.name}")
     assert 0.0 <= traced.share() <= 1.0

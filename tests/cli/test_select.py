@@ -144,9 +144,9 @@ def test_changed_data_are_found(mail):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"semisvm_row": "61"}, "'61' is no row of labelled.csv, which has 60 rows"),
-        ({"semisvm_row": "1.5"}, "'1.5' is no row"),
-        ({"semisvm_row": ""}, "'' is no row"),
+        ({"semisvm_row": "61"}, "'61' is not a row of labelled.csv, which has 60 rows"),
+        ({"semisvm_row": "1.5"}, "'1.5' is not a row"),
+        ({"semisvm_row": ""}, "'' is not a row"),
         ({"semisvm_row": "x"}, "'x' is not a number"),
         ({"semisvm_row": "1", "id": "m0", "kind": "ham"}, "'ham' disagrees with 'spam' of row 1"),
         ({"text": "other"}, "column 'text': this cell differs"),
@@ -185,14 +185,14 @@ def test_two_answers_for_a_row(mail):
 def test_mistakes_with_keys(mail):
     write("answers.csv", [{"id": "m1", "label": "ham"}, {"id": "m99", "label": "spam"}])
     arguments = ["fit", "mail.csv", "--answers", "answers.csv", "-o", "m"]
-    assert "name a column that tells the rows" in run(*arguments, code=2).stderr
+    assert "name a column that identifies the rows" in run(*arguments, code=2).stderr
     message = run(*arguments, "--key", "id", code=2).stderr
     assert "answers.csv, line 3, column 'id': mail.csv has no row with the key 'm99'" in message
     assert "Did you mean 'id'?" in run(*arguments, "--key", "idd", code=2).stderr
     write("mail.csv", table_of("mail.csv") + table_of("mail.csv")[:2])
     assert "2 rows of mail.csv have the key 'm1'" in run(*arguments, "--key", "id", code=2).stderr
     message = run("select", "mail.csv", "--key", "id", code=2).stderr
-    assert "mail.csv, line 122, column 'id': a key must tell rows apart" in message
+    assert "mail.csv, line 122, column 'id': a key must be unique" in message
 
 
 def test_a_file_that_is_there_is_never_overwritten(mail):
@@ -206,7 +206,7 @@ def test_a_file_that_is_there_is_never_overwritten(mail):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-n", "61"], "61 rows are asked for, but only 60"),
+        (["-n", "61"], "61 rows were requested, but only 60"),
         (["--by", "margins"], "Did you mean 'margin'?"),
         (["--by", "margin"], "needs labels"),
         (["-o", "x.xlsx"], "not .xlsx"),
@@ -222,7 +222,7 @@ def test_mistakes_of_select(mail, arguments, said):
 def test_columns_in_the_way(mail):
     rows = table_of("mail.csv")
     write("mail.csv", [{**row, "label": "", "semisvm_row": 1} for row in rows])
-    assert "say --label label" in run("select", "mail.csv", code=2).stderr
+    assert "use --label label" in run("select", "mail.csv", code=2).stderr
     assert "--key" in run("select", "mail.csv", "--label", "label", code=2).stderr
     run("select", "mail.csv", "--label", "label", "--key", "id", "-n", 2)
 

@@ -153,7 +153,9 @@ def test_a_command_that_dies_is_reported():
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == 137
-    assert ended.stderr == "semisvm was ended by the signal SIGKILL, perhaps for want of memory\n"
+    assert (
+        ended.stderr == "semisvm was killed by the signal SIGKILL, perhaps because memory ran out\n"
+    )
 
 
 def test_the_last_words_are_always_whole():

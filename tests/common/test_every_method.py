@@ -92,3 +92,16 @@ def test_fit_and_predict_on_the_command_line(method, tmp_path):
     # of eight words, sparse weights leave some out, and rows of these are guessed
     assert right.mean() > 0.85
     assert ("probability" in rows[0]) == method.suits.probabilities
+
+
+@EVERY
+def test_classes_hold_no_values_that_look_like_parameters(method):
+    """What differs between fits is a parameter, what differs between classes a method."""
+    ours = [cls for cls in method.load().__mro__ if cls.__module__.startswith("semisvm.")]
+    values = {
+        f"{cls.__name__}.{name}"
+        for cls in ours
+        for name, value in vars(cls).items()
+        if not name.startswith("_") and not callable(value) and not hasattr(value, "__get__")
+    }
+    assert values == set()

@@ -47,5 +47,5 @@ def test_threads_beyond_all_machines_are_refused():
     assert thread_count(MAX_THREADS) == MAX_THREADS
     assert thread_count(-(10**400)) == 1
     for n_jobs in (100_000, 10**5000, np.int64(2**40)):
-        with pytest.raises(ValueError, match="n_jobs=-1 takes all"):
+        with pytest.raises(ValueError, match="n_jobs=-1 uses all"):
             thread_count(n_jobs)

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide
 from semisvm import KMedian, NewtonSVC, registry
+from semisvm.active import KMedianSelection
 from semisvm.rows import LARGEST_SQUARE, read_rows
-from semisvm.selection import KMedianSelection
 
 EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 
@@ -132,7 +132,7 @@ def test_values_that_cannot_be_squared_are_refused(method):
         for large in (1e76, 1e154, 1e200, 1e308):
             rows = X.copy()
             rows[7, 0] = large
-            said = rf"row 7 has one of 1e\+{round(np.log10(large))}, .*Scale the columns"
+            said = rf"row 7 has a value of 1e\+{round(np.log10(large))}, .*Scale the columns"
             with pytest.raises(ValueError, match=said):
                 method.make().fit(kind(rows), partly)
             with pytest.raises(ValueError, match=said):
@@ -163,7 +163,7 @@ def test_just_below_the_bound_a_model_is_finite_or_refused(method):
 def test_the_bound_is_on_lengths_of_rows_not_on_values():
     X = np.full((3, 400), 0.9 * (LARGEST_SQUARE / 400) ** 0.5)
     read_rows(X)
-    with pytest.raises(ValueError, match="3 of the rows are too long"):
+    with pytest.raises(ValueError, match="3 of the rows exceed it"):
         read_rows(1.2 * X)
     X[:, 1:] = 0.0
     read_rows(15.0 * X)

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
+from problems import charged_block, solve_from, weight_step
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.designs import Workers, make_design
 from semisvm.losses import SQUARED_HINGE
-from semisvm.weights import BinaryProblem, State, minimize
 
 REG, LAM, U, POSITIVE = 0.05, 1.0, 9, 4
 
@@ -28,11 +28,8 @@ def value_of(X, positive):
     design = make_design(X, 1.0, Workers())
     labels = np.concatenate([[True, False], positive])
     cost = np.concatenate([np.full(2, 0.5), np.full(U, LAM / U)])
-    problem = BinaryProblem(
-        design, design.all_rows, SQUARED_HINGE, labels * cost, ~labels * cost, REG
-    )
-    state = State.at(np.zeros(design.n_weights), problem)
-    return minimize(problem, state, tol=1e-10).objective
+    block = charged_block(design, SQUARED_HINGE.two, labels * cost, ~labels * cost)
+    return solve_from(weight_step(block, REG), tol=1e-10).objective
 
 
 def global_minimum(X):

@@ -14,9 +14,9 @@ from semisvm import (
 )
 from semisvm.designs import Workers
 from semisvm.euclidean import centre_of, moved, squared_distances
-from semisvm.features import fit_map, make_kernel, pivoted_cholesky
-from semisvm.features.kernels import mean_distance, width
 from semisvm.graphs import fit_neighbors, neighbor_graph
+from semisvm.kernels import fit_map, make_kernel, pivoted_cholesky
+from semisvm.kernels.functions import mean_distance, width
 
 KINDS = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csr_array])
 
@@ -151,7 +151,7 @@ def test_a_kernel_with_values_out_of_range_is_refused():
         NewtonSVC(kernel="poly", gamma=1.0).fit(1e60 * X, y)
     model = NewtonSVC(kernel="poly", gamma=1.0, degree=9).fit(X, y)
     X[5] *= 1e70
-    with pytest.raises(ValueError, match="too large for the kernel: row 5"):
+    with pytest.raises(ValueError, match="too large for the kernel: its value for row 5"):
         model.predict(X)
     with pytest.raises(ValueError, match="not finite"):
         fit_map(X, lambda a, b: float(np.where(a is b, 1.0, np.nan)))

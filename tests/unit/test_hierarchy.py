@@ -70,8 +70,8 @@ def test_depth():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"animal": ["cat", "dog"]}, r"cannot reach the classes \['oak'\]"),
-        ({"animal": ["cat", "dog", "elk"], "oak": []}, r"leaves \['elk'\] that are no class"),
+        ({"animal": ["cat", "dog"]}, r"hierarchy lacks the classes \['oak'\]"),
+        ({"animal": ["cat", "dog", "elk"], "oak": []}, r"leaves \['elk'\] that are not classes"),
         ([["a", "cat"], ["a", "dog"], ["b", "cat"], ["oak"]], "'cat' in two places"),
         ([["a", "b", "cat"], ["b", "dog"], ["oak"]], "'b' in two places"),
         ([["cat"], ["cat"], ["dog"], ["oak"]], "two places"),

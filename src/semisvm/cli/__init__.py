@@ -1,1 +1,1 @@
-"""The command line ``semisvm``: one file a command, heavy imports inside the commands."""
+"""The command line ``semisvm``: one file per command, heavy imports inside the commands."""

@@ -33,7 +33,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
 )
 
 app = typer.Typer(
-    help="Classifiers from a few labels and many unlabelled rows.",
+    help="Train classifiers from few labelled and many unlabelled rows.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -53,7 +53,9 @@ def _show_version(wanted: bool) -> None:
 def about(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Classifiers from a few labels and many unlabelled rows."""
+    """Train classifiers from few labelled and many unlabelled rows."""

@@ -22,7 +22,7 @@ FOLDS = 5
 ALL = "all"
 UNFINISHED = "stopped: these methods were finished"
 NO_LEAK = (
-    "features are made from the columns of all rows, held-out ones too; labels have no part in it"
+    "features are made from the columns of all rows, held-out ones too, but not from the labels"
 )
 
 
@@ -40,27 +40,33 @@ def compare(
         str | None,
         typer.Option(
             "--methods",
-            help="Names of methods with commas between, or all; by default tsvm, da and what is "
-            "quick on data of this size. The supervised svm is always there.",
+            help="Names of methods, separated by commas, or all. Default: tsvm, da and what is "
+            "quick on data of this size. The supervised svm is always included.",
         ),
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option("--folds", min=2, help="Folds of the labelled rows; 5 if labels allow."),
+        typer.Option(
+            "--folds",
+            min=2,
+            help="Folds of the labelled rows. Default: 5, or fewer if labels are few.",
+        ),
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option("--repeats", min=1, help="Times they are dealt; 3, or 1 if that is long."),
+        typer.Option(
+            "--repeats", min=1, help="Repeats of the folds. Default: 3, or 1 if that takes long."
+        ),
     ] = None,
     scoring: Annotated[
-        str, typer.Option("--scoring", help=f"One of {', '.join(SCORINGS)}.")
+        str, typer.Option("--scoring", help=f"Score to compare: {', '.join(SCORINGS)}.")
     ] = SCORINGS[0],
     prior: shared.Prior = None,
     figure: Annotated[
         Output | None,
         typer.Option(
             "--figure",
-            help="Picture to write, as .png, .svg or .pdf.",
+            help="Figure to write, as .png, .svg or .pdf.",
             parser=binary_output,
             metavar="FILE",
         ),
@@ -80,9 +86,9 @@ def compare(
     no_quotes: shared.NoQuotes = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Tell whether unlabelled rows help: methods side by side.
+    """Find out whether the unlabelled rows help.
 
-    Methods are cross-validated on the labelled rows, and compared with the supervised SVM.
+    Methods are cross-validated on the labelled rows and compared with the supervised SVM.
     """
     if scoring not in SCORINGS:
         raise UserError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}.")
@@ -122,14 +128,14 @@ def compare(
     failure = None if figure is None else attempt(lambda: _draw(display, found, figure))
     shown(found)
     if failure is not None:
-        raise UserError(f"the picture was not written: {failure}")
+        raise UserError(f"the figure was not written: {failure}")
 
 
 def _named(text: str | None) -> list[Method]:
-    """Read the names of methods; the supervised baseline comes first."""
+    """Return the named methods, the supervised baseline first."""
     baseline = all_methods()[0]
     if text is None or text.strip().casefold() == ALL:
-        # another supervised machine that wins would tell nothing about the unlabelled rows
+        # another supervised method that wins would say nothing about the unlabelled rows
         return [
             m for m in all_methods() if m.compared and (m is baseline or m.suits.needs_unlabeled)
         ]
@@ -139,7 +145,7 @@ def _named(text: str | None) -> list[Method]:
 
 
 def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method], dict[str, str]]:
-    """Leave out methods that do not suit the data, and say why."""
+    """Split the methods into those that suit the data, and reasons for the others."""
     from scipy import sparse
 
     from semisvm.partial_labels import encode
@@ -161,7 +167,7 @@ def _folds(prepared: "Prepared") -> int:
 def _plan(
     prepared: "Prepared", fitting: list[Method], folds: int, repeats: int | None, bounded: bool
 ) -> "Plan":
-    """Take what is quick at the size of the data, or all methods that were named."""
+    """Choose what is quick on data of this size, or all methods that were named."""
     from semisvm.costs import Size
     from semisvm.io import count_labels
     from semisvm.model_selection.planning import plan
@@ -171,7 +177,7 @@ def _plan(
 
 
 def _about_options(planned: "Plan", prior: str | None) -> list[str]:
-    """Say on which methods the class prior has no effect."""
+    """Name the methods on which the class shares have no effect."""
     if prior is None:
         return []
     methods = [method for method in planned.methods if method is not all_methods()[0]]
@@ -218,7 +224,7 @@ def _run(
 
 
 def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
-    """Leave the table of the methods that are finished, in case the command is stopped."""
+    """Keep the table of the methods that are finished, in case the command is stopped."""
     from contextlib import redirect_stdout
     from io import StringIO
 
@@ -233,11 +239,11 @@ def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
 
 
 def _display(figure: Path) -> Any:
-    """Find what draws before anything is computed, or say what is missing."""
+    """Import the display before anything is computed, or say what is missing."""
     from importlib import import_module
 
     if figure.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise UserError(f"pictures are written to .png, .svg or .pdf, not {figure.name!r}.")
+        raise UserError(f"figures are written to .png, .svg or .pdf, not {figure.name!r}.")
     try:
         import_module("matplotlib").use("Agg")
         return import_module("semisvm.displays").ComparisonDisplay
@@ -293,7 +299,7 @@ def _show(
 
 
 def _suggest(context: typer.Context, found: "Comparison", data: Path, stopped: bool) -> None:
-    """Say how to fit the method that is recommended; on a line of its own, to be pasted."""
+    """Print the command that fits the recommended method, on a line of its own."""
     from semisvm.cli.output import print_line
     from semisvm.cli.suggesting import fit_command
 

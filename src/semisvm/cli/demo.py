@@ -1,4 +1,4 @@
-"""``semisvm demo``: few labels against many unlabelled rows."""
+"""``semisvm demo``: what unlabelled rows are worth."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,14 +15,16 @@ def demo(
         Output,
         typer.Option(
             "--out",
-            help="Folder of the picture.",
+            help="Folder for the figure.",
             parser=folder_output,
             metavar="FOLDER",
         ),
     ] = FOLDER,
-    draws: Annotated[int, typer.Option("--draws", min=1, help="Random draws of labels.")] = 20,
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, help="Number of random draws of labels.")
+    ] = 20,
 ) -> None:
-    """Show on bundled data what unlabelled rows are worth."""
+    """Show the gain from unlabelled rows on bundled data."""
     from semisvm.demo import main
 
     main(["--out", str(out.path), "--draws", str(draws)])

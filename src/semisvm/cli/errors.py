@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import typer
 
+from semisvm.cli.spelling import in_options
 from semisvm.cli.stopping import leave, say_last_words
 from semisvm.visible import visible
 
@@ -46,14 +47,14 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             if not is_mistake(error):
                 say(f"internal error in semisvm: {type(error).__name__}: {error}")
                 raise
-            say(f"error: {error}")
+            say(f"error: {message_of(error)}")
             raise typer.Exit(MISTAKE) from None
 
     return run
 
 
 def _give_up_stdout() -> bool:
-    """Tell whether our output is broken; what is left of it goes nowhere then."""
+    """Tell whether our output is broken; the rest of it is then discarded."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -64,20 +65,32 @@ def _give_up_stdout() -> bool:
 
 
 def is_mistake(error: Exception) -> bool:
-    """Tell whether the user can mend it."""
+    """Tell whether the user can correct it."""
     from semisvm.io.errors import DataError
     from semisvm.model_files.errors import ModelFileError
 
     return isinstance(error, (UserError, DataError, ModelFileError))
 
 
+def message_of(error: Exception) -> str:
+    """Return what an error says, with options in place of parameters of the library."""
+    from semisvm.io.errors import DataError
+
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, DataError):
+        # the name of the file stays as it is
+        return error.with_place(in_options(error.message))
+    return in_options(str(error))
+
+
 @contextmanager
 def parameters_are_the_users() -> Iterator[None]:
-    """Count errors of values in this block as the user's: estimators check what they get."""
+    """Treat a ValueError in this block as the user's: estimators check their parameters."""
     try:
         yield
     except ValueError as error:
-        raise UserError(_one_line(str(error))) from error
+        raise UserError(_one_line(message_of(error))) from error
 
 
 def _one_line(text: str) -> str:
@@ -86,7 +99,7 @@ def _one_line(text: str) -> str:
 
 @contextmanager
 def remarks_in_summary(shown: bool) -> Iterator[None]:
-    """Do not warn of what looks like a mistake in the data if a summary will say it."""
+    """Silence warnings about the data if a summary will show them."""
     from semisvm.io.errors import DataWarning
 
     with warnings.catch_warnings():
@@ -111,7 +124,7 @@ def _short_warnings() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        say(f"warning: {_one_line(str(message))}")
+        say(f"warning: {_one_line(in_options(str(message)))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

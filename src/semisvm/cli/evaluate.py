@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from semisvm.model import Model
 
 WIDEST, WIDTH, MOST_ERRORS = 10, 70, 10
-"""Most classes and letters of a confusion table; otherwise the list of errors is this long."""
+"""Maximum classes and characters of a confusion table; else the length of the list of errors."""
 
 
 def evaluate(
     model: shared.ModelFile,
     data: shared.Data,
     label: Annotated[
-        str | None, typer.Option("--label", help="Label column; by default that of the fit.")
+        str | None, typer.Option("--label", help="Label column. Default: that of the fit.")
     ] = None,
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
@@ -34,7 +34,7 @@ def evaluate(
 ) -> None:
     """Compare predictions with known labels.
 
-    Rows without label are skipped.
+    Rows without a label are skipped.
     """
     from semisvm.cli.output import print_json
     from semisvm.io import about_missing
@@ -78,7 +78,7 @@ def _read(
 
 
 def assess(bundle: "Model", data: "Table | MatrixData") -> dict[str, Any]:
-    """Give accuracy, Macro F, the numbers of every class, and the confusion table.
+    """Compute accuracy, macro F, the scores of every class, and the confusion table.
 
     Labels are compared as text, so that 1 in one file is 1 in another. Classes that the
     model does not know count as errors.
@@ -141,7 +141,7 @@ def _show(facts: dict[str, Any]) -> None:
 
 
 def _show_confusion(names: list[str], counts: list[list[int]]) -> None:
-    """Print the confusion table, or of many classes the most frequent errors."""
+    """Print the confusion table, or for many classes the most frequent errors."""
     from semisvm.cli.output import print_table
 
     if len(names) <= WIDEST and sum(len(name) + 2 for name in names) <= WIDTH:

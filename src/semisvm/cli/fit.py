@@ -9,13 +9,13 @@ from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.priors import read_prior
+from semisvm.cli.spelling import OPTIONS, in_options
 from semisvm.cli.stopping import leave
-from semisvm.registry import AUTO, Method, get
+from semisvm.registry import AUTO, get
 from semisvm.registry import methods as all_methods
 
 if TYPE_CHECKING:
     from semisvm.model import Model
-    from semisvm.training import Prepared
 
 NAMES = ", ".join(method.name for method in all_methods())
 
@@ -54,17 +54,17 @@ def fit(
     ] = None,
     unlabeled_weight: Annotated[
         float | None,
-        typer.Option("--unlabeled-weight", help="Weight of all unlabelled rows together."),
+        typer.Option("--unlabeled-weight", help="Total weight of the unlabelled rows."),
     ] = None,
     kernel: Annotated[
         str | None,
-        typer.Option("--kernel", help="linear, rbf, poly, sigmoid, laplacian or cosine."),
+        typer.Option("--kernel", help="Kernel: linear, rbf, poly, sigmoid, laplacian or cosine."),
     ] = None,
     prior: shared.Prior = None,
     probabilities: Annotated[
         bool,
         typer.Option(
-            "--probabilities", help="Calibrate probabilities for predict; five more fits."
+            "--probabilities", help="Calibrate probabilities for predict; takes five more fits."
         ),
     ] = False,
     ngrams: shared.Ngrams = 1,
@@ -81,10 +81,12 @@ def fit(
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
     report: reporting.ReportFile = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
+    ] = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Fit a model to a file in which few rows have labels.
+    """Train a model on a file in which few rows have labels.
 
     Without --algorithm a method and its settings are chosen by cross-validation on the
     labelled rows, and the summary says why.
@@ -99,8 +101,9 @@ def fit(
     if algorithm != AUTO:
         _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
     from semisvm.cli.output import print_json
+    from semisvm.cli.progress import Shown
     from semisvm.model_files import save
-    from semisvm.training import prepare
+    from semisvm.training import train
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
     table = shared.read_training(
@@ -112,11 +115,19 @@ def fit(
         parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
     shown = not quiet and not as_json
     with parameters_are_the_users(), remarks_in_summary(shown):
-        rows = shared.without_key(table, key)
-        settings = {"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None}
-        prepared = prepare(rows, columns, settings)
-    prepared.notes += notes
-    model = _train(prepared, algorithm, parameters, probabilities, seed, shown)
+        model = train(
+            shared.without_key(table, key),
+            algorithm,
+            features=columns,
+            settings={"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None},
+            probabilities=probabilities,
+            random_state=seed,
+            notes=notes,
+            progress=Shown(shown),
+            **parameters,
+        )
+    for note in model.summary.get("choice", {}).get("notes", []):
+        say(f"note: {in_options(note)}")
     save(model, output.target, created=_today())
     leave(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
@@ -132,55 +143,12 @@ def fit(
 
 
 def _check_has(algorithm: str, names: list[str]) -> None:
-    """Refuse what the method does not have."""
+    """Refuse parameters that the method does not have."""
     with parameters_are_the_users():
         method = get(algorithm)
     for name in names:
         if method.parameter(name) is None:
-            option = "--prior" if name == "class_prior" else f"--{name.replace('_', '-')}"
-            raise UserError(f"the method {method.name!r} has no {option}.")
-
-
-def _train(
-    prepared: "Prepared",
-    algorithm: str,
-    parameters: dict[str, Any],
-    probabilities: bool,
-    seed: int,
-    watched: bool,
-) -> "Model":
-    from semisvm.cli.auto import choose_watched
-    from semisvm.cli.progress import watching
-    from semisvm.training import fit_prepared, keep_choice
-
-    choice = None
-    if algorithm == AUTO:
-        choice = choose_watched(prepared, parameters, seed, watched)
-        algorithm, parameters = choice.method, choice.parameters
-    with (
-        watching(watched, algorithm, *_expected(get(algorithm), parameters)) as callback,
-        parameters_are_the_users(),
-    ):
-        model = fit_prepared(
-            prepared,
-            algorithm,
-            probabilities=probabilities,
-            random_state=seed,
-            callback=callback,
-            **parameters,
-        )
-    if choice is not None:
-        keep_choice(model, choice)
-        for note in choice.notes:
-            say(f"note: {note}")
-    return model
-
-
-def _expected(method: Method, parameters: dict[str, Any]) -> tuple[float, float]:
-    """Give the first temperature and the last weight, for the progress."""
-    probe = method.make(**parameters)
-    weight = float(getattr(probe, "unlabeled_weight", 1.0))
-    return float(getattr(probe, "temperature", 1.0)) * weight, weight
+            raise UserError(f"the method {method.name!r} has no {OPTIONS[name]}.")
 
 
 def _today() -> str:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 def inspect(
     model: shared.ModelFile,
-    top: Annotated[int, typer.Option("--top", min=0, help="Words of each class.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")] = 10,
     as_json: shared.Json = False,
 ) -> None:
     """Show what is in a model.
 
-    Parameters, class prior, how it was trained, and the words that speak most for each class.
+    Its parameters, the class shares, how it was trained, and the most indicative words per class.
     """
     from semisvm.cli.output import print_json
     from semisvm.model_files import load
@@ -32,7 +32,7 @@ def inspect(
 
 
 def describe(bundle: "Model", top: int) -> dict[str, Any]:
-    """Give what is in a model as data."""
+    """Return what is in a model as data."""
     estimator = bundle.estimator
     defaults = type(estimator)().get_params()
     parameters = estimator.get_params()
@@ -55,7 +55,7 @@ def describe(bundle: "Model", top: int) -> dict[str, Any]:
 
 
 def show(facts: dict[str, Any]) -> None:
-    """Print what `describe` gave."""
+    """Print what `describe` returns."""
     from semisvm.cli.output import columns_in_short, print_facts, print_notes, print_table
 
     summary = dict(facts["summary"])

@@ -1,4 +1,4 @@
-"""``semisvm methods``: what there is to choose from."""
+"""``semisvm methods``: the methods to choose from."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from semisvm.registry import methods as all_methods
 
 
 def methods(as_json: shared.Json = False) -> None:
-    """List the methods that --algorithm takes."""
+    """List the methods for --algorithm."""
     from semisvm.cli.output import print_json, print_table
 
     if as_json:

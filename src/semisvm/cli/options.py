@@ -22,27 +22,31 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="csv, tsv, jsonl, parquet, svmlight or npz, if the name does not say.",
+        help="csv, tsv, jsonl, parquet, svmlight or npz. Default: by the name of the file.",
         rich_help_panel="Reading",
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="Of text files; UTF-8 by default.", rich_help_panel="Reading"),
+    typer.Option(
+        "--encoding", help="Encoding of text files. Default: UTF-8.", rich_help_panel="Reading"
+    ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option("--delimiter", help="Between cells of CSV files.", rich_help_panel="Reading"),
+    typer.Option("--delimiter", help="Separator of cells in CSV files.", rich_help_panel="Reading"),
 ]
 NoQuotes = Annotated[
     bool,
-    typer.Option("--no-quotes", help='The sign " does not quote cells.', rich_help_panel="Reading"),
+    typer.Option(
+        "--no-quotes", help='Do not treat " as a quote around cells.', rich_help_panel="Reading"
+    ),
 ]
 Unlabeled = Annotated[
     str | None,
     typer.Option(
         "--unlabeled",
-        help="What marks rows without label, besides blank; 'none' if all have one.",
+        help="Marker of unlabelled rows, besides blank; 'none' if all rows have labels.",
         rich_help_panel="Reading",
     ),
 ]
@@ -50,7 +54,7 @@ NaIsClass = Annotated[
     bool,
     typer.Option(
         "--na-is-class",
-        help="NA, NaN, None, null and the like are names of classes; else they are missing labels.",
+        help="Treat NA, NaN, None, null and the like as classes, not as missing labels.",
         rich_help_panel="Reading",
     ),
 ]
@@ -59,32 +63,34 @@ MaxColumns = Annotated[
     typer.Option(
         "--columns",
         min=1,
-        help="Most columns of a sparse matrix; a larger index is an error.",
+        help="Maximum number of columns of a sparse matrix; a larger index is an error.",
         rich_help_panel="Reading",
     ),
 ]
 LabelsFile = Annotated[
     Path | None,
-    typer.Option("--labels", help="Another file with one label a line.", rich_help_panel="Reading"),
+    typer.Option(
+        "--labels", help="A separate file with one label per line.", rich_help_panel="Reading"
+    ),
 ]
 Answers = Annotated[
     list[Path] | None,
     typer.Option(
         "--answers",
-        help="A file of 'semisvm select' in which labels were filled in; repeatable.",
+        help="A file from 'semisvm select' with labels filled in; repeatable.",
     ),
 ]
 Key = Annotated[
     str | None,
     typer.Option(
-        "--key", help="Column that tells rows apart, to join --answers by; no feature then."
+        "--key", help="Column that identifies rows, to join --answers by; not used as a feature."
     ),
 ]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(
         "--zero-based/--one-based",
-        help="First index of svmlight files; found by looking for a 0.",
+        help="First index in svmlight files. Default: zero-based if there is an index 0.",
         rich_help_panel="Reading",
     ),
 ]
@@ -97,7 +103,7 @@ Features = Annotated[
     list[str] | None,
     typer.Option(
         "--features",
-        help="A column to use, besides those of given kinds; repeatable. Default: all.",
+        help="A column to use, in addition to those named by kind; repeatable. Default: all.",
     ),
 ]
 Numeric = Annotated[
@@ -110,21 +116,25 @@ Prior = Annotated[
     str | None,
     typer.Option(
         "--prior",
-        help="Shares of the classes among the unlabelled rows, as spam=0.4,ham=0.6, or 'equal'; "
-        "'estimate' estimates them; 'labelled' takes those of the labels, which is the default.",
+        help="Class shares among the unlabelled rows: spam=0.4,ham=0.6, or 'equal', or 'estimate', "
+        "which also uses the unlabelled rows. Default: 'labelled', the shares of the labels.",
     ),
 ]
-Ngrams = Annotated[int, typer.Option("--ngrams", min=1, help="Longest run of words used.")]
-MinDf = Annotated[int, typer.Option("--min-df", min=1, help="Words in fewer rows are left out.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads or processes; -1 is all.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the random folds.")]
+Ngrams = Annotated[int, typer.Option("--ngrams", min=1, help="Maximum length of word sequences.")]
+MinDf = Annotated[
+    int, typer.Option("--min-df", min=1, help="Leave out words that occur in fewer rows.")
+]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", help="Number of threads or processes; -1 for all cores.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def reading(
     format: str | None, encoding: str | None, delimiter: str | None, no_quotes: bool
 ) -> dict[str, Any]:
-    """Give the options of `semisvm.io.read` that do not depend on the command."""
+    """Return the options of `semisvm.io.read` that do not depend on the command."""
     return {
         "format": format,
         "encoding": encoding,
@@ -166,7 +176,7 @@ def join(
     unlabeled: str | None,
     na_is_class: bool,
 ) -> tuple["Table | MatrixData", list[str]]:
-    """Add the labels of --answers; give the data and notes about them."""
+    """Add the labels of --answers; return the data and notes about them."""
     from semisvm.io.answers import join_answers
 
     if key is not None:
@@ -189,7 +199,7 @@ def check_column(data: "Table | MatrixData", name: str) -> None:
 
 
 def without_key(data: "Table | MatrixData", key: str | None) -> "Table | MatrixData":
-    """Leave out the key, of which nothing can be learnt."""
+    """Leave out the key, from which nothing can be learnt."""
     from semisvm.io import Table
 
     return data.without([key]) if isinstance(data, Table) and key is not None else data
@@ -203,7 +213,7 @@ def columns(
     ngrams: int,
     min_df: int,
 ) -> "ColumnFeatures":
-    """Make the features that the options ask for."""
+    """Build the features that the options ask for."""
     from semisvm.columns import ColumnFeatures
 
     return ColumnFeatures(

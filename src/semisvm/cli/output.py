@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from semisvm.cli.spelling import in_options
 from semisvm.jsonable import plain
 from semisvm.visible import visible, visible_json
 from semisvm.wording import measured_time
@@ -19,20 +20,23 @@ MOST_SHOWN = 30
 MOST_LETTERS = 2_000
 """Of a cell of a table: laying out text takes far longer than printing it."""
 FIGURES = "+-.0123456789"
-"""What numbers and intervals are made of that come as text, for the sake of their digits."""
+"""Characters of numbers and intervals that come as text, to fix their digits."""
 
 MOST_COLUMNS = 8
+NOTE, NOTES = "note", "notes"
 
 
 class _Terminal(Console):
-    """A console that leaves it to us what happens when nobody reads any more."""
+    """A console that raises if the reader of the output has gone."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def print_json(facts: dict[str, Any]) -> None:
-    """Print facts as JSON."""
+    """Print facts as JSON; notes name options, as those for people."""
+    if NOTES in facts:
+        facts = {**facts, NOTES: [in_options(note) for note in facts[NOTES]]}
     print(visible_json(json.dumps(plain(facts), indent=2, ensure_ascii=False)))
 
 
@@ -68,7 +72,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]
 def print_notes(word: str, notes: Sequence[str]) -> None:
     """Print sentences, each after a word that says what they are."""
     for note in notes:
-        print_line(f"{word}: {note}")
+        print_line(f"{word}: {in_options(note) if word == NOTE else note}")
 
 
 def _cell(value: Any) -> Text:

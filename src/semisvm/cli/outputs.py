@@ -1,4 +1,4 @@
-"""Files that a command writes, told by their type and checked before any work is done.
+"""Files that a command writes, known by their type and checked before any work is done.
 
 Whatever a command writes to is an `Output`, and a `Path` is what it reads: `checked` knows
 both from the signature, so that a new command is covered by its types.
@@ -33,9 +33,9 @@ class Output:
     path : Path
         "-" and "/dev/stdout" are standard output.
     binary : bool
-        Whether it is nothing for a terminal.
+        Whether it is unfit for a terminal.
     folder : bool
-        Whether it is a folder, which is made if it is not there.
+        Whether it is a folder, which is created if it does not exist.
     stream : text stream, optional
         What standard output is.
     """
@@ -106,7 +106,7 @@ class Output:
 
 
 class _Shown:
-    """Lines for a terminal, without what would steer it."""
+    """Lines for a terminal, with control characters written out."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -136,7 +136,7 @@ def folder_output(value: Any) -> Output:
 
 
 def attempt(write: Callable[[], object]) -> "DataError | None":
-    """Write a file that must not cost the rest if it fails; return why it cannot be written."""
+    """Write a file whose failure must not lose the rest; return why it cannot be written."""
     from semisvm.io import DataError
 
     try:
@@ -216,7 +216,7 @@ def _check_apart(inputs: list[Path], outputs: list[Output]) -> None:
         for other in files[:k]:
             if (output.is_standard and other.is_standard) or _same(output.path, other.path):
                 raise UserError(
-                    f"{other} and {output} are the same: what is written needs a file each."
+                    f"{other} and {output} are the same file: name a different one for each output."
                 )
 
 
@@ -230,7 +230,7 @@ def _is_standard_output(path: Path) -> bool:
 
 
 def _same(a: Path, b: Path) -> bool:
-    """Tell whether two paths are those of one file, by whatever links and spellings."""
+    """Tell whether two paths name one file, through links or other spellings."""
     if a.exists() and b.exists():
         return os.path.samefile(a, b)
     real = os.path.realpath(a), os.path.realpath(b)

@@ -24,16 +24,16 @@ def predict(
         typer.Option(
             "-o",
             "--output",
-            help="CSV, TSV or JSONL file to write; otherwise, or if it is -, standard output.",
+            help="CSV, TSV or JSONL file to write. Default, or -: standard output.",
             parser=text_output,
             metavar="FILE",
         ),
     ] = None,
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", help="A column to copy; repeatable.")
+        list[str] | None, typer.Option("--keep", help="A column to copy to the output; repeatable.")
     ] = None,
     all_scores: Annotated[
-        bool, typer.Option("--all-scores", help="A column of scores for every class.")
+        bool, typer.Option("--all-scores", help="Write one column of scores per class.")
     ] = False,
     escape: EscapeFormulas = None,
     format: shared.Format = None,
@@ -41,7 +41,7 @@ def predict(
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
 ) -> None:
-    """Predict labels of a file, which may be larger than memory."""
+    """Predict the labels of a file, which may be larger than memory."""
     from semisvm.model_files import load
 
     bundle = as_model(load(model))
@@ -53,7 +53,7 @@ def predict(
 
 
 def as_model(loaded: Any) -> "Model":
-    """Give a bundle, also of an estimator that was saved on its own."""
+    """Return a bundle, also for an estimator that was saved on its own."""
     from semisvm.model import Model
 
     return loaded if isinstance(loaded, Model) else Model.of(loaded)
@@ -79,10 +79,10 @@ def _pieces(
 def predicted_rows(
     bundle: "Model", piece: "Table | MatrixData", keep: list[str], all_scores: bool
 ) -> list[dict[str, Any]]:
-    """Give label, score and, where there is one, probability of every row.
+    """Return label, score and, where there is one, probability of every row.
 
-    The score is that of the label; of two classes, a score of the first is the negative
-    of what the estimator gives.
+    The score is that of the label; with two classes, a score of the first class is the
+    negative of what the estimator returns.
     """
     import numpy as np
 

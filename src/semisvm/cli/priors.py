@@ -15,10 +15,10 @@ def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str | None:
     Parameters
     ----------
     text : str
-        "labelled" leaves the shares to the labels, "estimate" to an estimate; "equal" are
-        equal ones. One class may be left out; then it has the rest.
+        Or "labelled" for the shares of the labels, "estimate" for an estimate, "equal" for
+        equal shares. One class may be left out; it gets the rest.
     classes : set
-        The labels that there are.
+        The classes of the labels.
     """
     if text in LABELLED or text == ESTIMATE:
         return ESTIMATE if text == ESTIMATE else None
@@ -38,7 +38,9 @@ def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str | None:
         try:
             shares[known[name.strip()]] = float(number)
         except ValueError:
-            raise UserError(f"--prior gives {name!r} the share {number!r}, no number.") from None
+            raise UserError(
+                f"--prior has the share {number!r} for {name!r}, which is not a number."
+            ) from None
     rest = [label for label in classes if label not in shares]
     for label in rest:
         shares[label] = max(0.0, 1.0 - sum(shares.values())) if len(rest) == 1 else 0.0

@@ -1,13 +1,12 @@
 """Progress of fits: what is running, for how long, and how long it may still take.
 
-On a terminal one line that is drawn again and again; elsewhere plain lines, few of them.
+On a terminal this is one line that is redrawn; elsewhere a few plain lines.
 """
 
-import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -17,48 +16,26 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from semisvm.cli.errors import say
-from semisvm.homotopy import Callback
+from semisvm.loop import Callback
+from semisvm.loop.schedules import SETTLING
 from semisvm.model_selection.watching import Step, Told
 from semisvm.wording import rough_time
 
-FIRST_WEIGHTS = {"switching": 1e-5, "assigning": 1e-4, "multipliers": 1e-4}
-"""Weight of the unlabelled rows with which each loop begins."""
-
-COOLED = 1e-3
-"""Share of the first temperature at which labels are usually hard."""
-
 PAUSE = 5.0
-"""Seconds at least between two plain lines."""
+"""Minimum seconds between two plain lines."""
 STILL = 60.0
 """Seconds after which a plain line says again what is running."""
 TICK = 0.5
 
 
-def share_done(row: Mapping[str, Any], hottest: float, final_weight: float) -> float:
-    """Guess how much of a fit is done, from a row of its trace.
-
-    Parameters
-    ----------
-    row : mapping
-    hottest : float
-        First temperature, for annealing.
-    final_weight : float
-        Of the unlabelled rows.
-    """
-    phase, value = row["phase"], float(row["value"])
-    if phase == "annealing":
-        share = math.log(hottest / value) / -math.log(COOLED) if value > 0 else 1.0
-    elif phase in FIRST_WEIGHTS and 0 < value < final_weight:
-        first = min(FIRST_WEIGHTS[phase], value)
-        share = math.log(value / first) / math.log(final_weight / first)
-    else:
-        share = 0.0 if phase == "supervised" else 0.95
-    return min(max(share, 0.0), 0.95)
+def share_done(row: Mapping[str, Any]) -> float:
+    """Return how much of a fit is done, as its schedule says in a row of the trace."""
+    return float(row.get("progress", 0.0 if row["phase"] == "supervised" else SETTLING))
 
 
 @dataclass
 class Counted:
-    """Fits of a comparison: those of one name take as long as those before, others by their costs.
+    """Fits of a comparison; times left follow from earlier fits of a name, or from its cost.
 
     Attributes
     ----------
@@ -72,7 +49,7 @@ class Counted:
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def tell(self, step: Step) -> None:
-        """Take down that a fit begins, and so that the one before is done."""
+        """Record that a fit begins, so the one before is done."""
         now = perf_counter()
         # the first fit compiles, and would make all others look slow
         if self.step is not None and self.step.done > 0:
@@ -80,7 +57,7 @@ class Counted:
         self.step, self.since = step, now
 
     def share(self) -> float:
-        """Give the share of the fits that are done."""
+        """Return the share of the fits that are done."""
         return 0.0 if self.step is None else self.step.done / self.step.total
 
     def text(self) -> str:
@@ -131,23 +108,19 @@ class Traced:
     ----------
     name : str
         Method.
-    hottest, final_weight : float
-        As of `share_done`.
     """
 
     name: str
-    hottest: float
-    final_weight: float
     row: Mapping[str, Any] | None = None
     done: float = 0.0
 
     def tell(self, row: Mapping[str, Any]) -> None:
-        """Take down a row."""
-        self.done = share_done(row, self.hottest, self.final_weight)
+        """Record a row of the trace."""
+        self.done = share_done(row)
         self.row = row
 
     def share(self) -> float:
-        """Give the share that is done."""
+        """Return the share that is done."""
         return self.done
 
     def text(self) -> str:
@@ -156,22 +129,40 @@ class Traced:
         return f"fitting {self.name}{rest}"
 
 
+@dataclass(frozen=True)
+class Shown:
+    """The progress of `semisvm.train`, on the error stream.
+
+    Attributes
+    ----------
+    wanted : bool
+    """
+
+    wanted: bool
+
+    def choosing(self) -> AbstractContextManager[Told | None]:
+        """Show the fits that choose a method."""
+        return counting(self.wanted)
+
+    def fitting(self, method: str) -> AbstractContextManager[Callback | None]:
+        """Show the last fit."""
+        return watching(self.wanted, method)
+
+
 @contextmanager
-def watching(
-    wanted: bool, name: str, hottest: float, final_weight: float
-) -> Iterator[Callback | None]:
-    """Show the progress of one fit; give its callback, or None where nobody looks."""
+def watching(wanted: bool, name: str) -> Iterator[Callback | None]:
+    """Show the progress of one fit; yield its callback, or None if not wanted."""
     if not wanted:
         yield None
         return
-    traced = Traced(name, hottest, final_weight)
+    traced = Traced(name)
     with shown(traced):
         yield traced.tell
 
 
 @contextmanager
 def counting(wanted: bool, costs: Mapping[str, float] | None = None) -> Iterator[Told | None]:
-    """Show the progress of many fits; give a function to call before each, or None.
+    """Show the progress of many fits; yield a function to call before each, or None.
 
     Parameters
     ----------
@@ -211,7 +202,7 @@ class _Live(ProgressColumn):
         self._state = state
 
     def render(self, task: Task) -> Text:
-        """Give the words, and move the bar."""
+        """Return the text, and move the bar."""
         task.completed = self._state.share()
         return Text(f"{self._state.text()}{_since(task.elapsed)}")
 
@@ -245,7 +236,7 @@ def _print_lines(text: Callable[[], str], ended: threading.Event) -> None:
 
 
 def describe(row: Mapping[str, Any], done: float) -> str:
-    """Say in a line where a fit is."""
+    """Describe in one line how far a fit is."""
     parts = [f"{row['phase']}, level {row['level']}", f"objective {row['objective']:.5g}"]
     moved = row.get("switched", row.get("changed"))
     if moved is not None:

@@ -16,7 +16,7 @@ ReportFile = Annotated[
     Output | None,
     typer.Option(
         "--report",
-        help="HTML file to write: what was done, and what came of it.",
+        help="HTML report to write: what was done, and the results.",
         parser=text_output,
         metavar="FILE",
     ),
@@ -36,18 +36,20 @@ def report(
             metavar="FILE",
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
-    top: Annotated[int, typer.Option("--top", min=0, help="Words of each class.")] = 12,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what the report says.")] = False,
+    title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
+    top: Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")] = 12,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the content of the report as JSON.")
+    ] = False,
 ) -> None:
-    """Write a report of a model as one HTML file."""
+    """Write a report about a model as one HTML file."""
     from semisvm.cli.errors import UserError
     from semisvm.cli.output import print_json
     from semisvm.model_files import load
     from semisvm.report import report_data
 
     if output is None and not as_json:
-        raise UserError("name the file to write with -o, or ask for --json.")
+        raise UserError("name the file to write with -o, or use --json.")
     bundle = as_model(load(model))
     named = title or f"Model {model.name}"
     failure = write(bundle, output, title=named, top=top)

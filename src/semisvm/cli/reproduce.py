@@ -15,21 +15,21 @@ from semisvm.reproduce import TABLES
 
 def reproduce(
     table: Annotated[
-        str | None, typer.Argument(metavar="TABLE", help="Its name; --list has them.")
+        str | None, typer.Argument(metavar="TABLE", help="Name of a table; see --list.")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option("--data", help="Folder of the data sets; or set SEMISVM_DATA."),
+        typer.Option("--data", help="Folder of the data sets. Default: SEMISVM_DATA."),
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option("--repeat", min=1, help="Random draws of labels.")
+        int | None, typer.Option("--repeat", min=1, help="Number of random draws of labels.")
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Print what there is.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the tables.")] = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Run a table of the papers again; takes minutes.
+    """Reproduce a table of the papers; takes minutes.
 
-    The figures are printed beside the published ones.
+    The results are printed beside the published ones.
     """
     from semisvm.cli.output import print_json
 
@@ -37,7 +37,7 @@ def reproduce(
         _list(as_json)
         return
     if table is None:
-        raise UserError("name a table; 'semisvm reproduce --list' has them.")
+        raise UserError("name a table; 'semisvm reproduce --list' lists them.")
     if table not in TABLES:
         near = near_match(table, TABLES)
         hint = f" Did you mean {near!r}?" if near else ""
@@ -77,5 +77,9 @@ def _judge(misses: int, repeat: int | None) -> None:
         print_line("All bars are reached.")
         return
     bars = "1 bar" if misses == 1 else f"{misses} bars"
-    luck = "" if repeat is None else " Means of few draws miss them by luck; leave out --repeat."
+    luck = (
+        ""
+        if repeat is None
+        else " Means over few draws may miss them by chance; leave out --repeat."
+    )
     print_line(f"{bars} missed; see MISSED above.{luck}")

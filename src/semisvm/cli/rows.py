@@ -21,7 +21,7 @@ EscapeFormulas = Annotated[
     bool | None,
     typer.Option(
         "--escape-formulas/--keep-formulas",
-        help="Whether cells of CSV and TSV that a spreadsheet would run get a ' before them.",
+        help="Put a ' before CSV and TSV cells that a spreadsheet would run, or keep them.",
     ),
 ]
 
@@ -49,8 +49,8 @@ def row_writer(
     what : str
         What the rows are, for messages.
     escape : bool, optional
-        Whether formulas are made text; by default they are written as they are, and a
-        warning says so.
+        Whether to write formulas as text; by default they are written as they are, with a
+        warning.
     """
     suffix = check_suffix(output, what)
     to = Output(Path("-")) if output is None else output
@@ -62,9 +62,9 @@ def row_writer(
         yield cells.write
     if escape is None and cells.n_formulas:
         say(
-            f"warning: {cells.n_formulas:,} cells of {to} begin like a formula, the first of them "
+            f"warning: {cells.n_formulas:,} cells of {to} look like formulas, the first of them "
             f"{cells.first!r}, and a spreadsheet may run them. Write them as text with "
-            "--escape-formulas, or as they are, without this warning, with --keep-formulas."
+            "--escape-formulas, or keep them, without this warning, with --keep-formulas."
         )
 
 

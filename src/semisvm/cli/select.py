@@ -1,4 +1,4 @@
-"""``semisvm select``: which rows to have labelled next."""
+"""``semisvm select``: which rows to label next."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ from semisvm.cli.rows import EscapeFormulas, check_suffix, row_writer
 from semisvm.naming import near_match
 
 if TYPE_CHECKING:
-    from semisvm.selection import Selection
+    from semisvm.active import Selection
 
 WAYS = ("clusters", "margin", "random")
 WHAT = "rows to label"
@@ -20,13 +20,13 @@ WHAT = "rows to label"
 def select(
     context: typer.Context,
     data: shared.Data,
-    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows.")] = 50,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="Number of rows.")] = 50,
     output: Annotated[
         Output | None,
         typer.Option(
             "-o",
             "--output",
-            help="New CSV, TSV or JSONL file; otherwise, or if it is -, standard output.",
+            help="New CSV, TSV or JSONL file. Default, or -: standard output.",
             parser=text_output,
             metavar="FILE",
         ),
@@ -36,15 +36,15 @@ def select(
         str,
         typer.Option(
             "--by",
-            help="clusters: rows in the middle of clusters, largest first; margin: rows that an "
-            "SVM on the labels so far is least sure of; random.",
+            help="clusters: rows at the centres of clusters, largest cluster first; margin: rows "
+            "that an SVM trained on the labels so far is least sure of; random.",
         ),
     ] = WAYS[0],
     key: shared.Key = None,
     answers: shared.Answers = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="A column to show; repeatable. Default: all."),
+        typer.Option("--keep", help="A column to show in the output; repeatable. Default: all."),
     ] = None,
     escape: EscapeFormulas = True,
     text: shared.Text = None,
@@ -65,7 +65,7 @@ def select(
     no_quotes: shared.NoQuotes = False,
     as_json: shared.Json = False,
 ) -> None:
-    """Choose the rows that are most worth a label, and write a file to fill in.
+    """Choose which rows to label next, and write a file to fill in.
 
     'semisvm fit DATA --answers FILE' reads the file back; blank labels stay unlabelled.
     """
@@ -108,11 +108,11 @@ def select(
 
 
 def _check_output(output: Output | None) -> None:
-    """Refuse a file that is there: somebody may have filled in labels."""
+    """Refuse a file that exists: it may have labels filled in."""
     check_suffix(output, WHAT)
     if output is not None and not output.is_standard and output.path.exists():
         raise UserError(
-            f"{output} is there already, perhaps with labels filled in: name another file, or "
+            f"{output} exists already, perhaps with labels filled in: name another file, or "
             "delete it."
         )
 
@@ -122,7 +122,7 @@ def _selection(by: str, seed: int) -> "Selection":
         near = near_match(by, WAYS)
         hint = f" Did you mean {near!r}?" if near else ""
         raise UserError(f"--by must be one of {', '.join(WAYS)}, not {by!r}.{hint}")
-    from semisvm.selection import KMedianSelection, MarginSelection, RandomSelection
+    from semisvm.active import KMedianSelection, MarginSelection, RandomSelection
 
     made: dict[str, Any] = {
         "clusters": lambda: KMedianSelection(unlabeled=None, random_state=seed),

@@ -1,11 +1,11 @@
-"""A stop that works in the middle of a long call, and what is said then.
+"""Stopping a command in the middle of a long call, and the message that is printed then.
 
 Python looks at signals between two of its own instructions. A fit that is inside LAPACK or a
-solver answers when that call returns, which may be minutes later. So a command runs in a child
+solver responds when that call returns, which may be minutes later. So a command runs in a child
 process, forked before anything heavy is loaded; the first process only waits for it and passes
-signals on, and ends a child that has not followed after `GRACE` seconds. What is to be said in
-that case, such as the table of what is finished, the child leaves beforehand in memory that both
-share. A child that can still answer says the same itself.
+signals on, and kills a child that has not ended after `GRACE` seconds. The child keeps the
+message for that case, such as the table of finished methods, in memory that both share. A child
+that can still respond prints the same itself.
 """
 
 import json
@@ -30,7 +30,7 @@ PASSED_ON = [
 
 @dataclass(frozen=True)
 class LastWords:
-    """What is said if a command is stopped.
+    """What is printed if a command is stopped.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Board:
         self._memory[0] = slot
 
     def read(self) -> LastWords:
-        """Give the words that count."""
+        """Return the words that count."""
         place = 1 + self._memory[0] * (SIZE // 2)
         length = int.from_bytes(self._memory[place : place + 4], "big")
         if length == 0:
@@ -86,7 +86,7 @@ _BOARD = Board()
 
 
 def leave(result: str = "", message: str = LastWords.message) -> None:
-    """Say what is to be said if the command is stopped from now on.
+    """Set what is printed if the command is stopped from now on.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def leave(result: str = "", message: str = LastWords.message) -> None:
 
 
 def say_last_words(told: Sequence[str] = ()) -> None:
-    """Say what was left to be said, once: the end of a process may take long too.
+    """Print what `leave` set, once: the end of a process may take long too.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def say_last_words(told: Sequence[str] = ()) -> None:
 
 
 def supervised(work: Callable[[], Any]) -> None:
-    """Run a command so that a stop is answered within two seconds.
+    """Run a command so that it stops within two seconds when asked to.
 
     Where processes cannot be forked, or threads run already, the command runs here and stops
     when it can.
@@ -186,12 +186,12 @@ def _wait(child: int) -> int:
     if stopped:
         say_last_words()
         return 128 + stopped[0]
-    print(f"semisvm was ended by the signal {_name(-code)}", file=sys.stderr)
+    print(f"semisvm was killed by the signal {_name(-code)}", file=sys.stderr)
     return 128 - code
 
 
 def _name(number: int) -> str:
-    hint = ", perhaps for want of memory" if number == signal.SIGKILL else ""
+    hint = ", perhaps because memory ran out" if number == signal.SIGKILL else ""
     try:
         return signal.Signals(number).name + hint
     except ValueError:

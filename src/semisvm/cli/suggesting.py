@@ -1,4 +1,4 @@
-"""Commands to paste: the next one, with what this one was told about the data."""
+"""The next command, ready to paste, with the options of this one about the data."""
 
 import shlex
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import typer
 from semisvm.registry import get, methods
 
 LEFT_OUT = ("as_json",)
-"""Says how this command prints."""
+"""Options about the output of this command."""
 
 
 def fit_command(context: typer.Context, **options: Any) -> str:
@@ -43,7 +43,7 @@ def fit_command(context: typer.Context, **options: Any) -> str:
 
 
 def _foreign_options(algorithm: str | None) -> set[str]:
-    """Give the options of other methods, which `fit` would refuse with this one."""
+    """Return the options of other methods, which `fit` would refuse with this one."""
     if algorithm is None:
         return set()
     own = {parameter.option for parameter in get(algorithm).parameters}

@@ -1,4 +1,4 @@
-"""Clusters in the 1-norm."""
+"""k-median clustering in the 1-norm."""
 
 from semisvm.clusters.kmedian import KMedian
 

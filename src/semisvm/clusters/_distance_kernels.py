@@ -1,7 +1,7 @@
-"""Compiled 1-norm distances of rows to centres; self-contained, since the cache tracks one file.
+"""Compiled 1-norm distances of rows to centres; self-contained for numba's cache.
 
-Centres come transposed, one column a centre, so that the inner loop runs over neighbours in
-memory and needs no sum across itself.
+Centres are transposed, one column per centre, so that the inner loop runs over adjacent
+memory and needs no horizontal sum.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def dense(X, centers, start, stop, out):
 
 @compiled
 def csr(indptr, indices, data, centers, norms, start, stop, out):
-    """Give the same of sparse rows: the norm of a centre, changed where the row has entries."""
+    """Compute the same for sparse rows: norms of the centres, corrected at the row's entries."""
     n_centers = centers.shape[1]
     for i in range(start, stop):
         total = out[i - start]
@@ -40,5 +40,5 @@ def csr(indptr, indices, data, centers, norms, start, stop, out):
                 total[c] += abs(x - center[c]) - abs(center[c])
             p += _ONE
         for c in range(n_centers):
-            # rounding may leave a row that is its own centre below zero
+            # rounding may make the distance of a row to itself negative
             total[c] = max(total[c], 0.0)

@@ -1,6 +1,6 @@
-"""k-median: seeds, and the two steps that lower the sum of distances until nothing changes.
+"""k-median: seeds, and two steps that lower the sum of distances until nothing changes.
 
-Some centres may be fixed; the others then find their places among them.
+Some centres may be fixed; only the others move.
 """
 
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ class Clustering:
     Attributes
     ----------
     centers : array of shape (k, d)
-        The fixed ones first.
+        The fixed centres come first.
     labels : int array of shape (n,)
-        Centre of every row.
+        Centre of each row.
     distances : array of shape (n,)
-        How far it is.
+        Distance of each row to its centre.
     n_fixed : int
     converged : bool
-        Whether no row wants another centre.
+        Whether no row changed its centre in the last step.
     objectives, moved : lists
-        Sum of distances, and rows with a new centre, of every step.
+        Sum of distances, and number of rows with a new centre, per step.
     """
 
     centers: Floats
@@ -46,7 +46,7 @@ class Clustering:
         return float(self.distances.sum())
 
     def sizes(self) -> Index:
-        """Count the rows of every centre, shape (k,)."""
+        """Count the rows per centre, shape (k,)."""
         return np.bincount(self.labels, minlength=len(self.centers))
 
 
@@ -59,19 +59,19 @@ def cluster(
     max_iter: int = 300,
     fixed: Index | None = None,
 ) -> Clustering:
-    """Find clusters from several seeds, and give those with the least sum of distances.
+    """Find clusters from several seeds; return those with the smallest sum of distances.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
         C-contiguous, or without duplicate entries.
     n_clusters : int
-        Centres besides the fixed ones.
+        Number of centres in addition to the fixed ones.
     rng : RandomState
     n_init : int, default=1
     max_iter : int, default=300
     fixed : int array, optional
-        Rows that are centres and stay so.
+        Rows that are fixed centres.
     """
     rows = np.empty(0, dtype=np.intp) if fixed is None else fixed
     runs = (descend(X, seeds(X, n_clusters, rng, rows), len(rows), max_iter) for _ in range(n_init))
@@ -79,10 +79,10 @@ def cluster(
 
 
 def seeds(X: Any, n_clusters: int, rng: np.random.RandomState, fixed: Index) -> Floats:
-    """Draw rows as first centres, each with a chance in proportion to its distance.
+    """Draw rows as first centres, with probability proportional to their distance.
 
-    That is how k-means++ does it, with the distances of k-median in place of squared ones.
-    Of a few draws the one that lowers the sum of distances most is taken.
+    This is k-means++ with the distances of k-median instead of squared ones. Of a few draws
+    the one that lowers the sum of distances most is taken.
     """
     n, draws = X.shape[0], 2 + int(np.log(n_clusters))
     chosen = fixed.tolist()
@@ -90,7 +90,7 @@ def seeds(X: Any, n_clusters: int, rng: np.random.RandomState, fixed: Index) -> 
     for _ in range(n_clusters):
         total = 0.0 if closest is None else float(closest.sum())
         if closest is None or not 0.0 < total < np.inf:
-            # nothing is chosen yet, or every row is where a centre is
+            # nothing is chosen yet, or every row coincides with a centre
             candidates = rng.randint(n, size=1)
         else:
             ladder = np.cumsum(closest)
@@ -106,10 +106,10 @@ def seeds(X: Any, n_clusters: int, rng: np.random.RandomState, fixed: Index) -> 
 
 
 def descend(X: Any, centers: Floats, n_fixed: int, max_iter: int) -> Clustering:
-    """Move centres to the medians of their rows, and rows to nearer centres, in turns.
+    """Alternate: move centres to the medians of their rows, and rows to nearer centres.
 
     No step raises the sum of distances: a median is a best centre of its rows, and a row
-    moves to a nearer centre only. So no assignment comes back, and the descent ends.
+    moves only to a nearer centre. So no assignment repeats, and the descent ends.
     """
     found = Clustering(centers, *nearest(X, centers), n_fixed)
     for _ in range(max_iter):
@@ -127,7 +127,7 @@ def descend(X: Any, centers: Floats, n_fixed: int, max_iter: int) -> Clustering:
 
 
 def fill_empty(found: Clustering) -> None:
-    """Give each empty cluster the row that is farthest from its centre.
+    """Move the row that is farthest from its centre to each empty cluster.
 
     A cluster stays empty if every other row is at its centre, or alone in its cluster.
     """
@@ -154,13 +154,13 @@ def _move_to_medians(X: Any, found: Clustering) -> None:
 
 
 def members(found: Clustering) -> list[Index]:
-    """List the rows of every cluster."""
+    """List the rows per cluster."""
     order = np.argsort(found.labels, kind="stable")
     return np.split(order, np.cumsum(found.sizes())[:-1])
 
 
 def median(rows: Any) -> Floats:
-    """Give the median of every column; of two middle values, their mean.
+    """Compute the median of each column; the mean of the two middle values if there are two.
 
     Parameters
     ----------
@@ -174,8 +174,7 @@ def median(rows: Any) -> Floats:
     if not thin:
         return np.median(rows, axis=0).astype(np.float64)
     m, d = rows.shape
-    # zeros that are more than half of a column are its median; the other columns are not
-    # sparse, and few
+    # the median of a column is zero if more than half of it is; the other columns are few
     filled = np.flatnonzero(2 * np.bincount(rows.indices, minlength=d) >= m)
     center = np.zeros(d)
     if len(filled):

@@ -10,11 +10,11 @@ from semisvm.clusters import _distance_kernels as kernels
 from semisvm.designs.base import Floats, Index, read_only
 
 BLOCK = 1 << 17
-"""Distances that are held at a time where only the nearest centre is asked for."""
+"""Number of distances held at a time when only the nearest centre is needed."""
 
 
 def distances(X: Any, centers: Floats) -> Floats:
-    """Give the distance of every row to every centre.
+    """Compute the distances of all rows to all centres.
 
     Parameters
     ----------
@@ -32,15 +32,15 @@ def distances(X: Any, centers: Floats) -> Floats:
 
 
 def nearest(X: Any, centers: Floats, labels: Index | None = None) -> tuple[Index, Floats]:
-    """Give the nearest centre of every row, and how far it is.
+    """Find the nearest centre of each row, and its distance.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     centers : array of shape (k, d)
     labels : int array of shape (n,), optional
-        The centre that a row has, and keeps unless another one is nearer. Without it the
-        first one of equally near centres is taken.
+        The current centre of each row, which it keeps unless another one is nearer. Without
+        it the first of equally near centres is taken.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def _blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _filler(X: Any, centers: Floats) -> Callable[[int, int, Floats], None]:
-    """Give a function that writes the distances of the rows start..stop."""
+    """Return a function that writes the distances of the rows start..stop."""
     columns = read_only(np.ascontiguousarray(centers.T))
     thin: bool = sparse.issparse(X)
     if not thin:

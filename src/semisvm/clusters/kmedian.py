@@ -1,4 +1,4 @@
-"""k-median as a clusterer of scikit-learn."""
+"""k-median as a scikit-learn clusterer."""
 
 import warnings
 from typing import Any, Self
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.clusters.descent import Clustering, cluster
 from semisvm.clusters.distances import distances, nearest
 from semisvm.designs.base import Floats, Index
-from semisvm.homotopy import Trace
+from semisvm.loop import Trace
 from semisvm.rows import read_rows
 from semisvm.validation import check_count, check_finite_model
 
@@ -29,35 +29,37 @@ class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
         sum_i  min_c  ||x_i - c||_1
 
-    Rows go to the nearest centre, centres to the median of their rows, until nothing
-    changes. A median is a best centre in the 1-norm, and hardly notices outliers. First
-    centres are drawn as by k-means++, in proportion to distances; empty clusters get the
-    row that is farthest from its centre.
+    Rows go to the nearest centre and centres to the median of their rows, until nothing
+    changes. A median is a best centre in the 1-norm and is robust to outliers. The first
+    centres are drawn as in k-means++, with probability proportional to the distance. An
+    empty cluster gets the row that is farthest from its centre.
 
-    Sparse rows stay sparse, and so does the search for medians. But a median is zero
-    where more than half of a column is: in the 1-norm, the clusters of text have centres
-    near the origin. Reduce text first (see the guide).
+    Sparse rows stay sparse, also in the search for medians. But a median is zero if more
+    than half of a column is: in the 1-norm, clusters of text have centres near the origin.
+    Reduce text first (see the guide).
 
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     n_init : int, default=3
-        Descents from different first centres; the best is taken.
+        Number of runs from different first centres; the best is taken.
     max_iter : int, default=300
-        Most steps of a descent.
+        Maximum number of steps per run.
     random_state : int, RandomState or None, default=None
+        Seed of the first centres.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, d)
     labels_ : int array of shape (n,)
-        Cluster of every row.
+        Cluster of each row.
     inertia_ : float
         Sum of the distances of the rows to their centres.
     n_iter_ : int
-        Steps of the best descent.
+        Number of steps of the best run.
     trace_ : Trace
-        Its objective, and the rows that moved, at every step.
+        The objective, and the number of rows that moved, per step of that run.
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
 
@@ -103,8 +105,8 @@ class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         X = self._rows(X, reset=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(
-                f"n_clusters={self.n_clusters} is more than there are rows: X has "
-                f"n_samples={X.shape[0]}. Ask for fewer clusters."
+                f"n_clusters={self.n_clusters} is more than the number of rows: X has "
+                f"n_samples={X.shape[0]}. Use fewer clusters."
             )
         found = cluster(
             X,
@@ -139,7 +141,7 @@ class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def predict(self, X: Any) -> Index:
-        """Give the nearest centre of every row, shape (n,); of equally near ones the first.
+        """Return the nearest centre of each row, shape (n,); the first of equally near ones.
 
         Parameters
         ----------
@@ -149,7 +151,7 @@ class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         return nearest(self._rows(X), self.cluster_centers_)[0]
 
     def transform(self, X: Any) -> Floats:
-        """Give the distance of every row to every centre, shape (n, n_clusters).
+        """Compute the distances of all rows to all centres, shape (n, n_clusters).
 
         Parameters
         ----------
@@ -159,7 +161,7 @@ class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         return distances(self._rows(X), self.cluster_centers_)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Give minus the sum of distances of rows to their nearest centre.
+        """Return minus the sum of the distances of rows to their nearest centre.
 
         Parameters
         ----------

@@ -27,15 +27,15 @@ class Block(Protocol):
         ...
 
     def matrix(self, table: Table) -> Any:
-        """Give the features of a table as a CSR matrix of float64, not yet scaled."""
+        """Compute the features of a table as a CSR matrix of float64, not yet scaled."""
         ...
 
     def names(self) -> list[str]:
-        """Give the names of the features."""
+        """Return the names of the features."""
         ...
 
     def state(self) -> tuple[State, Arrays]:
-        """Give what restores the block: plain data and arrays."""
+        """Return what restores the block: plain data and arrays."""
         ...
 
 
@@ -79,19 +79,19 @@ class NumericBlock:
         )
 
     def matrix(self, table: Table) -> Any:
-        """Give standardised values, then indicators."""
+        """Compute standardised values, then indicators."""
         values = np.column_stack([table.numbers(name) for name in self.columns])
         missing = np.isnan(values)
         standard = (np.where(missing, self.median, values) - self.mean) / self.scale
         return sparse.csr_matrix(np.hstack([standard, missing[:, self.indicated]]))
 
     def names(self) -> list[str]:
-        """Give the columns, then ``column__missing``."""
+        """Return the columns, then ``column__missing``."""
         pairs = zip(self.columns, self.indicated, strict=True)
         return self.columns + [f"{name}__missing" for name, shown in pairs if shown]
 
     def state(self) -> tuple[State, Arrays]:
-        """Give what restores the block."""
+        """Return what restores the block."""
         arrays = {name: getattr(self, name) for name in ("median", "mean", "scale", "indicated")}
         return {"columns": self.columns}, arrays
 
@@ -109,7 +109,7 @@ RARE = "(rare)"
 
 @dataclass
 class CategoricalBlock:
-    """One indicator a level; rare levels share one, and unseen levels have none.
+    """One indicator per level; rare levels share one, and unseen levels have none.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class CategoricalBlock:
         return cls(list(columns), levels, rare)
 
     def matrix(self, table: Table) -> Any:
-        """Give the indicators; a missing value has none."""
+        """Compute the indicators; a missing value has none."""
         rows, places, first = [], [], 0
         for name, levels, rare in zip(self.columns, self.levels, self.rare, strict=True):
             where = {level: first + k for k, level in enumerate(levels)}
@@ -152,7 +152,7 @@ class CategoricalBlock:
         return sparse.csr_matrix((np.ones(len(row)), (row, place)), shape=shape)
 
     def names(self) -> list[str]:
-        """Give ``column=level``."""
+        """Return ``column=level``."""
         return [
             f"{name}={level}"
             for name, levels, rare in zip(self.columns, self.levels, self.rare, strict=True)
@@ -160,7 +160,7 @@ class CategoricalBlock:
         ]
 
     def state(self) -> tuple[State, Arrays]:
-        """Give what restores the block."""
+        """Return what restores the block."""
         return {"columns": self.columns, "levels": self.levels, "rare": self.rare}, {}
 
     @classmethod

@@ -30,7 +30,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
       text column is a block of its own.
     - Numbers: standardised; a missing one counts as the median, and columns with missing
       values have an indicator. All of them are one block.
-    - Categories: one indicator a level. Levels that are rare share one; levels that were
+    - Categories: one indicator per level. Levels that are rare share one; levels that were
       not seen in training, and missing ones, have none. All of them are one block.
 
     Every block is divided by the root of the mean squared length of its training rows,
@@ -140,7 +140,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and give the features of the same rows.
+        """Fit, and return the features of the same rows.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return self._join(parts)
 
     def transform(self, X: Any) -> Any:
-        """Give the features of a table.
+        """Compute the features of a table.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return self._join([block.matrix(table) for block in self.blocks_])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Give the names: ``column__word``, ``column``, ``column__missing``, ``column=level``."""
+        """Return the names: ``column__word``, ``column``, ``column__missing``, ``column=level``."""
         check_is_fitted(self)
         names = [name for block in self.blocks_ for name in block.names()]
         return np.array(names, dtype=object)
@@ -196,7 +196,9 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         for kind in KINDS:
             for name in getattr(self, kind) or ():
                 if given.setdefault(name, kind) != kind:
-                    raise ValueError(f"the column {name!r} is said to be {given[name]} and {kind}.")
+                    raise ValueError(
+                        f"the column {name!r} is given as both {given[name]} and {kind}."
+                    )
         return given
 
     def _find_kinds(self, table: Table, notes: list[str]) -> dict[str, str]:
@@ -219,7 +221,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             reasons = "; ".join(notes) or "there is no column"
             raise DataError(
                 f"no column is left to learn from ({reasons}). Name columns with text=, numeric= "
-                "or categorical= (--text, --numeric, --categorical).",
+                "or categorical=.",
                 table.path,
             )
         return kinds
@@ -253,7 +255,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return joined if self.sparse_output else joined.toarray()
 
     def to_state(self) -> tuple[State, Arrays]:
-        """Give what restores the fitted transformer: data for JSON, and arrays by name."""
+        """Return what restores the fitted transformer: data for JSON, and arrays by name."""
         check_is_fitted(self)
         arrays: Arrays = {"scales": self.scales_}
         blocks = []
@@ -278,12 +280,12 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore a fitted transformer, which gives the same matrices bit for bit.
+        """Restore a fitted transformer, which computes the same matrices bit for bit.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            If the state is not one that `to_state` gives.
+            If the state is not one that `to_state` returns.
         """
         parameters = dict(state["parameters"])
         parameters["dtype"] = np.dtype(parameters["dtype"])
@@ -311,6 +313,6 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
 
 def _scales(parts: list[Any]) -> NDArray[np.float64]:
-    """Give the factors that make the blocks alike and an average row of length one."""
+    """Compute the factors that make the blocks alike and an average row of length one."""
     squared = [float(part.multiply(part).sum()) / part.shape[0] for part in parts]
     return np.array([1.0 / np.sqrt(s * len(parts)) if s > 0 else 1.0 for s in squared])

@@ -97,7 +97,7 @@ def _kind_of_numbers(values: NDArray[Any], name: str) -> Kind:
     if len(values) >= ENOUGH_ROWS:
         why = _why_identifier(values, name)
         if why is not None:
-            return Kind(None, f"{why}; to use it, name it with numeric= (--numeric)")
+            return Kind(None, f"{why}; to use it, name it with numeric=")
     return Kind(NUMERIC, "its values are numbers")
 
 

@@ -37,7 +37,7 @@ class TextBlock:
 
     @classmethod
     def fit(cls, table: Table, column: str, **settings: Any) -> tuple[Self, Any]:
-        """Learn the words and their weights; give the block and the rows of the table.
+        """Learn the words and their weights; return the block and the rows of the table.
 
         Parameters
         ----------
@@ -62,21 +62,21 @@ class TextBlock:
         return [self.column]
 
     def matrix(self, table: Table) -> Any:
-        """Give the tf-idf rows."""
+        """Compute the tf-idf rows."""
         counts = self.counter.transform(table.text(self.column))
         counts.sort_indices()
         return self.weights.transform(counts, copy=False)
 
     def names(self) -> list[str]:
-        """Give ``column__word``."""
+        """Return ``column__word``."""
         return [f"{self.column}__{word}" for word in self.words()]
 
     def words(self) -> list[str]:
-        """Give the words in the order of the features."""
+        """Return the words in the order of the features."""
         return list(self.counter.get_feature_names_out())
 
     def state(self) -> tuple[State, Arrays]:
-        """Give what restores the block."""
+        """Return what restores the block."""
         settings = {name: getattr(self.counter, name) for name in SETTINGS}
         settings["ngram_range"] = list(settings["ngram_range"])
         state = {"column": self.column, "settings": settings, "words": self.words()}
@@ -112,8 +112,8 @@ def _explained(error: ValueError, table: Table, column: str, min_df: Any) -> Exc
         message = "the texts of the column have no words."
     elif "no terms remain" in str(error).lower():
         message = (
-            f"no word of the column occurs in as many rows as min_df ({min_df}) asks for: take a "
-            "smaller one or more rows."
+            f"no word of the column occurs in {min_df} rows or more: lower the parameter min_df, "
+            "or add rows."
         )
     else:
         return error

@@ -1,4 +1,4 @@
-"""Data matrices behind one small seam: scores, pull-back, curvature, column scales."""
+"""Data matrices behind one small interface: scores, pull-back, curvature, column scales."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def make_design(X: Any, bias: float, workers: Workers, renumber: bool = True) -> Design:
-    """Put validated data behind the seam.
+    """Return a design for validated data.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def make_design(X: Any, bias: float, workers: Workers, renumber: bool = True) ->
     workers : Workers
         The threads of this fit.
     renumber : bool
-        Whether many passes over most of the rows are to come.
+        Whether many passes over most of the rows will follow.
     """
     if sparse.issparse(X):
         return CsrDesign(X, bias, workers, renumber=renumber)

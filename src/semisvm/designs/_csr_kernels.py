@@ -1,12 +1,11 @@
-"""Compiled kernels over CSR arrays; self-contained, since the cache tracks one file.
+"""Compiled kernels over CSR arrays; self-contained for numba's cache.
 
-Every kernel walks positions ``start..stop`` of a row list and holds no GIL. Column
-indices are unsigned, so that no kernel pays for wrap-around of negative indices, and the
-loops run on unsigned bounds for the same reason. Dot products keep four partial sums:
-one sum would wait for the latency of each addition.
+Each kernel walks positions ``start..stop`` of a row list and releases the GIL. Column
+indices and loop bounds are unsigned, so that no kernel checks for negative indices. Dot
+products keep four partial sums: a single sum would wait for the latency of each addition.
 
 ``bias`` is the constant value of the implicit last feature (0 without intercept); the
-vectors ``w``, ``p`` and ``out`` have one entry for it behind the columns.
+vectors ``w``, ``p`` and ``out`` have one entry for it after the columns.
 """
 
 import numpy as np
@@ -18,7 +17,7 @@ _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(
 
 @compiled
 def _row_dot(indices, data, w, lo, hi):
-    """Dot product of the stored entries lo..hi with w; the compiler puts it in line."""
+    """Compute the dot product of the stored entries lo..hi with w; the compiler inlines it."""
     s0 = 0.0
     s1 = 0.0
     s2 = 0.0
@@ -63,7 +62,7 @@ def pull_back(indptr, indices, data, v, bias, rows, start, stop, out):
 
 @compiled
 def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
-    """Add c_i (x_i . p) x_i of the listed rows to out, each row read once."""
+    """Out += sum of c_i (x_i . p) x_i over the listed rows, each row read once."""
     offset = bias * p[p.shape[0] - 1]
     total = 0.0
     for k in range(start, stop):
@@ -109,7 +108,7 @@ def renumber(indices, rank, start, stop, out):
 def scores_many(indptr, indices, data, W, bias, rows, start, stop, offset, out):
     """out_i = x_i W for the listed rows: all columns of W in one pass over the row.
 
-    Rows of ``out`` are rows of the data, or, with an offset >= 0, positions less the offset.
+    Rows of ``out`` are rows of the data, or, with an offset >= 0, positions minus the offset.
     """
     n_columns = W.shape[1]
     last = W.shape[0] - 1
@@ -127,7 +126,7 @@ def scores_many(indptr, indices, data, W, bias, rows, start, stop, offset, out):
 
 @compiled
 def pull_back_many(indptr, indices, data, V, bias, rows, start, stop, offset, out):
-    """Out += sum of x_i (outer) v_i over the listed rows; V is indexed like above."""
+    """Out += sum of x_i (outer) v_i over the listed rows; V is indexed as above."""
     n_columns = V.shape[1]
     last = out.shape[0] - 1
     for k in range(start, stop):

@@ -1,10 +1,10 @@
-"""Compiled kernels over C-contiguous dense rows; self-contained, like their CSR siblings.
+"""Compiled kernels over C-contiguous dense rows; self-contained for numba's cache.
 
-``lengths`` says how many leading entries of each row may be other than zero; the others are
-not read. None stands for all of them, and compiles to kernels without lengths.
+``lengths`` holds how many leading entries of each row may be nonzero; the others are not
+read. None stands for all of them, and compiles to kernels without lengths.
 
-The dot product may be reassociated by the compiler (SIMD lanes), nothing else may: NaN
-and inf keep their meaning, and a compiled kernel gives the same bits on every call.
+The compiler may only reassociate the dot product (SIMD lanes): NaN and inf keep their
+meaning, and a compiled kernel gives the same bits on every call.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ _SUMS = {"reassoc", "contract"}
 
 @compiled
 def count_leading(X, out):
-    """out_i = 1 + the last column in which row i is not zero, or 0."""
+    """out_i = 1 + the last column in which row i is nonzero, or 0."""
     for i in range(X.shape[0]):
         k = X.shape[1]
         while k > 0 and X[i, k - 1] == 0.0:

@@ -1,4 +1,4 @@
-"""The seam between solvers and data: what a design matrix must answer, and nothing more."""
+"""The interface between solvers and data: the products that a design must compute."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,25 +24,24 @@ T = TypeVar("T")
 RowOperator = Callable[[Index, int, int, Floats], None]
 
 CHUNK = 256
-BY_ROW = -1
-# Every block of a sum over rows has an output of its own to clear and to add; more blocks
-# than threads are worth it where reading the rows takes much longer than that.
+# Each block of a sum over rows has its own output to clear and to add; more blocks than
+# threads are worth it only if reading the rows takes much longer than that.
 WORK_PER_OUTPUT = 30
 
 
 @dataclass(frozen=True)
 class RowList:
-    """Rows of a design, ascending, with the blocks in which threads take them.
+    """Rows of a design, ascending, with the blocks that threads process.
 
     Attributes
     ----------
     index : array of shape (k,)
     blocks : pairs (start, stop) of positions in ``index``
-        One for each thread.
+        One per thread.
     pieces : pairs (start, stop) of positions in ``index``
         The same work with smaller blocks at the end, which even out unequal threads.
     work : int
-        Entries that a pass over the rows reads.
+        Number of entries that a pass over the rows reads.
     """
 
     index: Index
@@ -55,10 +54,10 @@ class RowList:
 
 
 def read_only(a: NDArray[Any]) -> NDArray[Any]:
-    """Give a view that cannot be written to.
+    """Return a read-only view.
 
-    Users' arrays may or may not be writable (memory maps are not); numba compiles each
-    kind anew. Kernels never write to the data, so all of it is passed as read-only.
+    Users' arrays may or may not be writable (memory maps are not), and numba compiles each
+    kind separately. Kernels never write to the data, so all of it is passed as read-only.
     """
     view = a.view()
     view.flags.writeable = False
@@ -66,14 +65,14 @@ def read_only(a: NDArray[Any]) -> NDArray[Any]:
 
 
 class Design(ABC):
-    """A data matrix with ``n_rows`` rows and a constant feature behind its columns.
+    """A data matrix with ``n_rows`` rows and a constant feature after its columns.
 
     Weight vectors ``w`` have ``n_weights`` = columns + 1 entries, in the design's own
     order of columns (see `encode`). Vectors over rows (scores, slopes, curvatures) have
     ``n_rows`` entries of which a method reads or writes only those of its row list, so a
     subset of rows needs no copy of the data.
 
-    Sums are accumulated in float64, one partial sum a block, added in a fixed order:
+    Sums are accumulated in float64, one partial sum per block, added in a fixed order:
     a given number of threads gives the same bits every time.
     """
 
@@ -94,30 +93,30 @@ class Design(ABC):
 
     @abstractmethod
     def _total_work(self, index: Index) -> NDArray[np.int64]:
-        """Count the entries of the listed rows up to each of them."""
+        """Return the cumulative number of entries of the listed rows."""
 
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
-        """Run a sequential kernel that a solver brings along over the data.
+        """Run a sequential kernel of a solver over the data.
 
-        For solvers in which a row needs what the row before has changed, so that blocks of
-        rows cannot share the work. The module has a kernel for each layout, ``csr`` and
-        ``dense``, which takes the arrays, the bias, and then the arguments. A design may
-        have no such layout; then it cannot serve these solvers.
+        For solvers in which each row depends on the rows before it, so that blocks of rows
+        cannot share the work. The module has one kernel per layout, ``csr`` and ``dense``,
+        which takes the arrays, the bias, and then the arguments. A design without such a
+        layout cannot serve these solvers.
         """
         raise TypeError(
-            f"{type(self).__name__} cannot be read row by row in order; use another loss than "
-            "'crammer_singer', or CSR or dense data."
+            f"{type(self).__name__} cannot be read row by row in order; use a loss other than "
+            "'hinge' and 'crammer_singer', or CSR or dense data."
         )
 
     def matrix(self, index: Index) -> Any:
-        """Give the listed rows as a matrix, for solvers that must hold all of it at once.
+        """Return the listed rows as a matrix, for solvers that need all of it at once.
 
         Columns are in the design's own order, without the constant feature. A design whose
-        data are elsewhere has no such matrix; then it cannot serve these solvers.
+        data are not in this process has no such matrix and cannot serve these solvers.
         """
         raise TypeError(
-            f"{type(self).__name__} cannot hand over its rows as a matrix; use another method, "
-            "or CSR or dense data."
+            f"{type(self).__name__} cannot return its rows as a matrix; use another method, or "
+            "CSR or dense data."
         )
 
     def rows(self, index: Index) -> RowList:
@@ -134,21 +133,21 @@ class Design(ABC):
     def by_block(
         self, rows: RowList, part: Callable[[Index], Any], work_each: int = ROW_WORK
     ) -> list[Any]:
-        """Let threads call ``part`` on blocks of the rows, not of the data; results in order."""
+        """Call ``part`` on blocks of the row list, shared by threads; return results in order."""
         index = rows.index
         return self.workers.share(
             lambda start, stop: part(index[start:stop]), len(index), work_each
         )
 
     def encode(self, coef: Floats, intercept: float) -> Floats:
-        """Give the weight vector of a coefficient vector in the user's order of columns."""
+        """Return the weight vector for coefficients in the user's order of columns."""
         w = np.zeros(self.n_weights)
         w[:-1] = coef
         w[-1] = intercept / self.bias if self.bias else 0.0
         return w
 
     def decode(self, w: Floats) -> tuple[Floats, float]:
-        """Give coefficients in the user's order and the intercept; inverse of `encode`."""
+        """Return coefficients in the user's order and the intercept; inverse of `encode`."""
         return w[:-1].copy(), float(w[-1] * self.bias)
 
     def scores(self, w: Floats, rows: RowList, out: Floats) -> Floats:
@@ -167,23 +166,23 @@ class Design(ABC):
     def pull_back_found(
         self, v: Floats, rows: RowList, find: Callable[[Index], tuple[T, Index]], out: Floats
     ) -> tuple[list[T], list[Index]]:
-        """Write the sum of v_i x_i to ``out`` over those of the listed rows that are found.
+        """Write the sum of v_i x_i to ``out``, over the listed rows that ``find`` selects.
 
         Parameters
         ----------
         v : array of shape (n_rows,)
         rows : RowList
         find : index -> anything, index
-            Called once for every block of the rows; fills v for it, and gives those of its
-            rows that count.
+            Called once per block of the rows; fills v for them, and returns the rows to
+            include.
         out : array of shape (n_weights,)
 
         Returns
         -------
         parts : list
-            What ``find`` gave first, in the order of the rows.
+            The first results of ``find``, in the order of the rows.
         found : list of index arrays
-            What it gave second.
+            The second results.
         """
         parts: dict[int, tuple[T, Index]] = {}
 
@@ -207,25 +206,19 @@ class Design(ABC):
         return self._accumulate("column_scales", (c,), rows, out)
 
     def scores_many(self, W: Floats, rows: RowList, out: Floats) -> Floats:
-        """Write x_i W, all columns in one pass, to ``out[i]`` for the listed rows."""
-
-        def task(_: int, start: int, stop: int) -> None:
-            self._kernels.scores_many(
-                *self._arrays, W, self.bias, rows.index, start, stop, BY_ROW, out
-            )
-
-        self.workers.run(task, rows.pieces)
+        """Write x_i W to ``out[i]`` for the listed rows, one column after the other."""
+        column = np.empty(self.n_rows)
+        for k in range(W.shape[1]):
+            self.scores(np.ascontiguousarray(W[:, k]), rows, column)
+            out[rows.index, k] = column[rows.index]
         return out
 
     def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
         """Write the sum of x_i (outer) v_i over the listed rows to ``out``."""
-
-        def task(start: int, stop: int, into: Floats) -> None:
-            self._kernels.pull_back_many(
-                *self._arrays, V, self.bias, rows.index, start, stop, BY_ROW, into
-            )
-
-        return self._sum_blocks(task, rows, out)
+        column = np.empty(self.n_weights)
+        for k in range(V.shape[1]):
+            out[:, k] = self.pull_back(np.ascontiguousarray(V[:, k]), rows, column)
+        return out
 
     def curvature_many(
         self, P: Floats, operator: RowOperator, rows: RowList, out: Floats
@@ -240,34 +233,25 @@ class Design(ABC):
         rows : RowList
         out : array of shape (n_weights, k)
         """
-        kernels = self._kernels
-
-        def task(start: int, stop: int, into: Floats) -> None:
-            # small chunks: a row and its k numbers are still in the cache for the way back
-            Q = np.empty((CHUNK, P.shape[1]))
-            for low in range(start, stop, CHUNK):
-                part = (rows.index, low, min(low + CHUNK, stop))
-                kernels.scores_many(*self._arrays, P, self.bias, *part, low, Q)
-                operator(*part, Q)
-                kernels.pull_back_many(*self._arrays, Q, self.bias, *part, low, into)
-
-        return self._sum_blocks(task, rows, out)
+        S = self.scores_many(P, rows, np.empty((self.n_rows, P.shape[1])))
+        Q = S[rows.index]
+        operator(rows.index, 0, len(rows), Q)
+        S[rows.index] = Q
+        return self.pull_back_many(S, rows, out)
 
     def few_scores(self, W: Floats, rows: RowList) -> Floats:
-        """Give x_i W of a few rows, one row of the answer for each of the list."""
-        out = np.empty((len(rows), W.shape[1]))
-        part = (rows.index, 0, len(rows), 0)
-        self._kernels.scores_many(*self._arrays, W, self.bias, *part, out)
-        return out
+        """Compute x_i W for a few rows, one row of the result per listed row."""
+        return self.scores_many(W, rows, np.empty((self.n_rows, W.shape[1])))[rows.index]
 
     def add_few(self, V: Floats, rows: RowList, out: Floats) -> Floats:
         """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
-        part = (rows.index, 0, len(rows), 0)
-        self._kernels.pull_back_many(*self._arrays, V, self.bias, *part, out)
+        values = np.empty((self.n_rows, V.shape[1]))
+        values[rows.index] = V
+        out += self.pull_back_many(values, rows, np.empty_like(out))
         return out
 
     def few_rows(self, rows: RowList) -> Floats:
-        """Give a few rows as a dense array, with the constant feature, shape (k, n_weights)."""
+        """Return a few rows as a dense array, with the constant feature, shape (k, n_weights)."""
         out = np.zeros((len(rows), self.n_weights))
         for k, row in enumerate(out):
             one = self.rows(rows.index[k : k + 1])
@@ -275,7 +259,7 @@ class Design(ABC):
         return out
 
     def gram(self, rows: RowList) -> Floats:
-        """Give the inner products of a few rows, with the constant feature."""
+        """Compute the inner products of a few rows, with the constant feature."""
         products = np.empty((len(rows), len(rows)))
         for k, row in enumerate(self.few_rows(rows)):
             products[k] = self.few_scores(row.reshape(-1, 1), rows)[:, 0]
@@ -294,7 +278,7 @@ class Design(ABC):
     def _sum_blocks(
         self, task: Callable[[int, int, Floats], None], rows: RowList, out: Floats
     ) -> Floats:
-        """Let every block add to an output of its own, and sum them in order."""
+        """Let each block add to its own output, and sum the outputs in order."""
         blocks = rows.pieces if rows.work > WORK_PER_OUTPUT * out.size else rows.blocks
         partial = self._partial_sums(len(blocks) - 1, out.shape)
 
@@ -313,7 +297,7 @@ class Design(ABC):
         return out
 
     def _partial_sums(self, n_blocks: int, shape: tuple[int, ...]) -> Floats:
-        """Keep the memory of partial sums from call to call."""
+        """Return memory for partial sums, reused from call to call."""
         if self._partial.shape[1:] != shape or len(self._partial) < n_blocks:
             self._partial = np.empty((n_blocks, *shape))
         return self._partial

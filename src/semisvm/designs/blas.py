@@ -1,7 +1,7 @@
-"""BLAS in a fit: one thread a call, because the workers of the fit are the threads.
+"""BLAS in a fit: one thread per call, because the fit has its own worker threads.
 
-Left alone, BLAS wakes threads of its own for large products. They spin for a while after the
-call, on the cores that the row blocks of the next product need.
+By default BLAS starts threads for large products. They spin for a while after the call, on the
+cores that the row blocks of the next product need.
 """
 
 import os
@@ -21,7 +21,7 @@ def _controller() -> ThreadpoolController:
 
 
 class _OneThread:
-    """A context that may be entered again, by other threads too; the last to leave restores."""
+    """A re-entrant context, shared by threads; the last to leave restores the limits."""
 
     def __init__(self) -> None:
         self._depths: dict[int, int] = {}
@@ -29,7 +29,7 @@ class _OneThread:
 
     def __enter__(self) -> None:
         with no_fork:
-            # a child of a fork may have inherited the limit of a fit that is not its own
+            # a forked child may have inherited the limit of a fit of its parent
             if self._limit is None:
                 self._limit = _controller().limit(limits=1, user_api="blas")
             self._depths[get_ident()] = self._depths.get(get_ident(), 0) + 1
@@ -49,7 +49,7 @@ class _OneThread:
                 self._limit = None
 
     def after_fork(self) -> None:
-        """Forget threads that a child does not have."""
+        """Forget threads that do not exist in the child."""
         own = get_ident()
         self._depths = {own: self._depths[own]} if own in self._depths else {}
 

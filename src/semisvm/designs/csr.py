@@ -1,4 +1,4 @@
-"""Sparse rows in memory, with columns renumbered by frequency where that pays."""
+"""Sparse rows in memory, with columns renumbered by frequency if that pays."""
 
 from itertools import pairwise
 from types import ModuleType
@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs import _csr_kernels
-from semisvm.designs.base import Design, Floats, Index, RowList, read_only
+from semisvm.designs.base import CHUNK, Design, Floats, Index, RowList, RowOperator, read_only
 from semisvm.designs.workers import Workers
 
-# Renumbering costs about three passes over the data; it pays where a weight vector does
-# not fit in the first-level cache and the data are large enough for passes to matter.
+# Renumbering costs about three passes over the data; it pays if a weight vector does not fit
+# in the first-level cache and the data are large enough for passes to matter.
 RENUMBER_MIN_COLUMNS = 4_096
 RENUMBER_MIN_ENTRIES = 200_000
-# Share of the memory of X that the renumbered copy of the indices may take.
+# Fraction of the memory of X that the renumbered copy of the indices may take.
 RENUMBER_MAX_MEMORY = 0.35
+BY_ROW = -1
 
 
 class CsrDesign(Design):
@@ -33,7 +34,7 @@ class CsrDesign(Design):
         n_rows, n_columns = X.shape
         self._kernels = _csr_kernels
         indptr = X.indptr.astype(np.int64, copy=False)
-        # one more for each row: an empty row is not free
+        # one more per row: an empty row is not free
         self._row_work = np.diff(X.indptr) + 1
         indices = X.indices.view(np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64)
         self._order: Index | None = None
@@ -44,11 +45,11 @@ class CsrDesign(Design):
         super().__init__(n_rows, n_columns, bias, workers)
 
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
-        """Run a sequential kernel that a solver brings along over the data."""
+        """Run a sequential kernel of a solver over the data."""
         kernels.csr(*self._arrays, self.bias, *arguments)
 
     def matrix(self, index: Index) -> Any:
-        """Give the listed rows as a CSR matrix, columns in the design's own order."""
+        """Return the listed rows as a CSR matrix, columns in the design's own order."""
         indptr, indices, data = self._arrays
         counts = indptr[index + 1] - indptr[index]
         ends = np.concatenate([[0], np.cumsum(counts)])
@@ -56,8 +57,68 @@ class CsrDesign(Design):
         shape = (len(index), self.n_weights - 1)
         return sparse.csr_matrix((data[at], indices[at].astype(np.int64), ends), shape)
 
+    def scores_many(self, W: Floats, rows: RowList, out: Floats) -> Floats:
+        """Write x_i W, all columns in one pass, to ``out[i]`` for the listed rows."""
+
+        def task(_: int, start: int, stop: int) -> None:
+            self._kernels.scores_many(
+                *self._arrays, W, self.bias, rows.index, start, stop, BY_ROW, out
+            )
+
+        self.workers.run(task, rows.pieces)
+        return out
+
+    def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
+        """Write the sum of x_i (outer) v_i over the listed rows to ``out``."""
+
+        def task(start: int, stop: int, into: Floats) -> None:
+            self._kernels.pull_back_many(
+                *self._arrays, V, self.bias, rows.index, start, stop, BY_ROW, into
+            )
+
+        return self._sum_blocks(task, rows, out)
+
+    def curvature_many(
+        self, P: Floats, operator: RowOperator, rows: RowList, out: Floats
+    ) -> Floats:
+        """Write the sum of x_i (outer) H_i (x_i P) over the listed rows to ``out``.
+
+        Parameters
+        ----------
+        P : array of shape (n_weights, k)
+        operator : (index, start, stop, Q) -> None
+            Replaces Q[j - start] by H_i Q[j - start] for the rows i = index[j].
+        rows : RowList
+        out : array of shape (n_weights, k)
+        """
+        kernels = self._kernels
+
+        def task(start: int, stop: int, into: Floats) -> None:
+            # small chunks: a row and its k numbers are still in the cache for the pull-back
+            Q = np.empty((CHUNK, P.shape[1]))
+            for low in range(start, stop, CHUNK):
+                part = (rows.index, low, min(low + CHUNK, stop))
+                kernels.scores_many(*self._arrays, P, self.bias, *part, low, Q)
+                operator(*part, Q)
+                kernels.pull_back_many(*self._arrays, Q, self.bias, *part, low, into)
+
+        return self._sum_blocks(task, rows, out)
+
+    def few_scores(self, W: Floats, rows: RowList) -> Floats:
+        """Compute x_i W for a few rows, one row of the result per listed row."""
+        out = np.empty((len(rows), W.shape[1]))
+        part = (rows.index, 0, len(rows), 0)
+        self._kernels.scores_many(*self._arrays, W, self.bias, *part, out)
+        return out
+
+    def add_few(self, V: Floats, rows: RowList, out: Floats) -> Floats:
+        """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
+        part = (rows.index, 0, len(rows), 0)
+        self._kernels.pull_back_many(*self._arrays, V, self.bias, *part, out)
+        return out
+
     def gram(self, rows: RowList) -> Floats:
-        """Give the inner products of a few rows, with the constant feature."""
+        """Compute the inner products of a few rows, with the constant feature."""
         part = self.matrix(rows.index).astype(np.float64)
         products: Floats = (part @ part.T).toarray()
         products += self.bias * self.bias
@@ -82,11 +143,11 @@ class CsrDesign(Design):
         return out
 
     def encode(self, coef: Floats, intercept: float) -> Floats:
-        """Give the weight vector of a coefficient vector in the user's order of columns."""
+        """Return the weight vector for coefficients in the user's order of columns."""
         return super().encode(coef if self._order is None else coef[self._order], intercept)
 
     def decode(self, w: Floats) -> tuple[Floats, float]:
-        """Give coefficients in the user's order and the intercept; inverse of `encode`."""
+        """Return coefficients in the user's order and the intercept; inverse of `encode`."""
         own, intercept = super().decode(w)
         if self._order is None:
             return own, intercept
@@ -100,7 +161,7 @@ def _index_type(n_columns: int) -> type[np.unsignedinteger[Any]]:
 
 
 def worth_renumbering(n_columns: int, index_bytes: int, data: NDArray[Any]) -> bool:
-    """Tell whether a renumbered copy of the indices pays and keeps memory honest."""
+    """Tell whether a renumbered copy of the indices pays and takes little memory."""
     if n_columns < RENUMBER_MIN_COLUMNS or n_columns > 2**32:
         return False
     copy_bytes = len(data) * np.dtype(_index_type(n_columns)).itemsize

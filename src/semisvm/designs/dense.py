@@ -10,25 +10,25 @@ from semisvm.designs import _dense_kernels
 from semisvm.designs.base import CHUNK, Design, Floats, Index, RowList, RowOperator, read_only
 from semisvm.designs.workers import Workers
 
-# Rows that end in zeros are read up to there where that saves at least this share of all
-# entries. The lengths of 50,000 rows of ten columns cost a tenth of the time for the scores.
+# Trailing zeros of rows are skipped if that saves at least this fraction of all entries. The
+# lengths of 50,000 rows with ten columns cost a tenth of the time for the scores.
 SAVED = 0.1
 
 
 def product(A: NDArray[Any], B: Floats) -> Floats:
-    """Multiply matrices; numbers out of range are for the solver to notice, as elsewhere."""
+    """Multiply matrices; the solver checks for values out of range."""
     with np.errstate(over="ignore", invalid="ignore"):
         return A @ B
 
 
 class DenseDesign(Design):
-    """A dense array, float64 or float32, used as it is where it is C-contiguous.
+    """A dense array, float64 or float32, used as it is if it is C-contiguous.
 
-    Rows may end in zeros, as those of the triangular factor of a kernel matrix do: half of
-    it, where its rank is the number of rows. They are found when the design is made, and
-    products with one column do not read them.
+    Rows may end in zeros, as in the triangular factor of a kernel matrix: half of its entries,
+    if its rank is the number of rows. They are counted when the design is made, and products
+    with one column do not read them.
 
-    Products with many columns at a time are products of matrices, so BLAS does them.
+    Products with many columns at a time are matrix products, computed by BLAS.
     """
 
     def __init__(self, X: NDArray[Any], bias: float, workers: Workers) -> None:
@@ -40,11 +40,11 @@ class DenseDesign(Design):
         super().__init__(X.shape[0], X.shape[1], bias, workers)
 
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
-        """Run a sequential kernel that a solver brings along over the data."""
+        """Run a sequential kernel of a solver over the data."""
         kernels.dense(*self._arrays, self.bias, *arguments)
 
     def matrix(self, index: Index) -> Any:
-        """Give the listed rows as an array."""
+        """Return the listed rows as an array."""
         return self._X[index]
 
     def _total_work(self, index: Index) -> NDArray[np.int64]:
@@ -53,7 +53,7 @@ class DenseDesign(Design):
         return np.cumsum(self._lengths[index] + 1)
 
     def _chunk(self, rows: RowList, low: int, high: int) -> NDArray[Any]:
-        """Give some of the listed rows, in double precision; a view where that is possible."""
+        """Return some of the listed rows in double precision, as a view if possible."""
         X = self._X
         part = X[low:high] if rows is self.all_rows else X[rows.index[low:high]]
         return part.astype(np.float64, copy=False)
@@ -98,7 +98,7 @@ class DenseDesign(Design):
         return self._sum_blocks(task, rows, out)
 
     def few_scores(self, W: Floats, rows: RowList) -> Floats:
-        """Give x_i W of a few rows, one row of the answer for each of the list."""
+        """Compute x_i W for a few rows, one row of the result per listed row."""
         few = self._few_rows(rows)
         if W.shape[1] > 1:
             return product(few, W[:-1]) + self.bias * W[-1]
@@ -117,7 +117,7 @@ class DenseDesign(Design):
         return out
 
     def _few_rows(self, rows: RowList) -> NDArray[Any]:
-        """Give a few rows, and keep them: a preconditioner asks for the same again and again."""
+        """Return a few rows, and keep them: a preconditioner needs the same rows repeatedly."""
         last, kept = self._few
         if last is not rows:
             kept = self._chunk(rows, 0, len(rows))
@@ -129,7 +129,7 @@ class DenseDesign(Design):
         into[-1] += self.bias * V.sum(axis=0)
 
     def gram(self, rows: RowList) -> Floats:
-        """Give the inner products of a few rows, with the constant feature."""
+        """Compute the inner products of a few rows, with the constant feature."""
         X = self._chunk(rows, 0, len(rows))
         products = product(X, X.T)
         products += self.bias * self.bias
@@ -137,7 +137,7 @@ class DenseDesign(Design):
 
 
 def row_lengths(X: NDArray[Any]) -> Index | None:
-    """Count the entries of each row up to the zeros at its end; None if these are few."""
+    """Count the entries of each row before its trailing zeros; None if these are few."""
     lengths = np.empty(len(X), dtype=np.intp)
     _dense_kernels.count_leading(X, lengths)
     return read_only(lengths) if lengths.sum() <= (1.0 - SAVED) * X.size else None

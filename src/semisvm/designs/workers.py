@@ -13,27 +13,27 @@ from numpy.typing import NDArray
 
 from semisvm.designs.blas import one_blas_thread
 
-# Handing a block to another thread and waiting for it takes about a quarter of a millisecond
-# (measured on passes of 0.1 to 2 ms); a block smaller than this is finished sooner than that.
+# Passing a block to another thread and waiting for it takes about a quarter of a millisecond
+# (measured on passes of 0.1 to 2 ms); a smaller block takes less time than that.
 MIN_WORK_PER_THREAD = 250_000
-# Work of an entry in a pass over vectors, in the same units: stored entries of the data.
+# Work per entry in a pass over vectors, in the same unit: stored entries of the data.
 VECTOR_WORK = 1
-# The same for a row of a list, with its branches and several arrays to look up.
+# The same per row of a list, with branches and several arrays to read.
 ROW_WORK = 4
-# Share of the work that is left for the end, in smaller blocks: cores are never equally
-# fast, and the thread that is done first takes more of them. Without it two threads over
-# 100,000 rows waited for each other for a tenth to a fifth of the time.
+# Share of the work that is left for the end, in smaller blocks: cores are never equally fast,
+# and the thread that finishes first takes more of them. Without it two threads over 100,000
+# rows waited for each other for a tenth to a fifth of the time.
 LATE_SHARE = 0.25
 
-# More threads than machines have cores; results depend on their number, so that it is not
-# silently another one.
+# More threads than machines have cores. Results depend on the number of threads, so a larger
+# number is an error rather than silently reduced.
 MAX_THREADS = 1024
 
 Bounds = tuple[tuple[int, int], ...]
 
 
 def thread_count(n_jobs: Any) -> int:
-    """Turn ``n_jobs`` into a number of threads: None is 1, -1 all cores, -2 all but one."""
+    """Turn ``n_jobs`` into a number of threads: None is 1, -1 all cores, -2 all cores but one."""
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
@@ -41,7 +41,7 @@ def thread_count(n_jobs: Any) -> int:
     if n_jobs > MAX_THREADS:
         raise ValueError(
             f"n_jobs must be at most {MAX_THREADS} threads, got a larger number; this machine has "
-            f"{joblib.cpu_count()} cores, and n_jobs=-1 takes all of them."
+            f"{joblib.cpu_count()} cores, and n_jobs=-1 uses all of them."
         )
     return int(n_jobs) if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + int(n_jobs))
 
@@ -52,11 +52,11 @@ def balanced_blocks(total: NDArray[Any], n_threads: int, late: float = 0.0) -> B
     Parameters
     ----------
     total : array of shape (k,)
-        Cost of the positions up to each, for instance the stored entries of rows.
+        Cumulative cost of the positions, for instance the stored entries of rows.
     n_threads : int
-        Upper limit of the number of blocks; little work gets fewer.
+        Maximum number of blocks; little work gets fewer.
     late : float
-        Share of the work that comes in as many more, smaller blocks at the end.
+        Share of the work that is put into as many more, smaller blocks at the end.
     """
     k = len(total)
     if n_threads == 1 or k < 2:
@@ -71,7 +71,7 @@ def balanced_blocks(total: NDArray[Any], n_threads: int, late: float = 0.0) -> B
 
 
 def even_blocks(k: int, work_each: int, n_threads: int) -> Bounds:
-    """Split positions 0..k, which all cost the same, into consecutive blocks."""
+    """Split positions 0..k of equal cost into consecutive blocks."""
     n_blocks = max(1, min(n_threads, k, k * work_each // MIN_WORK_PER_THREAD))
     if n_blocks == 1:
         return ((0, k),)
@@ -82,8 +82,8 @@ class Workers:
     """A small thread pool that lives as long as one fit.
 
     No pool outlives its fit and none is shared, so fits in several Python threads and in
-    forked children cannot meet each other's locks. The calling thread takes blocks too,
-    which saves one wake-up a call. While a pool lives, BLAS keeps to one thread a call.
+    forked children cannot block each other. The calling thread takes blocks too, which saves
+    one wake-up per call. While a pool lives, BLAS uses one thread per call.
     """
 
     def __init__(self, n_threads: int = 1) -> None:
@@ -91,9 +91,9 @@ class Workers:
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
 
     def run(self, task: Callable[[int, int, int], Any], blocks: Bounds) -> None:
-        """Call ``task(k, start, stop)`` for every block k and wait for all of them.
+        """Call ``task(k, start, stop)`` for each block k and wait for all of them.
 
-        Threads take the blocks in their order, each the next one when it is free.
+        Threads take the blocks in order, each the next one when it is free.
         """
         if self._pool is None or len(blocks) == 1:
             for k, (start, stop) in enumerate(blocks):
@@ -122,7 +122,7 @@ class Workers:
     def share(
         self, part: Callable[[int, int], Any], k: int, work_each: int = VECTOR_WORK
     ) -> list[Any]:
-        """Call ``part(start, stop)`` on blocks of 0..k; give what the blocks gave, in order."""
+        """Call ``part(start, stop)`` on blocks of 0..k; return the results in order."""
         blocks = even_blocks(k, work_each, self.n_threads)
         if len(blocks) == 1:
             return [part(0, k)]

@@ -1,4 +1,4 @@
-"""Pictures in scikit-learn's manner: the data are attributes, ``plot`` draws them.
+"""Figures in the style of scikit-learn: the data are attributes, ``plot`` draws them.
 
 The public names are imported when they are first used; matplotlib, the extra
 ``semisvm[plots]``, when something is drawn.

@@ -1,4 +1,4 @@
-"""A picture of the boundary between classes in the plane."""
+"""A figure of the boundary between classes in the plane."""
 
 from typing import Any, Self
 
@@ -182,7 +182,7 @@ def _grid(points: NDArray[np.float64], resolution: int, eps: float) -> Any:
 
 
 def _codes_in(classes: NDArray[Any], y: ArrayLike, unlabeled: Any) -> NDArray[np.intp]:
-    """Give the codes of labels in the order of the estimator's classes."""
+    """Return the codes of labels in the order of the estimator's classes."""
     found = encode(y, unlabeled)
     places = np.searchsorted(classes, found.classes)
     return np.where(found.codes < 0, -1, places[found.codes])

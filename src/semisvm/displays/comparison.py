@@ -1,4 +1,4 @@
-"""A picture of methods side by side."""
+"""A figure of methods side by side."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self

@@ -21,7 +21,7 @@ def need_matplotlib(name: str) -> None:
 
 
 def one_axes(ax: Any, name: str, size: tuple[float, float] = (6.4, 4.0)) -> Any:
-    """Give the axes to draw in: the given ones, or those of a new figure."""
+    """Return the axes to draw in: the given ones, or those of a new figure."""
     need_matplotlib(name)
     if ax is not None:
         return ax
@@ -33,7 +33,7 @@ def one_axes(ax: Any, name: str, size: tuple[float, float] = (6.4, 4.0)) -> Any:
 def two_axes(
     ax: Any, name: str, size: tuple[float, float], *, stacked: bool, ratios: Sequence[float]
 ) -> Any:
-    """Give two axes: those given, or halves of the one given, or those of a new figure.
+    """Return two axes: those given, or halves of the one given, or those of a new figure.
 
     Stacked ones share their horizontal axis, the others their vertical one.
     """

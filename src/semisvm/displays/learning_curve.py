@@ -1,4 +1,4 @@
-"""A picture of what labels are worth, with and without unlabelled rows."""
+"""A figure of what labels are worth, with and without unlabelled rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from semisvm.displays.drawing import GREY, MARKERS, PALETTE, one_axes, tidy
 from semisvm.model_selection.scoring import PartialScorer
-from semisvm.model_selection.splits import take_rows
 from semisvm.partial_labels import encode, hide_labels
+from semisvm.rows import take_rows
 
 DRAWS = 5
 
@@ -31,7 +31,7 @@ class LearningCurveDisplay:
     label_counts : int array of shape (k,)
     scores : dict
     ax_ : axes
-    lines_ : list of lines, one a method
+    lines_ : list of lines, one per method
     figure_ : figure
 
     Examples
@@ -85,7 +85,7 @@ class LearningCurveDisplay:
             The supervised one first.
         X : n rows
         y : array-like of shape (n,)
-            Labels; rows that have none stay without in every fit.
+            Labels; rows without one stay unlabelled in every fit.
         label_counts : sequence of int
             How many labels are kept; within a draw, more labels include the fewer, and
             the fewest are of all classes.
@@ -153,7 +153,7 @@ def _check_counts(counts: Sequence[int], codes: NDArray[np.intp]) -> None:
 
 
 def _order(codes: NDArray[np.intp], rng: Any) -> NDArray[np.intp]:
-    """Give the labelled rows in random order, but with one of every class first."""
+    """Return the labelled rows in random order, but with one of every class first."""
     order = rng.permutation(np.flatnonzero(codes >= 0))
     first = np.unique(codes[order], return_index=True)[1]
     return np.concatenate([order[first], np.delete(order, first)])

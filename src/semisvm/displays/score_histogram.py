@@ -1,4 +1,4 @@
-"""A picture of where the unlabelled rows lie."""
+"""A figure of where the unlabelled rows lie."""
 
 from typing import Any, Self
 
@@ -75,14 +75,14 @@ class ScoreHistogramDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the scores that a fitted estimator gives.
+        """Draw the scores of a fitted estimator.
 
         Parameters
         ----------
         estimator : fitted estimator or pipeline with ``decision_function``
         X : rows
         y : array-like of shape (n,), optional
-            Labels and markers; the rows without label are drawn. All rows by default.
+            Labels and markers; the rows without a label are drawn. All rows by default.
         bins : int, default=40
         ax : axes, optional
         **kwargs

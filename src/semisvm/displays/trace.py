@@ -1,4 +1,4 @@
-"""A picture of the way a fit went."""
+"""A figure of the course of a fit."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.displays.drawing import PALETTE, tidy, two_axes
-from semisvm.homotopy import Trace
+from semisvm.loop import Trace
 from semisvm.margins import last_step
 
 LEVELS = {
@@ -21,7 +21,7 @@ LEVELS = {
 
 
 def runs(phases: Sequence[str] | NDArray[Any]) -> list[tuple[str, slice]]:
-    """Give the phases in order, each with its rounds."""
+    """Return the phases in order, each with its rounds."""
     starts = [k for k in range(len(phases)) if k == 0 or phases[k] != phases[k - 1]]
     return [
         (str(phases[first]), slice(first, stop))

@@ -1,23 +1,31 @@
-"""The estimators: a file for each, or for a close family, all on the same base."""
+"""The estimators: public classes, one file per estimator or close family.
 
-from semisvm.estimators.annealed import AnnealedSVC
-from semisvm.estimators.cluster_kernel import ClusterKernelSVC
-from semisvm.estimators.clustered import ClusteredSVC
-from semisvm.estimators.concave import ConcaveSVC
-from semisvm.estimators.constrained import (
-    EntropyRegularizedClassifier,
-    ExpectationConstrainedClassifier,
-)
-from semisvm.estimators.gradient import GradientTSVC
-from semisvm.estimators.laplacian import LaplacianRLSC, LaplacianSVC
-from semisvm.estimators.low_density import LowDensitySeparation
-from semisvm.estimators.means import MeanSVC
-from semisvm.estimators.mixed_integer import MixedIntegerSVC
-from semisvm.estimators.newton import NewtonSVC
-from semisvm.estimators.one_norm import OneNormSVC, RobustLPC
-from semisvm.estimators.posterior import PosteriorRegularizedClassifier
-from semisvm.estimators.semi_boost import SemiBoostClassifier
-from semisvm.estimators.transductive import TransductiveSVC
+They are imported when first used: fitting one needs none of the others.
+"""
+
+from typing import TYPE_CHECKING
+
+from semisvm._lazy import attributes
+
+if TYPE_CHECKING:
+    from semisvm.estimators.annealed import AnnealedSVC
+    from semisvm.estimators.cluster_kernel import ClusterKernelSVC
+    from semisvm.estimators.clustered import ClusteredSVC
+    from semisvm.estimators.concave import ConcaveSVC
+    from semisvm.estimators.constrained import (
+        EntropyRegularizedClassifier,
+        ExpectationConstrainedClassifier,
+    )
+    from semisvm.estimators.gradient import GradientTSVC
+    from semisvm.estimators.laplacian import LaplacianRLSC, LaplacianSVC
+    from semisvm.estimators.low_density import LowDensitySeparation
+    from semisvm.estimators.means import MeanSVC
+    from semisvm.estimators.mixed_integer import MixedIntegerSVC
+    from semisvm.estimators.newton import NewtonSVC
+    from semisvm.estimators.one_norm import OneNormSVC, RobustLPC
+    from semisvm.estimators.posterior import PosteriorRegularizedClassifier
+    from semisvm.estimators.semi_boost import SemiBoostClassifier
+    from semisvm.estimators.transductive import TransductiveSVC
 
 __all__ = [
     "AnnealedSVC",
@@ -39,3 +47,26 @@ __all__ = [
     "SemiBoostClassifier",
     "TransductiveSVC",
 ]
+
+_HOMES = {
+    "AnnealedSVC": "semisvm.estimators.annealed",
+    "ClusterKernelSVC": "semisvm.estimators.cluster_kernel",
+    "ClusteredSVC": "semisvm.estimators.clustered",
+    "ConcaveSVC": "semisvm.estimators.concave",
+    "EntropyRegularizedClassifier": "semisvm.estimators.constrained",
+    "ExpectationConstrainedClassifier": "semisvm.estimators.constrained",
+    "GradientTSVC": "semisvm.estimators.gradient",
+    "LaplacianRLSC": "semisvm.estimators.laplacian",
+    "LaplacianSVC": "semisvm.estimators.laplacian",
+    "LowDensitySeparation": "semisvm.estimators.low_density",
+    "MeanSVC": "semisvm.estimators.means",
+    "MixedIntegerSVC": "semisvm.estimators.mixed_integer",
+    "NewtonSVC": "semisvm.estimators.newton",
+    "OneNormSVC": "semisvm.estimators.one_norm",
+    "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",
+    "RobustLPC": "semisvm.estimators.one_norm",
+    "SemiBoostClassifier": "semisvm.estimators.semi_boost",
+    "TransductiveSVC": "semisvm.estimators.transductive",
+}
+
+__getattr__ = attributes(__name__, _HOMES)

@@ -1,6 +1,6 @@
-"""What the linear estimators share: reading the data, publishing the model."""
+"""What the linear estimators share: reading the data and publishing the model."""
 
-from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,18 +8,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
-from semisvm.estimators.multi_task import MultiTask
 from semisvm.estimators.scoring import ScoringClassifier
-from semisvm.estimators.scoring import Solution as Solution
-from semisvm.estimators.task import BinaryTask
-from semisvm.features import FeatureMap, fit_map
-from semisvm.features.kernels import PRECOMPUTED
-from semisvm.forking import no_fork
 from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
-from semisvm.homotopy import Recorder
-from semisvm.losses import LOSSES
-from semisvm.multi_losses import DEFAULT_REGS, HINGE, MAXENT, MULTI_LOSSES, probabilities
+from semisvm.kernels import FeatureMap, fit_map
+from semisvm.kernels.functions import PRECOMPUTED
+from semisvm.loop import Recorder
+from semisvm.losses import LOG, LOSSES, Loss
+from semisvm.losses.log import probabilities
+from semisvm.methods.shares import estimate_shares
+from semisvm.methods.solution import Solution, decoded
+from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.tasks import Task, make_task
+from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.partial_labels import (
     PartialLabels,
     check_empty_classes,
@@ -38,54 +39,112 @@ LINEAR = "linear"
 ESTIMATE = "estimate"
 
 
+@dataclass(frozen=True)
+class Specification:
+    """What task an estimator solves.
+
+    Attributes
+    ----------
+    loss : Loss
+    reg : float
+    bias : float
+        Value of the constant feature; 0 for a model without intercept.
+    one_score : bool
+        Whether two classes are one score, where the loss allows it.
+    """
+
+    loss: Loss
+    reg: float
+    bias: float = 1.0
+    one_score: bool = True
+
+
 def _is_maxent(estimator: Any) -> bool:
-    """Tell whether the scores of an estimator are logarithms of probabilities."""
-    return bool(estimator.loss == MAXENT.name)
+    """Tell whether the scores of an estimator are log-probabilities."""
+    return estimator._loss() is LOG
 
 
 class LinearSemiSupervisedClassifier(ScoringClassifier):
-    """Base of the linear classifiers; subclasses say how their tasks are solved.
+    """Base of the linear classifiers; subclasses define how their tasks are solved.
 
-    Two classes with one score a row are a `BinaryTask`; more classes, losses of several
-    scores and hierarchies are a `MultiTask`.
+    Two classes with one score per row make a `TwoClassTask`; more classes and hierarchies
+    make a `ManyClassTask`.
     """
 
-    @abstractmethod
-    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
-        """Solve for two classes; ``start`` holds the last weights under warm_start."""
+    def _specification(self) -> Specification:
+        """Return which task is solved; estimators without these parameters override this."""
+        loss = self._loss()
+        reg = float(loss.default_reg if self.reg is None else self.reg)
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        return Specification(loss, reg, bias)
 
-    @abstractmethod
-    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
-        """Solve for one score a class; ``start`` holds the last weights under warm_start."""
+    def _loss(self) -> Loss:
+        return LOSSES[self.loss]
+
+    def _n_jobs(self) -> int | None:
+        """Return the threads that the user allows; programs of one thread have no parameter."""
+        return self.get_params(deep=False).get("n_jobs")
+
+    @property
+    def keeps_labeled_shares(self) -> bool:
+        """Whether ``class_prior=None`` means the labelled fractions, or leaves it free."""
+        return True
+
+    @property
+    def margin_width(self) -> float | None:
+        """Margin beyond which a row costs nothing in a fitted model; None if there is none."""
+        loss = self._loss()
+        return loss.margin_of_two if len(self.classes_) == 2 else loss.margin_of_many
+
+    def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
+        """Solve for two classes; with warm_start, ``start`` holds the last weights."""
+        raise AssertionError(f"{type(self).__name__} does not make tasks with one score")
+
+    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
+        """Solve with one score per class; with warm_start, ``start`` holds the last weights."""
+        raise AssertionError(f"{type(self).__name__} does not make tasks with many scores")
 
     def _check_shared_parameters(self) -> None:
-        check_choice("loss", self.loss, MULTI_LOSSES)
-        if self.reg is not None:
+        given = self.get_params(deep=False)
+        if "loss" in given:
+            check_choice("loss", self.loss, LOSSES)
+        if given.get("reg") is not None:
             check_real("reg", self.reg, above=0)
-        check_real("tol", self.tol, above=0)
-        check_count("max_iter", self.max_iter)
-        if self.fit_intercept:
+        if "tol" in given:
+            self._check_tol()
+        if "max_iter" in given:
+            check_count("max_iter", self.max_iter)
+        if given.get("fit_intercept"):
             check_real("intercept_scaling", self.intercept_scaling, above=0)
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, got {self.callback!r}.")
+
+    def _check_tol(self) -> None:
+        check_real("tol", self.tol, above=0)
 
     def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
         X, labels = self._read(X, y)
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight[labels.labeled].any():
-            raise ValueError("sample_weight is zero on every labelled row; nothing to fit.")
-        kernel_map, X = self._features(X)
+            raise ValueError(
+                "sample_weight is zero for every labelled row, so there is nothing to fit. Give "
+                "at least one labelled row a positive weight."
+            )
+        rows = X
+        kernel_map, X = self._features(rows)
+        besides = self._besides_rows(rows, kernel_map, X)
         prior = self._class_prior(labels, weight, X)
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         recorder = Recorder(self.callback, self.verbose)
-        with Workers(thread_count(self.n_jobs)) as workers:
-            bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        with Workers(thread_count(self._n_jobs())) as workers:
+            bias = self._specification().bias
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
-            solution = self._solve(design, labels, prior, weight, hierarchy, recorder)
-            nodes = _decode(design, solution.w)
+            task_data = (design, labels, prior, weight, hierarchy, recorder)
+            solution = self._solve(*task_data, **besides)
+            nodes = decoded(design, solution.w)
         check_finite_model(solution.w, X)
         self.kernel_map_ = kernel_map
-        self.reg_ = self._regularisation()
+        self.reg_ = self._specification().reg
         self._publish(labels, prior, solution, recorder)
         self._publish_weights(*nodes, hierarchy)
 
@@ -97,19 +156,25 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         weight: Floats | None,
         hierarchy: Hierarchy,
         recorder: Recorder,
+        **besides: Any,
     ) -> Solution:
         task = self._task(design, labels, prior, weight, hierarchy, recorder)
-        binary = isinstance(task, BinaryTask)
-        return self._solve_task(task, self._warm_weights(design, labels, hierarchy, binary))
+        binary = isinstance(task, TwoClassTask)
+        start = self._warm_weights(design, labels, hierarchy, binary)
+        return self._solve_task(task, start, **besides)
 
-    def _solve_task(self, task: BinaryTask | MultiTask, start: Floats | None) -> Solution:
+    def _solve_task(self, task: Task, start: Floats | None, **besides: Any) -> Solution:
         """Solve from given weights, or from the beginning; many tasks may share a design."""
-        if isinstance(task, BinaryTask):
+        if isinstance(task, TwoClassTask):
             return self._solve_binary(task, start)
         return self._solve_multi(task, start)
 
+    def _besides_rows(self, X: Any, found: FeatureMap | None, features: Any) -> dict[str, Any]:
+        """Return what the method needs in addition to the features; usually nothing."""
+        return {}
+
     def _features(self, X: Any) -> tuple[FeatureMap | None, Any]:
-        """Map the rows to the features of the kernel; those of the linear one are the rows."""
+        """Map the rows to kernel features; for the linear kernel these are the rows."""
         if self.kernel == LINEAR:
             return None, X
         rows = X if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
@@ -121,7 +186,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             coef0=self.coef0,
             n_components=self.n_components,
             tol=self.kernel_tol,
-            n_jobs=self.n_jobs,
+            n_jobs=self._n_jobs(),
         )
         self._check_same_features(found)
         return found, features
@@ -132,8 +197,8 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             return
         if not np.array_equal(last.pivots, found.pivots):
             raise ValueError(
-                "warm_start=True goes on from a fit with the same rows and kernel only: the "
-                "features of the kernel are others now. Use warm_start=False."
+                "warm_start=True continues only from a fit with the same rows and kernel, but the "
+                "kernel features have changed. Use warm_start=False."
             )
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
@@ -149,13 +214,10 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         return prior
 
     def _estimated_prior(self, labels: PartialLabels, X: Any) -> Floats:
-        # the estimate is made with an estimator of this family
-        with no_fork:
-            from semisvm.model_selection.priors import estimate_shares
-
-        names = ("reg", "fit_intercept", "intercept_scaling", "n_jobs")
-        shared = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        return estimate_shares(X, labels, **shared)
+        """Estimate with the squared hinge, whatever the loss of the estimator."""
+        reg = self.get_params(deep=False).get("reg")
+        bias = self._specification().bias
+        return estimate_shares(X, labels, reg=reg, bias=bias, n_jobs=self._n_jobs())
 
     def _task(
         self,
@@ -165,56 +227,45 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         weight: Floats | None,
         hierarchy: Hierarchy,
         recorder: Recorder,
-    ) -> BinaryTask | MultiTask:
-        rows = labels.labeled
+    ) -> Task:
+        rows, wanted = labels.labeled, self._specification()
         shares = np.ones(len(rows)) if weight is None else weight[rows]
-        counts = prior_counts(prior, len(labels.unlabeled))
-        shared: dict[str, Any] = {
-            "design": design,
-            "labeled": rows,
-            "unlabeled": labels.unlabeled,
-            "weight": shares / shares.sum(),
-            "reg": self._regularisation(),
-            "recorder": recorder,
-        }
-        if len(labels.classes) == 2 and self.loss in LOSSES and hierarchy.flat:
-            return BinaryTask(
-                positive=labels.codes[rows] == 1,
-                n_positive=int(counts[1]),
-                loss=LOSSES[self.loss],
-                **shared,
-            )
-        loss = MULTI_LOSSES[self.loss]
-        if loss is HINGE:
-            check_two_classes(labels.classes, hierarchy)
-        # two opposite weight vectors, half as long, share the regularisation of one
-        shared["reg"] /= loss.scale
-        return MultiTask(
-            codes=labels.codes[rows], counts=counts, loss=loss, hierarchy=hierarchy, **shared
+        return make_task(
+            design,
+            rows,
+            labels.unlabeled,
+            labels.codes[rows],
+            shares / shares.sum(),
+            counts=prior_counts(prior, len(labels.unlabeled)),
+            hierarchy=hierarchy,
+            loss=wanted.loss,
+            reg=wanted.reg,
+            recorder=recorder,
+            one_score=wanted.one_score,
         )
-
-    def _regularisation(self) -> float:
-        return float(DEFAULT_REGS[self.loss] if self.reg is None else self.reg)
 
     def _warm_weights(
         self, design: Design, labels: PartialLabels, hierarchy: Hierarchy, binary: bool
     ) -> Floats | None:
-        if not self.warm_start or not hasattr(self, "coef_"):
+        if not getattr(self, "warm_start", False) or not hasattr(self, "coef_"):
             return None
-        another = "Use warm_start=False for another problem."
+        another = "Use warm_start=False for a different problem."
         if not np.array_equal(self.classes_, labels.classes):
             raise ValueError(
-                f"warm_start=True goes on from a fit with classes {self.classes_.tolist()}, but y "
+                f"warm_start=True continues a fit with classes {self.classes_.tolist()}, but y "
                 f"has {labels.classes.tolist()}. {another}"
             )
         if self.coef_.shape[1] != design.n_weights - 1:
             raise ValueError(
-                f"warm_start=True goes on from a fit with {self.coef_.shape[1]} features, but X "
+                f"warm_start=True continues a fit with {self.coef_.shape[1]} features, but X "
                 f"has {design.n_weights - 1}. {another}"
             )
-        coef, intercept = self.node_coef_, self.node_intercept_
-        if len(coef) != (1 if binary else hierarchy.n_nodes):
-            raise ValueError(f"warm_start=True cannot go on with another hierarchy. {another}")
+        # two classes have one score, whatever the model was fitted with
+        coef, intercept = self.coef_, self.intercept_
+        if not binary:
+            coef, intercept = self.node_coef_, self.node_intercept_
+        if not binary and len(coef) != hierarchy.n_nodes:
+            raise ValueError(f"warm_start=True needs the hierarchy of the last fit. {another}")
         columns = [design.encode(*pair) for pair in zip(coef, intercept.tolist(), strict=True)]
         return np.column_stack(columns).ravel()
 
@@ -224,7 +275,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         if len(coef) > 1:
             coef, intercept = hierarchy.paths.T @ coef, hierarchy.paths.T @ intercept
         if len(coef) == 2:
-            # two classes have one score, as everywhere in scikit-learn
+            # two classes have one score, as in scikit-learn
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
 
@@ -235,7 +286,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         depth : int
-            1 for the top level; classes above the depth stand for themselves.
+            1 for the top level; a class above this depth is returned itself.
 
         Returns
         -------
@@ -248,11 +299,11 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
 
     @available_if(_is_maxent)
     def predict_proba(self, X: Any) -> Floats:
-        """Give the probabilities of the maxent model, the softmax of the scores.
+        """Return the class probabilities of the maxent model, the softmax of its scores.
 
-        Only with ``loss="log"``, whose scores are logarithms of probabilities. They are
-        what the model was fitted with. Nothing calibrates them afterwards; few labels and
-        hard labels of the unlabelled rows make them too sure.
+        Only with ``loss="log"``, whose scores are log-probabilities up to a constant. The
+        probabilities are not calibrated: with few labels, or with hard labels of the
+        unlabelled rows, they are too confident.
 
         Parameters
         ----------
@@ -261,25 +312,9 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         Returns
         -------
         p : array of shape (n, m)
-            In the order of ``classes_``; rows sum to one.
+            Columns in the order of ``classes_``; each row sums to one.
         """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
         return probabilities(scores)
-
-
-def check_two_classes(classes: NDArray[Any], hierarchy: Hierarchy) -> None:
-    """Refuse many classes or a hierarchy where the loss is the hinge."""
-    if len(classes) > 2 or not hierarchy.flat:
-        raise ValueError(
-            f"loss='hinge' is for two classes without a hierarchy, and y has {len(classes)} "
-            "classes; use loss='crammer_singer', which is its form for more."
-        )
-
-
-def _decode(design: Design, w: Floats) -> tuple[Floats, Floats]:
-    """Give coefficients (k, d) and intercepts (k,) of flat weights with k columns."""
-    columns = w.reshape(design.n_weights, -1).T
-    pairs = [design.decode(np.ascontiguousarray(column)) for column in columns]
-    return np.array([coef for coef, _ in pairs]), np.array([b for _, b in pairs])

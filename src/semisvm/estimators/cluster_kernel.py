@@ -1,4 +1,4 @@
-"""A supervised machine with a kernel that the clusters of all rows have shaped."""
+"""A supervised SVM with a kernel derived from clusters of all rows."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -7,15 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
-from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.newton import solve_labeled
-from semisvm.estimators.task import BinaryTask
-from semisvm.features import FeatureMap
-from semisvm.features.clusters import fit_clusters
-from semisvm.features.kernels import PRECOMPUTED
-from semisvm.homotopy import Callback
-from semisvm.losses import SQUARED_HINGE
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.kernels import FeatureMap
+from semisvm.kernels.clusters import fit_clusters
+from semisvm.kernels.functions import PRECOMPUTED
+from semisvm.loop import Callback
+from semisvm.losses import SQUARED_HINGE, Loss
+from semisvm.methods.solution import Solution
+from semisvm.methods.supervised import solve_labeled
+from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_count
 
 
@@ -27,46 +28,50 @@ class ClusterKernelSVC(LinearSemiSupervisedClassifier):
 
         k(x, z) = k_base(x, z) / n_runs * sum_p [c_p(x) = c_p(z)]
 
-    and a supervised machine with it is fitted to the labelled rows: with outputs f, ::
+    and a supervised SVM with this kernel is fitted to the labelled rows. It minimises,
+    over outputs f, ::
 
         reg/2 ||f||^2 + 1/(2l) sum_i max(0, 1 - y_i f(x_i))^2
 
-    So rows that clusterings keep together share their outputs. A new row belongs to the
-    nearest centre of every run.
+    So rows that are often in the same cluster get similar outputs. In each run a new row
+    belongs to the cluster with the nearest centre.
 
     Parameters
     ----------
     reg : float, default=1e-3
         Strength of the regularisation, lambda.
     n_clusters : int, default=10
-        Clusters of a run.
+        Number of clusters per run.
     n_runs : int, default=50
+        Number of runs of k-means.
     kernel : str or callable, default="rbf"
         The base kernel: "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", or a
         function of two rows.
     gamma : float, "scale" or "mean_distance", default="mean_distance"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-10
         Certified relative error of the objective.
     max_iter : int, default=200
-        Newton steps.
+        Maximum number of Newton steps.
     random_state : int, RandomState or None, default=0
-        Of k-means; None draws anew in every fit.
+        Seed of k-means; None gives a different result in every fit.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
@@ -77,13 +82,14 @@ class ClusterKernelSVC(LinearSemiSupervisedClassifier):
         The features, with the centres of all runs.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows; the method does not use them.
+        Shares of the classes among the labelled rows; not used by the method.
     reg_ : float
+        Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        Given labels, and predictions for the unlabelled rows.
+        The given labels, and predictions for the unlabelled rows.
     objective_ : float
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
     trace_ : Trace
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -103,11 +109,6 @@ class ClusterKernelSVC(LinearSemiSupervisedClassifier):
     >>> bool(ClusterKernelSVC().fit(X, labels).score(X, y) > 0.9)
     True
     """
-
-    loss = SQUARED_HINGE.name
-    fit_intercept = True
-    intercept_scaling = 1.0
-    warm_start = False
 
     def __init__(
         self,
@@ -153,7 +154,7 @@ class ClusterKernelSVC(LinearSemiSupervisedClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
 
         Returns
         -------
@@ -168,7 +169,7 @@ class ClusterKernelSVC(LinearSemiSupervisedClassifier):
         check_count("n_components", self.n_components, optional=True)
         if self.kernel == PRECOMPUTED:
             raise ValueError(
-                "kernel='precomputed' has no rows to cluster; give the rows and a kernel by name."
+                "kernel='precomputed' has no rows to cluster; pass the rows, and a kernel by name."
             )
 
     def _features(self, X: Any) -> tuple[FeatureMap, Any]:
@@ -186,8 +187,14 @@ class ClusterKernelSVC(LinearSemiSupervisedClassifier):
             coef0=self.coef0,
         )
 
-    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
-        return solve_labeled(self, task)
+    def _loss(self) -> Loss:
+        return SQUARED_HINGE
 
-    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
-        return solve_labeled(self, task)
+    def _specification(self) -> Specification:
+        return Specification(SQUARED_HINGE, float(self.reg))
+
+    def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
+        return solve_labeled(task, tol=self.tol, max_iter=self.max_iter)
+
+    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
+        return solve_labeled(task, tol=self.tol, max_iter=self.max_iter)

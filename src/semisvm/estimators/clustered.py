@@ -1,85 +1,102 @@
-"""CVS3VM: clusters say which rows to have labelled, then the concave machine is fitted."""
+"""CVS3VM: clusters determine which rows to label, then `ConcaveSVC` is fitted."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 
+from semisvm.clusters.representatives import representatives
 from semisvm.designs.base import Index
 from semisvm.estimators.concave import ConcaveSVC
-from semisvm.homotopy import Callback
-from semisvm.partial_labels import is_unlabeled
-from semisvm.selection import KMedianSelection
+from semisvm.loop import Callback
+from semisvm.partial_labels import is_unlabeled, rows_to_choose
+from semisvm.rows import read_rows
 from semisvm.validation import check_count, check_real
 
 Oracle = Callable[[Index], ArrayLike] | ArrayLike
 
 
 class ClusteredSVC(ConcaveSVC):
-    r"""Semi-supervised SVM that chooses which rows to have labelled (CVS3VM).
+    r"""Semi-supervised SVM that chooses which rows to label (CVS3VM).
 
-    For data without labels, and somebody who can label a few rows. k-median finds
-    clusters, ::
+    For data without labels, where somebody can label a few rows. k-median clustering
+    solves ::
 
         min over centres of  sum_i  min_c  ||x_i - c||_1
 
     the row nearest to each centre is labelled, and `ConcaveSVC` is fitted to these labels
     and all other rows. There are two ways to use it:
 
-    - ``fit(X, oracle=ask)`` where ``ask(rows)`` gives the labels of rows, or is an array
-      with the labels of all rows, of which those of the chosen rows are used;
+    - ``fit(X, oracle=ask)``, where ``ask(rows)`` returns the labels of the given rows.
+      The oracle can also be an array with the labels of all rows; only those of the
+      chosen rows are used.
     - ``rows = select(X)``, and later ``fit(X, y)`` with the labels of these rows in ``y``.
 
-    Columns count by their scale, for the clusters and for the 1-norm: standardise them.
+    Both the clusters and the 1-norm depend on the scale of the columns: standardise them.
 
     Parameters
     ----------
     mu : float, default=1.0
-        Weight of the 1-norm, against 1 for each labelled row.
+        Weight of the 1-norm; each labelled row has weight 1.
     nu : float, default=0.1
         Weight of each unlabelled row.
     n_labels : int or float, default=0.1
-        How many rows to have labelled, or their share of all rows, as a float below one.
+        Number of rows to label; a float below one is a fraction of all rows.
     n_clusters : int or None, default=None
-        Clusters from which the rows are taken in turns; None is as many as rows.
+        Number of clusters, from which the rows are taken in turn; None is one per label.
     n_init : int, default=3
-        Descents of k-median from different first centres.
+        Number of runs of k-median from different first centres.
     random_state : int, RandomState or None, default=None
-        Of the first centres.
+        Seed of the first centres.
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
-        As in `ConcaveSVC`. The fractions of rows from clusters are not those of the data.
+        As in `ConcaveSVC`. Rows chosen from clusters do not reflect the class shares.
     kernel : str or callable, default="linear"
-        As in `ConcaveSVC`; clusters are those of the rows, not of their features.
+        As in `ConcaveSVC`; the clusters are found on the rows, not on kernel features.
     gamma : float, "scale" or "mean_distance", default="scale"
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
+        Fraction of the trace of the kernel matrix that the features may leave out.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-6
+        The method stops when a linear program lowers the objective by less, relatively.
     max_iter : int, default=200
-        Most linear programs for one problem of two classes.
+        Maximum number of linear programs per problem of two classes.
     verbose : int, default=0
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     queried_ : int array
-        Rows whose labels the oracle was asked for; none if ``y`` had the labels.
+        Rows that the oracle was asked to label; empty if ``y`` held the labels.
     coef_ : array of shape (1, d) or (m, d)
     intercept_ : array of shape (1,) or (m,)
     n_nonzero_ : int array of shape (1,) or (m,)
+        Number of weights that are not zero.
     kernel_map_ : KernelMap or None
+        Features of the kernel, with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+        The given shares, or those among the labelled rows.
     reg_ : float
+        mu.
     transduction_ : array of shape (n,)
-        Given labels, and predictions for the unlabelled rows.
+        The given labels, and predictions for the unlabelled rows.
     objective_ : float
+        For more than two classes, the sum over their problems.
     n_iter_ : int
+        Number of linear programs solved.
     trace_ : Trace
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -147,38 +164,43 @@ class ClusteredSVC(ConcaveSVC):
         self.random_state = random_state
 
     def select(self, X: Any, y: ArrayLike | None = None) -> Index:
-        """Choose the rows to have labelled, that of the largest cluster first.
+        """Choose the rows to label, starting with that of the largest cluster.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,), optional
-            Labels so far; such rows are not chosen, and the others are taken far from them.
+            Labels so far; labelled rows are not chosen, and new rows are far from them.
 
         Returns
         -------
         rows : int array of shape (n_labels,)
         """
-        selection = KMedianSelection(
+        check_count("n_clusters", self.n_clusters, optional=True)
+        check_count("n_init", self.n_init)
+        X = read_rows(X)
+        n = self._budget(X.shape[0])
+        return representatives(
+            X,
+            n,
+            rows_to_choose(X, n, y, self.unlabeled),
+            check_random_state(self.random_state),
             n_clusters=self.n_clusters,
-            n_init=self.n_init,
-            unlabeled=self.unlabeled,
-            random_state=self.random_state,
+            n_init=int(self.n_init),
         )
-        return selection.select(X, self._budget(_n_rows(X)), y)
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, oracle: Oracle | None = None) -> Self:
-        """Fit to labels that are given, or asked for.
+        """Fit to given labels, or to labels that an oracle provides.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,), optional
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
         oracle : callable or array-like of shape (n,), optional
-            A function that gives the labels of an array of rows, or the labels of all
-            rows. It is asked for ``n_labels`` labels besides those in ``y``. The marker
-            is an answer too: the row stays unlabelled.
+            A function that returns the labels of an array of rows, or the labels of all
+            rows. It is asked for ``n_labels`` labels in addition to those in ``y``. It
+            may answer with the marker: the row then stays unlabelled.
 
         Returns
         -------
@@ -190,11 +212,11 @@ class ClusteredSVC(ConcaveSVC):
             rows = self.select(X, y)
             y = self._told(rows, oracle, _n_rows(X), y)
         elif y is None:
-            # the words "requires y to be passed" are scikit-learn's for this mistake
+            # scikit-learn's checks expect the words "requires y to be passed"
             raise ValueError(
-                "This estimator requires y to be passed, but the target y is None. Pass the "
-                "labels of the rows that select(X) gives, with -1 for the other rows, or "
-                "somebody to ask, oracle=."
+                "This estimator requires y to be passed, but the target y is None. Pass y with "
+                "the labels of the rows that select(X) returns and -1 for the other rows, or "
+                "pass oracle= to be asked for labels."
             )
         self._fit(X, y)
         self.queried_ = rows
@@ -211,26 +233,26 @@ class ClusteredSVC(ConcaveSVC):
             return int(check_count("n_labels", self.n_labels) or 0)
         if check_real("n_labels", self.n_labels, above=0) >= 1.0:
             raise ValueError(
-                f"n_labels must be a whole number, or a share of the rows below 1.0, got "
+                f"n_labels must be a whole number, or a fraction of the rows below 1.0, got "
                 f"{self.n_labels!r}."
             )
         return max(1, round(float(self.n_labels) * n_rows))
 
     def _told(self, rows: Index, oracle: Oracle, n: int, y: ArrayLike | None) -> NDArray[Any]:
-        """Give the labels so far and those of the oracle; None for the other rows."""
+        """Return the labels so far and those of the oracle; None for the other rows."""
         if callable(oracle):
             answers = np.asarray(oracle(rows))
             if answers.shape != rows.shape:
                 raise ValueError(
-                    f"oracle was asked for {len(rows)} labels and gave an array of shape "
-                    f"{answers.shape}; it must give one label a row."
+                    f"oracle was asked for {len(rows)} labels and returned an array of shape "
+                    f"{answers.shape}; it must return one label per row."
                 )
         else:
             everything = np.asarray(oracle)
             if len(everything) != n:
                 raise ValueError(
-                    f"oracle has {len(everything)} labels for the {n} rows of X; it must have one "
-                    "for each, or be a function of rows."
+                    f"oracle has {len(everything)} labels for the {n} rows of X; pass one label "
+                    "per row, or a function of rows."
                 )
             answers = everything[rows]
         told = np.full(n, None, dtype=object)

@@ -1,8 +1,8 @@
-"""Maxent whose probabilities keep the class shares on the unlabelled rows."""
+"""Maxent classifiers whose probabilities keep the class shares on the unlabelled rows."""
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,38 +10,40 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import Solution
-from semisvm.estimators.lagrangian import Multiplying
-from semisvm.estimators.maxent import MaxentClassifier, first_state
-from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.transductive import FIRST_WEIGHT_OF_MANY, supervised_solution
-from semisvm.homotopy import Callback, Level, decades, follow, rising, settling
+from semisvm.estimators.maxent import MaxentClassifier
+from semisvm.estimators.transductive import FIRST_WEIGHT_OF_MANY
+from semisvm.loop import Callback, Level, decades, follow, rising, settling
+from semisvm.methods.augmented_lagrangian import AugmentedLagrangian
+from semisvm.methods.maxent import first_state
+from semisvm.methods.solution import Solution
+from semisvm.methods.supervised import without_unlabeled_rows
+from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.validation import check_real
 
 
 class _ShareConstrained(MaxentClassifier):
-    """What the two classifiers with constraints on the model's own probabilities share."""
+    """Base of the two classifiers with constraints on the model's own probabilities."""
 
     @abstractmethod
-    def _levels(self, warm: bool) -> Iterable[Level]:
-        """Give the weights of the entropy, one after the other."""
+    def _levels(self, warm: bool) -> Sequence[Level]:
+        """Return the schedule of the weight of the entropy."""
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
         check_real("constraint_tol", self.constraint_tol, above=0)
 
-    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
-        if len(task.unlabeled) == 0:
+    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
+        if task.n_unlabeled == 0:
             self.multipliers_ = np.zeros(len(task.counts))
-            return supervised_solution(task, self.tol)
-        # the weights of an earlier fit rest on its multipliers
+            return without_unlabeled_rows(task, self.tol)
+        # the weights of an earlier fit belong to its multipliers
         multipliers = np.zeros(len(task.counts)) if start is None else self.multipliers_
         state = first_state(task, start, self.tol)
-        method = Multiplying(task, state, multipliers, float(self.constraint_tol))
+        method = AugmentedLagrangian(task, state, multipliers, float(self.constraint_tol))
         levels = self._levels(start is not None)
         rounds, _ = follow("multipliers", levels, method, task.recorder, self.max_iter)
         if np.isfinite(method.state.w).all():
-            # otherwise the fit fails, and an earlier one keeps its own
+            # otherwise the fit fails, and the multipliers of an earlier fit stay
             self.multipliers_ = method.multipliers
         if not task.recorder.stopped and method.residual > method.residual_tol:
             self._warn(task, method.residual)
@@ -49,18 +51,18 @@ class _ShareConstrained(MaxentClassifier):
         codes, state = p.argmax(axis=1), method.state
         return Solution(state.w, state.objective, rounds, state.converged, codes, p)
 
-    def _warn(self, task: MultiTask, residual: float) -> None:
+    def _warn(self, task: ManyClassTask, residual: float) -> None:
         message = (
             f"{type(self).__name__} misses the class shares by {residual:.2g}, more than "
-            f"constraint_tol ({self.constraint_tol:g}). Weaker regularisation, a larger "
-            "intercept_scaling or more rounds (max_iter) may reach them."
+            f"constraint_tol ({self.constraint_tol:g}). A smaller reg, a larger "
+            "intercept_scaling or a larger max_iter may reach them."
         )
         task.recorder.note(message)
         warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
 
 class ExpectationConstrainedClassifier(_ShareConstrained):
-    r"""Maxent with an expectation constraint on the unlabelled rows.
+    r"""Maxent classifier with an expectation constraint on the unlabelled rows.
 
     Minimises, over l labelled and u unlabelled rows, ::
 
@@ -68,91 +70,96 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         s.t.  1/u sum_j p_j(y) = n(y)/u    for every class y
 
     with the maxent loss xi(s, y) = log sum_z exp(s_z) - s_y and the probabilities
-    p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model. The unlabelled rows enter by the
-    constraint only: the class counts n(y), which the class prior gives, hold for the sums
-    of the probabilities, not for the number of rows predicted in a class. The constraint
-    is kept by an augmented Lagrangian, whose subproblems L-BFGS solves.
+    p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model. The unlabelled rows enter only
+    through the constraint. The class counts n(y), which follow from the class shares, hold
+    for the sums of the probabilities, not for the number of rows predicted in a class. The
+    constraint is enforced by an augmented Lagrangian, whose subproblems L-BFGS solves.
 
     Parameters
     ----------
     reg : float or None, default=None
-        Strength of the regularisation, lambda; None is 1e-4, for rows of length one.
+        Strength of the regularisation, lambda. None is 1e-4, which suits rows of length
+        one.
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        by class. None takes the shares among the labelled rows; "estimate" also uses the
         unlabelled rows (`semisvm.model_selection.estimate_prior`).
     constraint_tol : float, default=1e-4
-        Largest difference of the mean of p_j(y) and its share n(y)/u.
+        Largest allowed difference between the mean of p_j(y) and its share n(y)/u.
     kernel : str or callable, default="linear"
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
-        numbers, and prediction needs the pivot rows only.
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
+        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
+        n x rank numbers, and prediction needs only the pivot rows.
     gamma : float, "scale" or "mean_distance", default="scale"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
-        Without an intercept the weights of the features must make up for the shares.
+        Whether to fit an intercept; without it the other weights must produce the class
+        shares.
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
-        A minimisation stops when ||gradient||^2 / (2 reg) is this share of the objective.
-        For the supervised start that certifies the relative error.
+        A minimisation stops when ||gradient||^2 / (2 reg) is this fraction of the
+        objective. For the supervised start this certifies the relative error.
     max_iter : int, default=100
-        Rounds of minimisation and renewed multipliers.
+        Maximum number of rounds (minimisation, update of the multipliers).
     warm_start : bool, default=False
-        Go on from the weights and multipliers of the last fit.
+        Start from the weights and multipliers of the last fit.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
-        Print a line for the start, the loose and the tight rounds.
+        Print one line per level: the start, the loose and the tight rounds.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     coef_ : array of shape (1, d) or (m, d)
     intercept_ : array of shape (1,) or (m,)
     node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
-        One weight vector a class, for two classes too.
+        One weight vector per class, for two classes too.
     kernel_map_ : KernelMap or None
-        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
+        Features of the kernel, with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+        Class shares that were used.
     reg_ : float
-        The regularisation that was used.
+        Strength of the regularisation that was used.
     multipliers_ : array of shape (m,)
-        Of the constraints; they sum to zero.
+        Multipliers of the constraints; they sum to zero.
     transduction_ : array of shape (n,)
-        Given labels, and the most probable class of the unlabelled rows.
+        The given labels, and the most probable class of each unlabelled row.
     label_distribution_ : array of shape (n, m)
-        Given labels as 0 and 1, and the probabilities of the unlabelled rows.
+        The given labels as 0 and 1, and the probabilities of the unlabelled rows.
     objective_ : float
-        Without the constraint.
+        Objective without the constraint.
     n_iter_ : int
-        Rounds.
+        Number of rounds.
     trace_ : Trace
-        Its ``residual`` is the largest difference to a wanted share; its
+        Its ``residual`` is the largest difference to a required share; its
         ``newton_steps`` are those of L-BFGS.
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
 
     Notes
     -----
-    The constraint is on the mean probability. Few labels make rows that hardly differ:
-    then every row may have about the probability n(y)/u of a rare class y, the shares
-    hold, and no row is predicted in it. The order of the rows by `predict_proba` is sound
-    nevertheless; where the counts are to hold for predictions, take the n(y) first ones,
-    or use a method whose labels are counted, such as `TransductiveSVC`. Without an
-    intercept the constraint bends the weights of common features, and the order suffers.
+    The constraint is on the mean probability. With few labels the rows may hardly differ:
+    every row then has about the probability n(y)/u of a rare class y, the shares hold, and
+    no row is predicted in that class. `predict_proba` still ranks the rows well. If the
+    counts must hold for predictions, take the n(y) rows with the highest probability, or
+    use a method that fixes the number of labels, such as `TransductiveSVC`. Without an
+    intercept the constraint distorts the weights of common features, and the ranking
+    suffers.
 
     References
     ----------
@@ -225,7 +232,7 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
 
         Returns
         -------
@@ -233,12 +240,12 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         """
         return self._fit(X, y)
 
-    def _levels(self, warm: bool) -> Iterable[Level]:
+    def _levels(self, warm: bool) -> Sequence[Level]:
         return settling(0.0, self.tol)
 
 
 class EntropyRegularizedClassifier(_ShareConstrained):
-    r"""Maxent that is sure of the unlabelled rows, with an expectation constraint.
+    r"""Maxent classifier with entropy regularisation and an expectation constraint.
 
     Minimises, over l labelled and u unlabelled rows, ::
 
@@ -247,89 +254,93 @@ class EntropyRegularizedClassifier(_ShareConstrained):
 
     with the maxent loss xi(s, y) = log sum_z exp(s_z) - s_y, the probabilities
     p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model and their entropy
-    H(p) = -sum_y p(y) log p(y). The entropy drives the boundary away from the unlabelled
-    rows, and the constraint keeps them from falling into one class. The entropy is not
-    convex in W: its weight goes up step by step from the supervised solution, each step
-    starting from the last. At every step the constraint is kept by an augmented
-    Lagrangian, whose subproblems L-BFGS solves; the result is a local minimum.
+    H(p) = -sum_y p(y) log p(y). The entropy pushes the boundary away from the unlabelled
+    rows, and the constraint keeps them from all falling into one class. The entropy is not
+    convex in W, so its weight is raised level by level from the supervised solution, each
+    level starting from the last. At each level the constraint is enforced by an augmented
+    Lagrangian, whose subproblems L-BFGS solves. The result is a local minimum.
 
     Parameters
     ----------
     reg : float or None, default=None
-        Strength of the regularisation, lambda; None is 1e-4, for rows of length one.
+        Strength of the regularisation, lambda. None is 1e-4, which suits rows of length
+        one.
     unlabeled_weight : float, default=1.0
         Final weight of the entropy.
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        by class. None takes the shares among the labelled rows; "estimate" also uses the
         unlabelled rows (`semisvm.model_selection.estimate_prior`).
     annealing_rate : float or None, default=None
-        Factor from one weight of the entropy to the next, from 1e-4 on. None is 3 and
-        10/3 in turns.
+        Factor between the weights of the entropy at successive levels, from 1e-4 on. None
+        is 3 and 10/3 alternately.
     constraint_tol : float, default=1e-4
-        Largest difference of the mean of p_j(y) and its share n(y)/u.
+        Largest allowed difference between the mean of p_j(y) and its share n(y)/u.
     kernel : str or callable, default="linear"
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
-        numbers, and prediction needs the pivot rows only.
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
+        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
+        n x rank numbers, and prediction needs only the pivot rows.
     gamma : float, "scale" or "mean_distance", default="scale"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
-        Without an intercept the weights of the features must make up for the shares.
+        Whether to fit an intercept; without it the other weights must produce the class
+        shares.
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
-        A minimisation stops when ||gradient||^2 / (2 reg) is this share of the objective;
-        early levels at 1e-3. For the supervised start that certifies the relative error.
-        The function is flat near its minimum: at 1e-5 two ways to the same one, sparse
-        and dense rows say, may differ by 0.01 in a score and 1e-4 in a probability, at
-        1e-9 by 1e-3 and 1e-5.
+        A minimisation stops when ||gradient||^2 / (2 reg) is this fraction of the
+        objective; early levels use 1e-3. For the supervised start this certifies the
+        relative error. The function is flat near its minimum: at 1e-5 two fits of the same
+        problem, with sparse and dense rows for example, may differ by 0.01 in a score and
+        1e-4 in a probability; at 1e-9 by 1e-3 and 1e-5.
     max_iter : int, default=100
-        Rounds of minimisation and renewed multipliers at one level.
+        Maximum number of rounds (minimisation, update of the multipliers) per level.
     warm_start : bool, default=False
-        Go on from the weights and multipliers of the last fit, at the final level.
+        Start from the weights and multipliers of the last fit, at the final level.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
-        Print one line a level.
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     coef_ : array of shape (1, d) or (m, d)
     intercept_ : array of shape (1,) or (m,)
     node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
-        One weight vector a class, for two classes too.
+        One weight vector per class, for two classes too.
     kernel_map_ : KernelMap or None
-        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
+        Features of the kernel, with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+        Class shares that were used.
     reg_ : float
-        The regularisation that was used.
+        Strength of the regularisation that was used.
     multipliers_ : array of shape (m,)
-        Of the constraints; they sum to zero.
+        Multipliers of the constraints; they sum to zero.
     transduction_ : array of shape (n,)
-        Given labels, and the most probable class of the unlabelled rows.
+        The given labels, and the most probable class of each unlabelled row.
     label_distribution_ : array of shape (n, m)
-        Given labels as 0 and 1, and the probabilities of the unlabelled rows.
+        The given labels as 0 and 1, and the probabilities of the unlabelled rows.
     objective_ : float
-        Without the constraint.
+        Objective without the constraint.
     n_iter_ : int
-        Rounds over all levels.
+        Number of rounds over all levels.
     trace_ : Trace
         Its ``value`` is the weight of the entropy, its ``residual`` the largest
-        difference to a wanted share; its ``newton_steps`` are those of L-BFGS.
+        difference to a required share; its ``newton_steps`` are those of L-BFGS.
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
 
@@ -406,7 +417,7 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
 
         Returns
         -------
@@ -420,7 +431,7 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         if self.annealing_rate is not None:
             check_real("annealing_rate", self.annealing_rate, above=1)
 
-    def _levels(self, warm: bool) -> Iterable[Level]:
+    def _levels(self, warm: bool) -> Sequence[Level]:
         lam = float(self.unlabeled_weight)
         if warm:
             return settling(lam, self.tol)

@@ -1,36 +1,36 @@
 """Manifold regularisation: outputs that change little along a graph of the rows."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
-from semisvm.estimators.gradient import one_against_rest
-from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.newton import newton_options
-from semisvm.estimators.task import BinaryTask
-from semisvm.features import FeatureMap
-from semisvm.features.kernels import PRECOMPUTED
-from semisvm.features.local import NEIGHBORS, LocalMap
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.graphs import Roughness, fit_neighbors, neighbor_graph, normalized_laplacian
-from semisvm.homotopy import Callback
-from semisvm.losses import SQUARED, SQUARED_HINGE
+from semisvm.kernels import FeatureMap
+from semisvm.kernels.functions import PRECOMPUTED
+from semisvm.kernels.local import NEIGHBORS, LocalMap
+from semisvm.loop import Callback
+from semisvm.losses import SQUARED, SQUARED_HINGE, Loss
+from semisvm.methods.one_vs_rest import one_vs_rest
+from semisvm.methods.smooth_on_graph import solve_on_graph
+from semisvm.methods.solution import Solution, joined
+from semisvm.objectives.graph import GraphTerm
+from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_count, check_real
-from semisvm.weights import State, minimize
-from semisvm.weights.graph_problem import GraphProblem, GraphTerm
 
 MAX_POWER = 50
 
 
 class _LaplacianMachine(LinearSemiSupervisedClassifier):
-    """What the two machines share: all but the loss."""
+    """Base of the two Laplacian machines, which differ only in the loss."""
 
-    fit_intercept = True
-    intercept_scaling = 1.0
-    warm_start = False
+    def _specification(self) -> Specification:
+        return Specification(self._loss(), float(self.reg))
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class _LaplacianMachine(LinearSemiSupervisedClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
 
         Returns
         -------
@@ -93,73 +93,55 @@ class _LaplacianMachine(LinearSemiSupervisedClassifier):
         if power is not None and power > MAX_POWER:
             raise ValueError(
                 f"power must be at most {MAX_POWER}, got {self.power!r}: the eigenvalues of the "
-                "Laplacian are between 0 and 2, and such powers are beyond double precision."
+                "Laplacian are between 0 and 2, and higher powers exceed double precision."
             )
-
-    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        try:
-            super()._fit_checked(X, y, sample_weight)
-        finally:
-            # the graph has an entry for every row and neighbour, and no use after the fit
-            self.__dict__.pop("_term", None)
 
     def _features(self, X: Any) -> tuple[FeatureMap | None, Any]:
         if X.shape[0] < 2:
-            raise ValueError(f"{type(self).__name__} needs two or more rows, got n_samples=1.")
-        found: FeatureMap | None = None
-        features = None
+            raise ValueError(f"{type(self).__name__} needs at least two rows, got n_samples=1.")
         if self.kernel != NEIGHBORS:
-            found, features = super()._features(X)
-        rows = features if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
-        neighbors = fit_neighbors(rows, int(self.n_neighbors))
-        directed = neighbor_graph(neighbors)
-        if self.kernel == NEIGHBORS:
-            found = LocalMap(neighbors, rows)
-            features = found.features()
-        laplacian = normalized_laplacian(directed)
+            return super()._features(X)
+        rows = X.astype(np.float64, copy=False)
+        found = LocalMap(fit_neighbors(rows, int(self.n_neighbors)), rows)
+        return found, found.features()
+
+    def _besides_rows(self, X: Any, found: FeatureMap | None, features: Any) -> dict[str, Any]:
+        """Build the graph of the rows, as a term of the objective."""
+        if isinstance(found, LocalMap):
+            neighbors = found.neighbors
+        else:
+            rows = features if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
+            neighbors = fit_neighbors(rows, int(self.n_neighbors))
+        laplacian = normalized_laplacian(neighbor_graph(neighbors))
         weight = float(self.manifold_weight) / X.shape[0]
         form = Roughness(laplacian, int(self.power), weight)
-        self._term = GraphTerm.of(form, features, self.intercept_scaling)
-        return found, features
+        return {"term": GraphTerm.of(form, features, self._specification().bias)}
 
-    def _descend(self, task: BinaryTask) -> State:
-        problem = GraphProblem(task.supervised(), self._term)
-        start = State.at(np.zeros(task.n_weights), problem)
-        state = minimize(problem, start, **newton_options(self, task))
-        task.recorder.level_done()
-        return state
-
-    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
-        state = self._descend(task)
-        codes = (state.scores[0][task.unlabeled] > 0.0).astype(np.intp)
-        return Solution(state.w, state.objective, state.n_iter, state.converged, codes)
-
-    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
-        states = [self._descend(one_against_rest(task, y)) for y in range(len(task.counts))]
-        scores = np.column_stack([state.scores[0][task.unlabeled] for state in states])
-        return Solution(
-            np.column_stack([state.w for state in states]).ravel(),
-            sum(state.objective for state in states),
-            sum(state.n_iter for state in states),
-            all(state.converged for state in states),
-            scores.argmax(axis=1),
-        )
+    def _solve_task(
+        self, task: TwoClassTask | ManyClassTask, start: Floats | None, **besides: Any
+    ) -> Solution:
+        two = isinstance(task, TwoClassTask)
+        tasks = [task] if isinstance(task, TwoClassTask) else one_vs_rest(task, self._loss())
+        solve = partial(solve_on_graph, tol=self.tol, max_iter=self.max_iter)
+        parts = [solve(part, besides["term"]) for part in tasks]
+        return parts[0] if two else joined(parts, [part.rows.outputs() for part in tasks])
 
 
 class LaplacianSVC(_LaplacianMachine):
-    r"""Laplacian SVM: a supervised machine whose outputs are smooth on a graph of all rows.
+    r"""Laplacian SVM: a supervised SVM whose outputs are smooth on a graph of all rows.
 
     Minimises over weights w and an intercept b, with outputs f(x) = w . x + b, ::
 
         reg/2 ||w||^2 + 1/(2l) sum_i max(0, 1 - y_i f(x_i))^2
             + manifold_weight/(2n) f^T L^p f,     f of all n rows
 
-    where L is the normalised Laplacian of the graph of nearest neighbours: outputs may
-    change between regions, and hardly along them. The loss is the *squared*
-    hinge, not the hinge of the paper: the problem is then smooth, and solved by Newton steps.
+    where L is the normalised Laplacian of the graph of nearest neighbours. Outputs may
+    change between regions but hardly within them. The loss is the *squared* hinge, not
+    the hinge of the paper; so the problem is smooth and Newton steps solve it.
 
-    The rows x are features of the kernel, so new rows are predicted by the weights, without
-    the Laplacian. More than two classes are one-vs-rest problems on the same graph.
+    The rows x are features of the kernel, so new rows are predicted from the weights,
+    without the Laplacian. More than two classes are solved as one-vs-rest problems on the
+    same graph.
 
     Parameters
     ----------
@@ -168,55 +150,58 @@ class LaplacianSVC(_LaplacianMachine):
     manifold_weight : float, default=10.0
         Weight of the roughness, mu (gamma_I in the paper).
     n_neighbors : int, default=5
-        Neighbours of a row in the graph.
+        Number of neighbours per row in the graph.
     power : int, default=2
-        p: how many times the Laplacian is applied, at most 50.
+        Power p of the Laplacian, at most 50.
     kernel : str or callable, default="neighbors"
-        "neighbors" has the outputs of the training rows themselves as weights, and a new row
-        averages those of its neighbours. Others are "linear", "rbf", "poly", "sigmoid",
-        "laplacian", "cosine", a function of two rows, or "precomputed", which has its
-        neighbours in the space of the kernel.
+        With "neighbors" the weights are the outputs of the training rows themselves, and a
+        new row gets the average over its neighbours. Others are "linear", "rbf", "poly",
+        "sigmoid", "laplacian", "cosine", a function of two rows, or "precomputed", for which
+        neighbours are found in the feature space of the kernel.
     gamma : float, "scale" or "mean_distance", default="mean_distance"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``. Few features
-        cannot follow a graph well.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``. A
+        graph needs many features.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-6
         Certified relative error of the objective.
     max_iter : int, default=200
-        Newton steps.
+        Maximum number of Newton steps.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     coef_ : array of shape (1, rank) or (m, rank)
-        Weights of the features of the kernel, or of the columns if it is linear; with
-        "neighbors" there is one for every training row.
+        Weights of the kernel features, or of the columns if the kernel is linear; with
+        "neighbors", one per training row.
     intercept_ : array of shape (1,) or (m,)
     kernel_map_ : KernelMap, LocalMap or None
         Features of the kernel; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows; the method does not use them.
+        Shares of the classes among the labelled rows; not used by the method.
     reg_ : float
+        Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        Given labels, and predictions for the unlabelled rows.
+        The given labels, and predictions for the unlabelled rows.
     objective_ : float
-        Of many classes, the sum over their problems.
+        For more than two classes, the sum over their problems.
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
     trace_ : Trace
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -238,23 +223,25 @@ class LaplacianSVC(_LaplacianMachine):
     True
     """
 
-    loss = SQUARED_HINGE.name
+    def _loss(self) -> Loss:
+        return SQUARED_HINGE
 
 
 class LaplacianRLSC(_LaplacianMachine):
-    r"""Laplacian regularised least squares: as `LaplacianSVC`, by one linear system.
+    r"""Laplacian regularised least squares: like `LaplacianSVC`, but one linear system.
 
     Minimises over weights w and an intercept b, with outputs f(x) = w . x + b, ::
 
         reg/2 ||w||^2 + 1/(2l) sum_i (1 - y_i f(x_i))^2
             + manifold_weight/(2n) f^T L^p f,     f of all n rows
 
-    where L is the normalised Laplacian of the graph of nearest neighbours: outputs may
-    change between regions, and hardly along them. The loss is
-    quadratic, so that one Newton step is the solution.
+    where L is the normalised Laplacian of the graph of nearest neighbours. Outputs may
+    change between regions but hardly within them. The loss is quadratic, so one Newton
+    step solves the problem.
 
-    The rows x are features of the kernel, so new rows are predicted by the weights, without
-    the Laplacian. More than two classes are one-vs-rest problems on the same graph.
+    The rows x are features of the kernel, so new rows are predicted from the weights,
+    without the Laplacian. More than two classes are solved as one-vs-rest problems on the
+    same graph.
 
     Parameters
     ----------
@@ -263,55 +250,58 @@ class LaplacianRLSC(_LaplacianMachine):
     manifold_weight : float, default=10.0
         Weight of the roughness, mu (gamma_I in the paper).
     n_neighbors : int, default=5
-        Neighbours of a row in the graph.
+        Number of neighbours per row in the graph.
     power : int, default=2
-        p: how many times the Laplacian is applied, at most 50.
+        Power p of the Laplacian, at most 50.
     kernel : str or callable, default="neighbors"
-        "neighbors" has the outputs of the training rows themselves as weights, and a new row
-        averages those of its neighbours. Others are "linear", "rbf", "poly", "sigmoid",
-        "laplacian", "cosine", a function of two rows, or "precomputed", which has its
-        neighbours in the space of the kernel.
+        With "neighbors" the weights are the outputs of the training rows themselves, and a
+        new row gets the average over its neighbours. Others are "linear", "rbf", "poly",
+        "sigmoid", "laplacian", "cosine", a function of two rows, or "precomputed", for which
+        neighbours are found in the feature space of the kernel.
     gamma : float, "scale" or "mean_distance", default="mean_distance"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``. Few features
-        cannot follow a graph well.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``. A
+        graph needs many features.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-6
         Certified relative error of the objective.
     max_iter : int, default=200
-        Newton steps.
+        Maximum number of Newton steps.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     coef_ : array of shape (1, rank) or (m, rank)
-        Weights of the features of the kernel, or of the columns if it is linear; with
-        "neighbors" there is one for every training row.
+        Weights of the kernel features, or of the columns if the kernel is linear; with
+        "neighbors", one per training row.
     intercept_ : array of shape (1,) or (m,)
     kernel_map_ : KernelMap, LocalMap or None
         Features of the kernel; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows; the method does not use them.
+        Shares of the classes among the labelled rows; not used by the method.
     reg_ : float
+        Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        Given labels, and predictions for the unlabelled rows.
+        The given labels, and predictions for the unlabelled rows.
     objective_ : float
-        Of many classes, the sum over their problems.
+        For more than two classes, the sum over their problems.
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
     trace_ : Trace
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -333,4 +323,5 @@ class LaplacianRLSC(_LaplacianMachine):
     True
     """
 
-    loss = SQUARED.name
+    def _loss(self) -> Loss:
+        return SQUARED

@@ -1,4 +1,4 @@
-"""Low density separation: distances along the data, then the gradient TSVM."""
+"""Low density separation: distances along paths through the data, then `GradientTSVC`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,55 +7,64 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.estimators.gradient import GradientTSVC
-from semisvm.estimators.transductive import BALANCE_TOL
-from semisvm.features.paths import PathMap, fit_paths
-from semisvm.homotopy import Callback
+from semisvm.kernels.paths import PathMap, fit_paths
+from semisvm.loop import Callback
+from semisvm.methods.balance import BALANCE_TOL
 from semisvm.validation import check_count, check_real
 
 
 class LowDensitySeparation(GradientTSVC):
     r"""Low density separation (LDS).
 
-    Distances are measured along the data: on the graph of nearest neighbours, with edge
-    lengths d_e relative to their mean, ::
+    Distances are measured along paths through the data, on the graph of nearest
+    neighbours, with edge lengths d_e relative to their mean: ::
 
         D_ij = 1/rho log(1 + min over paths from i to j of sum_e (exp(rho d_e) - 1))
 
-    so that rows of one dense region are close and rows on two sides of a gap are far.
-    Multidimensional scaling makes features of them, scaled to mean length one, and
-    `GradientTSVC` is fitted to the features. The graph needs n x n numbers: this is a
-    method for thousands of rows.
+    So rows of one dense region are close, and rows on two sides of a gap are far apart.
+    Multidimensional scaling turns the distances into features, scaled to mean length one,
+    and `GradientTSVC` is fitted to the features. The distances need n x n numbers: this is
+    a method for thousands of rows.
 
     Parameters
     ----------
     reg : float or None, default=1e-2
         Strength of the regularisation, lambda.
     n_neighbors : int, default=200
-        Neighbours of a row in the graph; parts without a connection are joined by their
-        shortest edge.
+        Number of neighbours per row in the graph; unconnected parts are joined by the
+        shortest edge between them.
     rho : float, default=4.0
-        0.5 is close to the length of the shortest path, 10 to the longest edge that no
-        path avoids.
+        How strongly long edges count. With 0.5 a distance is close to the length of the
+        shortest path, with 10 to the longest edge that no path can avoid.
     share : float, default=0.1
-        Share of the variance of the distances that the features may leave out.
+        Fraction of the variance of the distances that the features may leave out.
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
-        As in `GradientTSVC`.
+        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
+        by class. None takes the shares among the labelled rows; "estimate" also uses the
+        unlabelled rows (`semisvm.model_selection.estimate_prior`).
     annealing_rate : float or None, default=None
-        Factor from one weight to the next; None is 2.
+        Factor between the weights of successive levels; None is 2.
     balance_tol : float or None, default=0.1
-        As in `GradientTSVC`.
+        For two classes: how far the share of positive outputs on the unlabelled rows may
+        be from the class share, relative to the share of the rarer class. Beyond that the
+        intercept is moved just far enough. None leaves the intercept alone. With more
+        classes or a hierarchy intercepts are never moved, and other values are an error.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
+        The last level stops when ||gradient||^2 / (2 reg) is this fraction of the objective.
     max_iter : int, default=500
+        Maximum number of quasi-Newton steps per level.
     warm_start : bool, default=False
+        Start from the weights of the last fit, at the final weight of the unlabelled rows.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
@@ -63,14 +72,18 @@ class LowDensitySeparation(GradientTSVC):
         Weights of the features.
     intercept_ : array of shape (1,) or (m,)
     kernel_map_ : PathMap
-        The features; a new row is reached through its neighbours.
+        The features; paths to a new row go through its neighbours.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+        Class shares that were used.
     reg_ : float
+        Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        Given labels, and predictions for the unlabelled rows.
+        The given labels, and predictions for the unlabelled rows.
     objective_ : float
+        For more than two classes, the sum over their problems.
     n_iter_ : int
+        Number of levels.
     trace_ : Trace
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -91,8 +104,6 @@ class LowDensitySeparation(GradientTSVC):
     >>> bool(model.score(X, y) > 0.95)
     True
     """
-
-    kernel = "paths"
 
     def __init__(
         self,
@@ -129,6 +140,11 @@ class LowDensitySeparation(GradientTSVC):
         self.verbose = verbose
         self.callback = callback
 
+    @property
+    def features_by(self) -> str:
+        """Distances along paths, which take the place of a kernel."""
+        return "paths"
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_count("n_neighbors", self.n_neighbors)
@@ -138,7 +154,7 @@ class LowDensitySeparation(GradientTSVC):
 
     def _features(self, X: Any) -> tuple[PathMap, Any]:
         if X.shape[0] < 2:
-            raise ValueError("LowDensitySeparation needs two or more rows, got n_samples=1.")
+            raise ValueError("LowDensitySeparation needs at least two rows, got n_samples=1.")
         found, features = fit_paths(
             X.astype(np.float64, copy=False),
             n_neighbors=int(self.n_neighbors),

@@ -1,18 +1,18 @@
-"""The supervised machine that the others are built on."""
+"""The supervised SVM on which the other methods are built."""
 
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
-from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.task import BinaryTask
-from semisvm.homotopy import Callback
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.loop import Callback
+from semisvm.methods.solution import Solution
+from semisvm.methods.supervised import solve_labeled
+from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.partial_labels import PartialLabels
-from semisvm.weights import State
 
 
 class NewtonSVC(LinearSemiSupervisedClassifier):
@@ -22,72 +22,75 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
         reg/2 ||w||^2 + 1/(2 sum s) sum_i s_i l(y_i o_i),    o_i = w . x_i
 
-    with l(z) = max(0, 1 - z)^2, or (1 - z)^2 for regularised least squares. More than two
-    classes have one weight vector each, and the loss of a row is the sum of its
-    one-vs-rest losses, or the logistic loss of the softmax of its scores (maxent). The
+    with l(z) = max(0, 1 - z)^2, or (1 - z)^2 for regularised least squares. With more than
+    two classes there is one weight vector per class, and the loss of a row is the sum of
+    its one-vs-rest losses, or the logistic loss of the softmax of its scores (maxent). The
     intercept is the weight of a constant feature and is regularised like the others.
-    Unlabelled rows do not enter; they are predicted in ``transduction_``.
+    Unlabelled rows are not used; ``transduction_`` holds predictions for them.
 
     Parameters
     ----------
     reg : float or None, default=None
-        Strength of the regularisation, lambda. None is the default of the loss, for rows
-        of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
+        Strength of the regularisation, lambda. None takes the default of the loss, which
+        suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
     loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
-        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
-        "squared" is regularised least squares; "log" is maxent; "crammer_singer" the
-        margin loss max_z [(z != y) + s_z] - s_y, solved to a duality gap of 1e-4.
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes only;
+        "squared" is (1 - z)^2; "log" is maxent, also for two classes; "crammer_singer" is
+        the margin loss max_z [(z != y) + s_z] - s_y, solved to a duality gap of 1e-4.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-        Class hierarchy with the classes as leaves: the score of a class sums the scores
-        of the nodes on its path, and the weights of the nodes are regularised.
+        Class hierarchy with the classes as leaves. The score of a class is the sum of the
+        scores of the nodes on its path, and the weights of all nodes are regularised.
     kernel : str or callable, default="linear"
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
-        numbers, and prediction needs the pivot rows only.
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
+        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
+        n x rank numbers, and prediction needs only the pivot rows.
     gamma : float, "scale" or "mean_distance", default="scale"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-10
         Certified relative error of the objective at which to stop: the bound
         ||gradient||^2 / (2 reg) on objective - minimum, divided by the objective.
     max_iter : int, default=200
-        Newton steps.
+        Maximum number of Newton steps.
     warm_start : bool, default=False
         Start from the weights of the last fit.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     coef_ : array of shape (1, d) or (m, d)
     intercept_ : array of shape (1,) or (m,)
     kernel_map_ : KernelMap or None
-        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
+        Features of the kernel, with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
-        Fractions of the labelled rows.
+        Shares of the classes among the labelled rows.
     reg_ : float
-        The regularisation that was used.
+        Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        Given labels, and predictions for the unlabelled rows.
+        The given labels, and predictions for the unlabelled rows.
     objective_ : float
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
     trace_ : Trace
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -155,9 +158,9 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
         sample_weight : array-like of shape (n,), optional
-            A row of weight two counts like the row given twice.
+            A row of weight two counts like two copies of the row.
 
         Returns
         -------
@@ -171,34 +174,8 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return len(labels.labeled) > len(labels.unlabeled)
 
-    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
-        return solve_labeled(self, task, start)
+    def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
+        return solve_labeled(task, start, tol=self.tol, max_iter=self.max_iter)
 
-    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
-        return solve_labeled(self, task, start)
-
-
-def solve_labeled(
-    estimator: Any, task: BinaryTask | MultiTask, start: Floats | None = None
-) -> Solution:
-    """Fit the labelled rows, and predict the others."""
-    w = np.zeros(task.n_weights) if start is None else start
-    state = task.start(w, **newton_options(estimator, task))
-    task.recorder.level_done()
-    if isinstance(task, BinaryTask):
-        scores = np.zeros(task.design.n_rows)
-        task.design.scores(state.w, task.design.rows(task.unlabeled), scores)
-        codes = (scores[task.unlabeled] > 0.0).astype(np.intp)
-    else:
-        codes = task.scores(state.w, task.unlabeled)[task.unlabeled].argmax(axis=1)
-    return Solution(state.w, state.objective, state.n_iter, state.converged, codes)
-
-
-def newton_options(estimator: Any, task: BinaryTask | MultiTask) -> dict[str, Any]:
-    """Give what an estimator tells the Newton solver; every step is a row of the trace."""
-
-    def record(state: State) -> bool:
-        task.recorder.record("newton", state, objective=state.objective)
-        return task.recorder.stopped
-
-    return {"tol": estimator.tol, "max_iter": estimator.max_iter, "on_step": record}
+    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
+        return solve_labeled(task, start, tol=self.tol, max_iter=self.max_iter)

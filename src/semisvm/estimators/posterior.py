@@ -1,90 +1,23 @@
-"""Posterior regularisation: soft labels that keep the class counts, near the model."""
+"""Posterior regularisation: soft labels that keep the class counts and stay near the model."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import Solution
-from semisvm.estimators.maxent import MaxentClassifier, first_state, share_residual
-from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.transductive import supervised_solution
-from semisvm.homotopy import Callback, Level, follow, settling
-from semisvm.labels import LabelStep, entropic, mean_entropy_of
-from semisvm.multi_losses import probabilities
+from semisvm.estimators.maxent import MaxentClassifier
+from semisvm.loop import Callback, follow, settling
+from semisvm.methods.maxent import first_state
+from semisvm.methods.projecting import Projecting
+from semisvm.methods.solution import Solution
+from semisvm.methods.supervised import without_unlabeled_rows
+from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.validation import check_real
-from semisvm.weights import State
-
-# Rounding leaves no more of an objective next to the entropy of its soft labels.
-SMALLEST_SHARE = 1e-10
-
-
-class Projecting:
-    """The two steps: fit the model to soft labels q, and project it on the class counts."""
-
-    def __init__(self, task: MultiTask, state: State, weight: float) -> None:
-        self.task = task
-        self.state = state
-        self.weight = weight
-        self.step = self._project(None)
-        self._lowest = np.inf
-
-    @property
-    def q(self) -> Floats:
-        """Soft labels (u, m)."""
-        assert self.step.beliefs is not None
-        return self.step.beliefs
-
-    def _project(self, prices: Floats | None) -> LabelStep:
-        """Find the q with the class counts nearest to p: sum q log q - sum q log p."""
-        costs = self.task.label_costs(self.state.scores)
-        return entropic(costs, self.task.counts, 1.0, prices)
-
-    def objective(self) -> float:
-        """Give the objective of weights and soft labels."""
-        entropy = self.weight * mean_entropy_of(self.q)
-        return self.task.objective(self.state, self.weight, self.step.cost) - entropy
-
-    def enter(self, level: Level) -> None:
-        """Compute the scores afresh before the level that gives the answer."""
-        self._lowest = np.inf
-        if level.last:
-            self.task.score_all(self.state)
-
-    def weight_step(self, level: Level) -> State:
-        """Fit all rows, the unlabelled ones to their soft labels."""
-        # what is minimised here has the entropy of q in it, which is most of it where the
-        # divergence weighs much: the tolerance is relative to the objective without
-        objective = self.objective()
-        share = objective / (objective + self.weight * mean_entropy_of(self.q))
-        tol = level.tol * max(share, SMALLEST_SHARE)
-        costs = self.task.soft_costs(self.q, self.weight)
-        return self.task.solve(costs, self.state, tol)
-
-    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Project; settled when the weights were a solution for these soft labels."""
-        settled = self.state.n_iter == 0
-        if not settled:
-            self.step = self._project(self.step.prices)
-        counts = self.task.counts
-        p = probabilities(self.state.scores[self.task.unlabeled])
-        objective = self.objective()
-        # the objective falls unless rounding keeps the weight step from its solution
-        stalled = not self.state.converged and objective >= self._lowest
-        self._lowest = min(objective, self._lowest)
-        facts = {
-            "objective": objective,
-            "residual": share_residual(p, counts),
-            "label_residual": share_residual(self.q, counts),
-            "imbalance": self.task.imbalance(self.state.scores),
-        }
-        return settled or stalled, facts
 
 
 class PosteriorRegularizedClassifier(MaxentClassifier):
-    r"""Maxent near to soft labels that keep the class counts (posterior regularisation).
+    r"""Maxent classifier with posterior regularisation: soft labels keep the class counts.
 
     Minimises over weights W and soft labels q of the u unlabelled rows ::
 
@@ -93,90 +26,96 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
 
     with the maxent loss xi(s, y) = log sum_z exp(s_z) - s_y, the probabilities
     p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model, and
-    KL(q || p) = sum_y q(y) log(q(y) / p(y)). Two convex steps alternate: the nearest q to p
-    is p with one factor a class, q_j(y) ~ p_j(y) exp(nu_y), and the weights are fitted to
-    the labelled rows and to q. The objective never rises; it is not convex in both, so
-    the result is a local minimum. The counts hold for q, and for p nearly: the larger
-    ``kl_weight``, the nearer.
+    KL(q || p) = sum_y q(y) log(q(y) / p(y)). Two convex steps alternate. The q nearest to p
+    is p with one factor per class, q_j(y) ~ p_j(y) exp(nu_y); then the weights are fitted
+    to the labelled rows and to q. The objective never rises. It is not jointly convex, so
+    the result is a local minimum. The counts hold exactly for q and approximately for p:
+    the larger ``kl_weight``, the closer.
 
     Parameters
     ----------
     reg : float or None, default=None
-        Strength of the regularisation, lambda; None is 1e-4, for rows of length one.
+        Strength of the regularisation, lambda. None is 1e-4, which suits rows of length
+        one.
     kl_weight : float, default=1.0
-        Weight of the mean divergence. A weight C of the sum over the unlabelled rows, as
-        in equation 13 of the second reference, is ``kl_weight = C u`` here; its C = 0.1 is
-        800 for 8,000 rows, next to the expectation constraint itself. The number of
-        rounds grows in proportion to a large weight.
+        Weight of the mean divergence. The weight C of the sum over the unlabelled rows, as
+        in equation 13 of the second reference, is ``kl_weight = C u`` here. Its C = 0.1 is
+        800 for 8,000 rows, which is close to the expectation constraint itself. For large
+        weights the number of rounds grows in proportion.
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        by class. None takes the shares among the labelled rows; "estimate" also uses the
         unlabelled rows (`semisvm.model_selection.estimate_prior`).
     kernel : str or callable, default="linear"
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
-        numbers, and prediction needs the pivot rows only.
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
+        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
+        n x rank numbers, and prediction needs only the pivot rows.
     gamma : float, "scale" or "mean_distance", default="scale"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
-        Without an intercept the weights of the features must make up for the shares.
+        Whether to fit an intercept; without it the other weights must produce the class
+        shares.
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
         Certified relative error of the last weight step. The alternation ends when the
-        weights keep it with soft labels made from themselves.
+        weights still meet it after their soft labels are updated.
     max_iter : int, default=1000
-        Rounds of weight and label step, first loosely, then to ``tol``.
+        Maximum number of rounds (weight step, label step) per level: first loose, then to
+        ``tol``.
     warm_start : bool, default=False
-        Go on from the weights of the last fit.
+        Start from the weights of the last fit.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
-        Print a line for the start, the loose and the tight rounds.
+        Print one line per level: the start, the loose and the tight rounds.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     coef_ : array of shape (1, d) or (m, d)
     intercept_ : array of shape (1,) or (m,)
     node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
-        One weight vector a class, for two classes too.
+        One weight vector per class, for two classes too.
     kernel_map_ : KernelMap or None
-        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
+        Features of the kernel, with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+        Class shares that were used.
     reg_ : float
-        The regularisation that was used.
+        Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        Given labels, and the most probable class by q of the unlabelled rows. `predict`
-        goes by p instead.
+        The given labels, and the most probable class of each unlabelled row under q.
+        `predict` uses p instead.
     label_distribution_ : array of shape (n, m)
-        Given labels as 0 and 1, and q; its sums over the unlabelled rows are the counts.
+        The given labels as 0 and 1, and q, whose sums over the unlabelled rows are the
+        class counts.
     objective_ : float
-        Of the published weights and q.
+        Objective of the final weights and q.
     n_iter_ : int
-        Rounds of weight and label step.
+        Number of rounds (weight step, label step).
     trace_ : Trace
-        Its ``residual`` is the largest difference of a mean of p_j(y) to its share
-        n(y)/u, its ``label_residual`` that of q.
+        Its ``residual`` is the largest difference between a mean of p_j(y) and its share
+        n(y)/u; its ``label_residual`` is the same for q.
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
 
     Notes
     -----
-    As ``kl_weight`` grows the solution nears that of `ExpectationConstrainedClassifier`,
-    whose notes on rare classes hold here too.
+    As ``kl_weight`` grows, the solution approaches that of
+    `ExpectationConstrainedClassifier`, whose notes on rare classes apply here too.
 
     References
     ----------
@@ -248,7 +187,7 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
 
         Returns
         -------
@@ -260,9 +199,9 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         self._check_shared_parameters()
         check_real("kl_weight", self.kl_weight, above=0)
 
-    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
-        if len(task.unlabeled) == 0:
-            return supervised_solution(task, self.tol)
+    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
+        if task.n_unlabeled == 0:
+            return without_unlabeled_rows(task, self.tol)
         weight = float(self.kl_weight)
         method = Projecting(task, first_state(task, start, self.tol), weight)
         levels = settling(weight, self.tol)

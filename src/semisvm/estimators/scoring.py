@@ -1,12 +1,11 @@
 """What all estimators share: reading rows and labels, scores and predictions.
 
-A fitted model is linear in features: those of a kernel, votes of an ensemble, or the columns
-of X themselves. ``kernel_map_`` makes the features, ``coef_`` and ``intercept_`` the scores.
+A fitted model is linear in features: those of a kernel, the votes of an ensemble, or the columns
+of X themselves. ``kernel_map_`` computes the features, ``coef_`` and ``intercept_`` the scores.
 """
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,64 +16,41 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats
-from semisvm.features.kernels import PRECOMPUTED
-from semisvm.homotopy import Recorder
+from semisvm.kernels.functions import PRECOMPUTED
+from semisvm.loop import Recorder
+from semisvm.methods.solution import Solution
 from semisvm.partial_labels import PartialLabels, encode
 from semisvm.rows import read_rows
 from semisvm.validation import check_same_length
 
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
-COLUMNS = ("n_features_in_", "feature_names_in_")
-
-
-@dataclass
-class Solution:
-    """What a method hands back.
-
-    Attributes
-    ----------
-    w : array of shape (n_weights,)
-        Flat, in the order of the design; one column a node of the class hierarchy.
-    objective : float
-    n_iter : int
-    converged : bool
-    codes : int array of shape (u,)
-        Classes chosen for the unlabelled rows.
-    beliefs : array of shape (u, m), optional
-        Probabilities of the classes, for methods that have them.
-    """
-
-    w: Floats
-    objective: float
-    n_iter: int
-    converged: bool
-    codes: NDArray[np.intp]
-    beliefs: Floats | None = None
 
 
 class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base of all classifiers; subclasses say how weights of features are found."""
+    """Base of all classifiers; subclasses define how the weights of the features are found."""
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Raise ValueError for invalid parameters."""
 
     @abstractmethod
     def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        """Fit, the parameters being checked; `_read` and `_publish` help."""
+        """Fit with parameters that are already checked, using `_read` and `_publish`."""
+
+    @property
+    def features_by(self) -> Any:
+        """What makes the features: the kernel, by name or as a function, or another way."""
+        return self.kernel
 
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()
-        before = {name: getattr(self, name) for name in COLUMNS if hasattr(self, name)}
+        before = dict(self.__dict__)
         try:
             self._fit_checked(X, y, sample_weight)
         except BaseException:
-            # validation has noted the columns of the new data: an earlier fit keeps its own
-            for name in COLUMNS:
-                if hasattr(self, name):
-                    delattr(self, name)
-            for name, value in before.items():
-                setattr(self, name, value)
+            # the last fit stays whole, with its columns, which validation has replaced
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         return self
 
@@ -96,6 +72,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
         self.trace_ = recorder.trace
+        self.__dict__.pop("label_distribution_", None)
         if solution.beliefs is not None:
             distribution = np.eye(len(labels.classes))[codes]
             distribution[labels.unlabeled] = solution.beliefs
@@ -109,7 +86,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
             warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
     def decision_function(self, X: Any) -> Floats:
-        """Give scores: for two classes one a row, for more one a row and class.
+        """Compute scores: one per row for two classes, one per row and class for more.
 
         Parameters
         ----------
@@ -118,7 +95,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         scores : array of shape (n,) or (n, m)
-            Of two classes, positive for ``classes_[1]``.
+            For two classes, positive means ``classes_[1]``.
         """
         check_is_fitted(self)
         X = read_rows(X, self, reset=False, order=None)
@@ -148,6 +125,6 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel not in DENSE_KERNELS
-        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        tags.input_tags.sparse = self.features_by not in DENSE_KERNELS
+        tags.input_tags.pairwise = self.features_by == PRECOMPUTED
         return tags

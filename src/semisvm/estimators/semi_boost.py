@@ -1,4 +1,4 @@
-"""SemiBoost: boosting of any classifier by rows whose labels their neighbours agree on."""
+"""SemiBoost: boosting any classifier with rows on whose labels their neighbours agree."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -10,22 +10,23 @@ from sklearn.base import clone
 
 from semisvm.designs import Floats, Index
 from semisvm.estimators.newton import NewtonSVC
-from semisvm.estimators.scoring import ScoringClassifier, Solution
-from semisvm.features.votes import VoteMap, vote
+from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.graphs import fit_neighbors, neighbor_graph, similarities
-from semisvm.homotopy import Callback, Recorder
+from semisvm.kernels.votes import VoteMap, vote
+from semisvm.loop import Callback, Recorder
+from semisvm.methods.solution import Solution
 from semisvm.validation import check_count, check_real
 from semisvm.vectors import dot
 
 FURTHEST = 150.0
-"""Outputs are cut there before they are exponents, whose products stay numbers then."""
+"""Outputs are clipped here before they become exponents, so that products stay finite."""
 LEAST_WRONG = 1e-10
-"""Share of the confidence that a member is taken to miss at least, which bounds its weight."""
+"""Smallest share of the confidence that counts as wrong for a member; bounds its weight."""
 
 
 @dataclass(frozen=True)
 class Confidence:
-    r"""How much neighbours want an unlabelled row to be positive, p, and negative, q.
+    r"""How strongly its neighbours want an unlabelled row positive (p) and negative (q).
 
     With outputs H of the unlabelled rows, F = F_l + C F_u sums S_ij exp(-2 y_i H_j) over
     labelled rows i and unlabelled j, and S_ij exp(H_i - H_j) over unlabelled rows. A vote
@@ -33,7 +34,7 @@ class Confidence:
 
         sum_i exp(-2 a h_i) p_i + exp(2 a h_i) q_i
 
-    which is what a member of the ensemble is chosen for.
+    so a member of the ensemble is chosen to make this small.
 
     Attributes
     ----------
@@ -49,14 +50,14 @@ class Confidence:
 
     @classmethod
     def of(cls, S: Any, labeled: Index, unlabeled: Index, positive: Any, C: float) -> Self:
-        """Cut the similarities of all rows, (n, n), into parts."""
+        """Split the similarities of all rows, (n, n), into these parts."""
         to_labeled = S[unlabeled][:, labeled]
         sign = positive.astype(np.float64)
         between = sparse.csr_array(S[unlabeled][:, unlabeled]) * C
         return cls(to_labeled @ sign, to_labeled @ (1.0 - sign), between)
 
     def at(self, H: Floats) -> tuple[Floats, Floats]:
-        """Give p and q at outputs H."""
+        """Compute p and q at outputs H."""
         rise = np.exp(np.clip(H, -FURTHEST, FURTHEST))
         fall = 1.0 / rise
         p = fall * (self.up * fall + 0.5 * (self.between @ rise))
@@ -64,7 +65,7 @@ class Confidence:
         return p, q
 
     def inconsistency(self, H: Floats) -> float:
-        """Give F at outputs H."""
+        """Compute F at outputs H."""
         rise = np.exp(np.clip(H, -FURTHEST, FURTHEST))
         fall = 1.0 / rise
         alone = dot(self.up, fall * fall) + dot(self.down, rise * rise)
@@ -73,7 +74,7 @@ class Confidence:
 
 @dataclass
 class Ensemble:
-    """Members of one two-class problem, with their weights, and the outputs so far.
+    """Members of one two-class problem with their weights, and the outputs so far.
 
     Attributes
     ----------
@@ -88,14 +89,14 @@ class Ensemble:
     weights: list[float] = field(default_factory=list)
 
     def add(self, member: Any, weight: float, votes: Floats) -> None:
-        """Let one more member vote."""
+        """Add a member and its votes."""
         self.members.append(member)
         self.weights.append(weight)
         self.H = self.H + weight * votes
 
 
 def vote_weight(p: Floats, q: Floats, votes: Floats) -> float:
-    """Give the weight a at which sum_i exp(-2 a h_i) p_i + exp(2 a h_i) q_i is smallest."""
+    """Compute the weight a that minimises sum_i exp(-2 a h_i) p_i + exp(2 a h_i) q_i."""
     right = dot(p, np.maximum(votes, 0.0)) + dot(q, np.maximum(-votes, 0.0))
     wrong = dot(p, np.maximum(-votes, 0.0)) + dot(q, np.maximum(votes, 0.0))
     least = LEAST_WRONG * (right + wrong)
@@ -103,57 +104,59 @@ def vote_weight(p: Floats, q: Floats, votes: Floats) -> float:
 
 
 class SemiBoostClassifier(ScoringClassifier):
-    r"""SemiBoost: an ensemble of any classifier, for labels that similar rows share.
+    r"""SemiBoost: an ensemble of any classifier that gives similar rows the same label.
 
     With similarities S of neighbours, labels y_i = -1 or 1 and outputs H of the unlabelled
     rows, the inconsistency ::
 
         1/(lu) sum_ij S_ij exp(-2 y_i H_j) + unlabeled_weight/u^2 sum_jk S_jk exp(H_j - H_k)
 
-    is large where a row's output is at odds with labels or outputs of similar rows. In every
-    round the unlabelled rows that are surest of a label by this measure join the labelled
-    ones, a classifier is fitted to them, and its votes get the weight that lowers a bound
-    on the inconsistency most. H is the weighted sum of the votes.
+    is large if the output of a row disagrees with the labels or outputs of similar rows. In
+    each round the unlabelled rows with the most certain label by this measure join the
+    labelled ones, a classifier is fitted to them, and its votes get the weight that lowers
+    a bound on the inconsistency most. H is the weighted sum of the votes.
 
-    More than two classes are one-vs-rest problems on the same similarities.
+    More than two classes are solved as one-vs-rest problems on the same similarities.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        What is boosted: anything with ``fit(X, y)`` and ``predict(X)`` for labels 0 and 1.
-        None is `NewtonSVC`, a linear SVM.
+        Classifier to boost: anything with ``fit(X, y)`` and ``predict(X)`` for labels 0
+        and 1. None is `NewtonSVC`, a linear SVM.
     n_estimators : int, default=20
-        Most rounds for a class; they end sooner where no vote lowers the bound.
+        Maximum number of rounds per class; boosting ends sooner if no vote lowers the
+        bound.
     share : float, default=0.1
-        Share of the unlabelled rows that join in a round.
+        Fraction of the unlabelled rows that join in each round.
     unlabeled_weight : float, default=1.0
         Weight of the pairs of unlabelled rows.
     n_neighbors : int, default=50
-        Neighbours by which rows are similar: by a Gaussian as wide as their mean distance.
-        As many as there are rows takes all pairs.
+        Number of neighbours per row. The similarity of neighbours is a Gaussian as wide as
+        their mean distance. The number of rows takes all pairs.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     verbose : int, default=0
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     kernel_map_ : VoteMap
-        The members: features of a row are their votes, -1 or 1.
+        The members; the features of a row are their votes, -1 or 1.
     coef_ : array of shape (1, rank) or (m, rank)
-        Weights of the votes; of many classes, members of other classes have none.
+        Weights of the votes; with more than two classes, zero for members of other classes.
     intercept_ : array of shape (1,) or (m,)
         Zero.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows; the method does not use them.
+        Shares of the classes among the labelled rows; not used by the method.
     transduction_ : array of shape (n,)
-        Given labels, and predictions for the unlabelled rows.
+        The given labels, and predictions for the unlabelled rows.
     objective_ : float
-        The inconsistency; of many classes, the sum over their problems.
+        The inconsistency; for more than two classes, the sum over their problems.
     n_iter_ : int
-        Rounds.
+        Number of rounds.
     trace_ : Trace
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -176,8 +179,6 @@ class SemiBoostClassifier(ScoringClassifier):
     >>> bool(SemiBoostClassifier(tree).fit(X, labels).score(X, y) > plain)
     True
     """
-
-    kernel = "votes"
 
     def __init__(
         self,
@@ -206,15 +207,20 @@ class SemiBoostClassifier(ScoringClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
-            Sparse only if the estimator that is boosted takes it.
+            Sparse only if the boosted estimator accepts it.
         y : array-like of shape (n,)
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
 
         Returns
         -------
         self : SemiBoostClassifier
         """
         return self._fit(X, y)
+
+    @property
+    def features_by(self) -> str:
+        """Votes of the members, which take the place of a kernel."""
+        return "votes"
 
     def _check_parameters(self) -> None:
         check_count("n_estimators", self.n_estimators)
@@ -263,7 +269,7 @@ class SemiBoostClassifier(ScoringClassifier):
         recorder: Recorder,
         of_class: int,
     ) -> tuple[Ensemble, float]:
-        """Boost one class against the rest; give the members and the inconsistency."""
+        """Boost one class against the rest; return the members and the inconsistency."""
         ensemble = Ensemble(np.zeros(len(unlabeled)))
         if len(unlabeled) == 0:
             recorder.note("no unlabelled rows: this is the supervised solution")

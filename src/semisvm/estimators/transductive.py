@@ -1,100 +1,24 @@
 """Transductive SVM: hard labels that follow the weights while unlabelled rows gain weight."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
-from semisvm.estimators.multi_task import LABEL_STEPS, Assigning, MultiTask
-from semisvm.estimators.switching import Switching
-from semisvm.estimators.task import BinaryTask
-from semisvm.homotopy import Callback, Level, decades, follow, rising, settling
-from semisvm.labels.result import chosen_cost
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.loop import Callback, decades, rising, settling
+from semisvm.methods import assigning, switching
+from semisvm.methods.assigning import LABEL_STEPS
+from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
+from semisvm.methods.solution import Solution
+from semisvm.methods.supervised import first_state, without_unlabeled_rows
+from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_choice, check_count, check_real
-from semisvm.weights import State
 
 FIRST_WEIGHT_OF_TWO = 1e-5
 FIRST_WEIGHT_OF_MANY = 1e-4
-BALANCE_TOL = 0.1
-
-
-def first_state(task: BinaryTask | MultiTask, start: Floats | None, tol: float) -> State:
-    """Fit the labelled rows, or take the weights of an earlier fit, and score all rows."""
-    if start is None:
-        state = task.start(np.zeros(task.n_weights), tol)
-        task.recorder.record("supervised", state, objective=state.objective)
-        task.recorder.level_done()
-    else:
-        task.recorder.note("warm start: the schedule was skipped")
-        state = State(start, np.empty(0))
-    task.score_all(state)
-    return state
-
-
-def supervised_solution(task: BinaryTask | MultiTask, tol: float) -> Solution:
-    """Give the answer where there is no unlabelled row."""
-    task.recorder.note("no unlabelled rows: this is the supervised solution")
-    state = first_state(task, None, tol)
-    nothing = np.zeros(0, dtype=np.intp)
-    return Solution(state.w, state.objective, state.n_iter, state.converged, nothing)
-
-
-def balance(task: BinaryTask, state: State, tol: float) -> None:
-    """Move the intercept if too many or too few outputs are positive, just far enough."""
-    shift = task.balancing_shift(state.scores, tol)
-    if not shift:
-        return
-    before = task.imbalance(state.scores)
-    state.w[-1] += shift / task.design.bias
-    state.scores += shift
-    task.recorder.note(
-        f"intercept moved by {shift:.3g}: the share of positive outputs was off the class "
-        f"prior by {before:.1%} of the rarer class, now {task.imbalance(state.scores):.1%}"
-    )
-
-
-def refuse_balancing(balance_tol: float | None) -> None:
-    """Refuse a tolerance that machines with one score a class would ignore."""
-    if balance_tol is not None and balance_tol != BALANCE_TOL:
-        raise ValueError(
-            f"balance_tol={balance_tol!r} would have no effect: intercepts are moved only for two "
-            "classes with a squared loss and without a hierarchy. Use balance_tol=None, or "
-            "loss='squared_hinge' for two classes."
-        )
-
-
-def finish_binary(
-    method: Switching,
-    levels: Iterable[Level],
-    *,
-    lam: float,
-    max_rounds: int,
-    balance_tol: float | None,
-) -> Solution:
-    """Run the switching loop to its end and make the outputs keep the class prior."""
-    task = method.task
-    rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
-    state, labels = method.state, method.labels
-    if balance_tol is not None and task.design.bias > 0.0:
-        balance(task, state, balance_tol)
-    objective = method.objective(lam)
-    converged = settled and state.converged
-    return Solution(state.w, objective, rounds, converged, labels.astype(np.intp))
-
-
-def finish_multi(
-    method: Assigning, levels: Iterable[Level], *, lam: float, max_rounds: int
-) -> Solution:
-    """Run the assigning loop to its end."""
-    task = method.task
-    rounds, settled = follow("assigning", levels, method, task.recorder, max_rounds)
-    state, labels = method.state, method.step.labels
-    cost = chosen_cost(task.label_costs(state.scores), labels)
-    objective = task.objective(state, lam, cost)
-    return Solution(state.w, objective, rounds, settled and state.converged, labels)
 
 
 class TransductiveSVC(LinearSemiSupervisedClassifier):
@@ -104,12 +28,12 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
 
         reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i) + unlabeled_weight/(2u) sum_j l(y'_j o_j)
 
-    with l(z) = max(0, 1 - z)^2, where the number of positive y' is fixed by the class
-    prior. It starts from the supervised solution, labels the unlabelled rows by it, and
-    raises the weight of the unlabelled rows step by step; at each level it retrains and
-    switches the labels of pairs that lower the objective, until there is none.
+    with l(z) = max(0, 1 - z)^2, where the class shares fix the number of positive y'. The
+    fit labels the unlabelled rows with the supervised solution and raises their weight
+    level by level. At each level it retrains, and switches the labels of pairs of rows
+    where that lowers the objective, until no such pair is left.
 
-    More than two classes have one score each, and minimise ::
+    With more than two classes there is one score per class, and the objective is ::
 
         reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + unlabeled_weight/u sum_j xi(s_j, y'_j)
 
@@ -120,67 +44,70 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     Parameters
     ----------
     reg : float or None, default=None
-        Strength of the regularisation, lambda. None is the default of the loss, for rows
-        of length one: 1e-3, and 1e-4 for "log" and "crammer_singer".
+        Strength of the regularisation, lambda. None takes the default of the loss, which
+        suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
     loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
-        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
-        "squared" is (1 - z)^2; "log" is maxent, for two classes too; "crammer_singer" is
+        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes only;
+        "squared" is (1 - z)^2; "log" is maxent, also for two classes; "crammer_singer" is
         the margin loss max_z [(z != y) + s_z] - s_y.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-        Class hierarchy with the classes as leaves: the score of a class sums the scores
-        of the nodes on its path, and the weights of the nodes are regularised.
+        Class hierarchy with the classes as leaves. The score of a class is the sum of the
+        scores of the nodes on its path, and the weights of all nodes are regularised.
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the fractions of the labelled rows; "estimate" also asks the
+        by class. None takes the shares among the labelled rows; "estimate" also uses the
         unlabelled rows (`semisvm.model_selection.estimate_prior`).
     annealing_rate : float or None, default=None
-        Factor from one level to the next. None is 1.5, from a weight of 1e-5 on, for two
-        classes with a squared loss; else 3 and 10/3 in turns, from 1e-4 on.
+        Factor between the weights of successive levels. None is 1.5, from 1e-5 on, for
+        two classes, and 3 and 10/3 alternately, from 1e-4 on, for more.
     label_step : {"exact", "switching"}, default="exact"
-        For more than two classes: the optimal labels, or those of pairwise switching. For
-        two classes they are the same.
+        For more than two classes: optimal labels, or labels by pairwise switching. For
+        two classes both are the same.
     max_switches : int or None, default=None
-        Pairs of labels to switch before retraining. None switches all that improve, or
-        takes the labels of ``label_step``; 1 is the single switch of Joachims, and slow.
+        Maximum number of pairs of labels to switch before retraining. None switches all
+        that improve, or takes the labels of ``label_step``; 1 is the single switch of
+        Joachims, which is slow.
     balance_tol : float or None, default=0.1
-        For two classes with a squared loss: the share of positive outputs on the
-        unlabelled rows may miss the prior by this share of the rarer class; beyond it the
-        intercept is moved just far enough. None leaves the intercept alone. More classes,
-        other losses and hierarchies always leave it alone, and refuse other values.
+        For two classes: how far the share of positive outputs on the unlabelled rows may
+        be from the class share, relative to the share of the rarer class. Beyond that the
+        intercept is moved just far enough. None leaves the intercept alone. With more
+        classes or a hierarchy intercepts are never moved, and other values are an error.
     kernel : str or callable, default="linear"
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
-        numbers, and prediction needs the pivot rows only.
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
+        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
+        n x rank numbers, and prediction needs only the pivot rows.
     gamma : float, "scale" or "mean_distance", default="scale"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
+        Degree of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     intercept_scaling : float, default=1.0
         Value of the constant feature; larger values regularise the intercept less.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
-        Certified relative error of the objective of the last weight step. Early levels
+        Certified relative error of the objective in the last weight step. Early levels
         are solved to 1e-3.
     max_iter : int, default=1000
-        Rounds of weight and label step at one level.
+        Maximum number of rounds (weight step, label step) per level.
     warm_start : bool, default=False
-        Go on from the weights of the last fit, at the final level.
+        Start from the weights of the last fit, at the final level.
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
-        Print one line a level.
+        Print one line per level.
     callback : callable, default=None
-        Called with every row of the trace; a fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
@@ -190,18 +117,19 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     node_coef_, node_intercept_ : arrays of shape (k, d) and (k,)
         Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
     kernel_map_ : KernelMap or None
-        Features of the kernel, of which ``coef_`` has one weight each; None if linear.
+        Features of the kernel, with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
+        Class shares that were used.
     reg_ : float
-        The regularisation that was used.
+        Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        Given labels, and the labels chosen for the unlabelled rows, whose counts follow
-        the class prior exactly.
+        The given labels, and the labels chosen for the unlabelled rows, whose counts
+        match the class shares exactly.
     objective_ : float
-        Objective of the published weights and labels.
+        Objective of the final weights and labels.
     n_iter_ : int
-        Rounds of weight and label step.
+        Number of rounds (weight step, label step).
     trace_ : Trace
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -288,7 +216,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
-            Labels of two or more classes, and the marker for unlabelled rows.
+            Labels of two or more classes; unlabelled rows hold the marker.
 
         Returns
         -------
@@ -306,24 +234,27 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
 
-    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
-        if len(task.unlabeled) == 0:
-            return supervised_solution(task, self.tol)
+    def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
+        if task.n_unlabeled == 0:
+            return without_unlabeled_rows(task, self.tol)
         lam = float(self.unlabeled_weight)
         rate = 1.5 if self.annealing_rate is None else float(self.annealing_rate)
         levels = settling(lam, self.tol)
         if start is None:
             levels = rising(FIRST_WEIGHT_OF_TWO, lam, rate, self.tol)
         state = first_state(task, start, self.tol)
-        method = Switching(task, state, task.best_labels(state.scores), self.max_switches)
-        return finish_binary(
-            method, levels, lam=lam, max_rounds=self.max_iter, balance_tol=self.balance_tol
+        return switching.finish(
+            switching.Switching(task, state, self.max_switches),
+            levels,
+            lam=lam,
+            max_rounds=self.max_iter,
+            balance_tol=self.balance_tol,
         )
 
-    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
+    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         refuse_balancing(self.balance_tol)
-        if len(task.unlabeled) == 0:
-            return supervised_solution(task, self.tol)
+        if task.n_unlabeled == 0:
+            return without_unlabeled_rows(task, self.tol)
         lam = float(self.unlabeled_weight)
         levels = settling(lam, self.tol)
         if start is None and self.annealing_rate is not None:
@@ -331,5 +262,5 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         elif start is None:
             levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol)
         state = first_state(task, start, self.tol)
-        method = Assigning(task, state, self.label_step, self.max_switches)
-        return finish_multi(method, levels, lam=lam, max_rounds=self.max_iter)
+        method = assigning.assigning(task, state, self.label_step, self.max_switches)
+        return assigning.finish(method, levels, lam=lam, max_rounds=self.max_iter)

@@ -1,4 +1,4 @@
-"""Graphs of nearest neighbours, and how rough a function on them is."""
+"""Graphs of nearest neighbours, and the roughness of functions on them."""
 
 from semisvm.graphs.laplacian import Roughness, normalized_laplacian, similarities
 from semisvm.graphs.neighbors import Neighbors, fit_neighbors, neighbor_graph, undirected

@@ -1,12 +1,12 @@
-r"""The Laplacian of a graph: what makes a function on the rows rough.
+r"""The Laplacian of a graph, which measures how rough a function on the rows is.
 
 With edge weights W and degrees D, the normalised Laplacian is L = I - D^-1/2 W D^-1/2, and ::
 
     f^T L f = 1/2 sum_ij W_ij (f_i / sqrt(D_i) - f_j / sqrt(D_j))^2
 
 is small for functions that change little along edges. Its eigenvalues are between 0 and 2;
-its powers weigh the quickly changing functions more. The weights are those of a Gaussian as
-wide as the mean edge of the neighbour graph, which makes them free of the scale of X.
+powers of L penalise rapidly changing functions more. The weights are a Gaussian as wide as the
+mean edge of the neighbour graph, so they do not depend on the scale of X.
 """
 
 from dataclasses import dataclass
@@ -20,28 +20,28 @@ from semisvm.graphs.neighbors import undirected
 
 
 def similarities(directed: Any) -> Any:
-    """Give the edge weights W, symmetric CSR of shape (n, n).
+    """Compute the edge weights W, symmetric CSR of shape (n, n).
 
     Parameters
     ----------
     directed : CSR of shape (n, n)
-        Distances of every row to its neighbours.
+        Distances of each row to its neighbours.
     """
     weights = undirected(directed)
     width = float(directed.data.mean()) or 1.0
     weights.data = np.exp(-0.5 * np.square(weights.data / width))
-    # the edge of a lonely row may be so long that its weight is no number any more
+    # the edge of an isolated row may be so long that its weight underflows
     weights.data = np.maximum(weights.data, np.finfo(np.float64).tiny)
     return weights
 
 
 def normalized_laplacian(directed: Any) -> Any:
-    """Give L of the graph of nearest neighbours, CSR of shape (n, n).
+    """Compute L of the graph of nearest neighbours, CSR of shape (n, n).
 
     Parameters
     ----------
     directed : CSR of shape (n, n)
-        Distances of every row to its neighbours.
+        Distances of each row to its neighbours.
     """
     weights = similarities(directed)
     scale = sparse.diags_array(1.0 / np.sqrt(np.asarray(weights.sum(axis=1)).ravel()))
@@ -64,7 +64,7 @@ class Roughness:
     weight: float
 
     def slopes(self, f: Floats) -> Floats:
-        """Give weight L^power f: the gradient, for f of shape (n,) or (n, k)."""
+        """Compute weight L^power f, the gradient, for f of shape (n,) or (n, k)."""
         for _ in range(self.power):
             f = self.laplacian @ f
         return self.weight * f

@@ -1,4 +1,4 @@
-"""The graph of nearest neighbours: every row is joined to the rows that are near."""
+"""The graph of nearest neighbours: each row is joined to the rows nearest to it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,9 @@ from semisvm.euclidean import centre_of, moved
 from semisvm.rows import in_kind, is_sparse
 
 NEXT_TO_NOTHING = 1e-9
-"""Length of an edge between rows at the same place, relative to the longest edge."""
+"""Length of an edge between equal rows, relative to the longest edge."""
 ROWS = 4_096
-"""New rows whose neighbours are sought at a time, which bounds the memory."""
+"""Number of new rows searched at a time, which bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Neighbors:
     Attributes
     ----------
     rows : matrix of shape (n, d)
-        In double precision, and moved to the origin where that makes distances more exact.
+        In double precision, and centred if that makes distances more exact.
     centre : array of shape (d,), optional
-        By what they were moved.
+        What was subtracted from them.
     search : NearestNeighbors
-        Of these rows.
+        Fitted to these rows.
     """
 
     rows: Any
@@ -36,7 +36,7 @@ class Neighbors:
 
     @property
     def n_neighbors(self) -> int:
-        """How many neighbours a row has."""
+        """Number of neighbours per row."""
         return int(self.search.n_neighbors)
 
     def kneighbors(self, X: Any) -> tuple[Floats, Index]:
@@ -49,7 +49,7 @@ class Neighbors:
 
 
 def fit_neighbors(X: Any, n_neighbors: int) -> Neighbors:
-    """Prepare the search for neighbours; few rows have fewer of them.
+    """Prepare the search for neighbours, at most one fewer than there are rows.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def fit_neighbors(X: Any, n_neighbors: int) -> Neighbors:
 
 
 def neighbor_graph(neighbors: Neighbors) -> Any:
-    """Give the distances of every row to its neighbours, CSR of shape (n, n).
+    """Compute the distances of each row to its neighbours, CSR of shape (n, n).
 
-    Rows at the same place have stored entries of zero.
+    Equal rows have stored entries of zero.
     """
     return neighbors.search.kneighbors_graph(mode="distance")
 
@@ -74,8 +74,8 @@ def neighbor_graph(neighbors: Neighbors) -> Any:
 def undirected(graph: Any) -> Any:
     """Join two rows if either is a neighbour of the other.
 
-    A sparse matrix drops zeros when it is combined with another, so edges without a length
-    get one that is next to nothing.
+    A sparse matrix drops zeros when it is combined with another, so edges of length zero get
+    a tiny length.
     """
     graph = graph.copy()
     longest = float(graph.data.max()) or 1.0

@@ -1,8 +1,8 @@
 """Reading data from files, and writing files that appear whole or not at all.
 
-`read` gives a `Table` of columns or `MatrixData`, `read_chunks` the same piece by piece;
-what is wrong with a file is a `DataError` that says where. `to_fill_in` gives rows to
-have labelled, and `join_answers` takes their labels.
+`read` returns a `Table` of columns or `MatrixData`, `read_chunks` the same piece by piece;
+a `DataError` says what is wrong with a file, and where. `to_fill_in` returns rows to be
+labelled, and `join_answers` adds their labels.
 """
 
 from semisvm.io.answers import Joined, join_answers, to_fill_in

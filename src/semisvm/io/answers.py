@@ -1,4 +1,4 @@
-"""Labels that somebody filled in, joined to the rows that they are for."""
+"""Labels that were filled in, joined to the rows they belong to."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -50,9 +50,9 @@ def join_answers(
 ) -> Joined:
     """Add labels from files that have a line for some of the rows.
 
-    A line is for the row that its column ``semisvm_row`` counts, and the columns that both
-    files have must agree, so that labels never go to other rows after the data have
-    changed. With ``key`` it is for the row with the same key, wherever that is. Blank
+    A line belongs to the row whose number is in its column ``semisvm_row``. The columns that
+    both files have must agree, so that labels never go to other rows after the data have
+    changed. With ``key`` a line belongs to the row with the same key. Blank
     labels change nothing; a label that disagrees with another one is an error.
 
     Parameters
@@ -63,9 +63,9 @@ def join_answers(
     label : str, optional
         Name of their label column; "label" by default.
     key : str, optional
-        Column of both files whose values tell the rows apart.
+        Column of both files whose values identify the rows.
     unlabeled : str, optional
-        What marks a row without label besides blank.
+        Marker of rows without a label, besides blank.
     na_is_class : bool, default=False
         Whether words of missing values are classes, as for `read`.
 
@@ -114,8 +114,8 @@ def _given(answers: Table) -> Labels:
 def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
     if ROW not in answers.columns:
         raise DataError(
-            f"there is no column {ROW!r}, which 'semisvm select' writes: name a column that tells "
-            "the rows of both files apart (--key).",
+            f"there is no column {ROW!r}, which 'semisvm select' writes: name a column that "
+            "identifies the rows in both files with key=.",
             answers.path,
         )
     numbers = answers.numbers(ROW)
@@ -123,7 +123,8 @@ def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
     if wrong.any():
         line = int(np.argmax(wrong))
         raise answers.error(
-            f"{answers.column(ROW)[line]!r} is no row of {data.path}, which has {len(data)} rows.",
+            f"{answers.column(ROW)[line]!r} is not a row of {data.path}, which has {len(data)} "
+            "rows.",
             line,
             ROW,
         )
@@ -142,16 +143,16 @@ def _check_unchanged(answers: Table, data: Table, rows: list[int]) -> None:
             if not same_cell(here, before) and not same_cell(unescaped(here), before):
                 raise answers.error(
                     f"this cell differs from that of row {rows[line] + 1} of {data.path}. If the "
-                    "data have changed, select rows again, or join by a column that tells them "
-                    "apart (--key); if a program has written the cell in another way, delete the "
-                    "column here.",
+                    "data have changed, select rows again, or join by a column that "
+                    "identifies them, with key=; if a program has written the cell in another way, "
+                    "delete the column here.",
                     line,
                     name,
                 )
 
 
 def same_cell(a: str, b: str) -> bool:
-    """Tell whether two cells say the same; blanks and the form of numbers do not count."""
+    """Tell whether two cells are equal, up to spaces and the form of numbers."""
     if a.split() == b.split():
         return True
     x, y = as_number(a), as_number(b)
@@ -160,7 +161,7 @@ def same_cell(a: str, b: str) -> bool:
 
 def _rows_by_key(answers: Table, data: Table | MatrixData, key: str) -> list[int]:
     if not isinstance(data, Table):
-        raise DataError("a matrix has no key column; leave out --key.", data.path)
+        raise DataError("a matrix has no key column; leave out key=.", data.path)
     keys = data.levels(key)
     places = {value: row for row, value in enumerate(keys)}
     counts = Counter(keys)
@@ -179,8 +180,8 @@ def _rows_by_key(answers: Table, data: Table | MatrixData, key: str) -> list[int
             raise answers.error(f"{data.path} has no row with the key {value!r}.", line, key)
         if counts[value] > 1:
             raise answers.error(
-                f"{counts[value]} rows of {data.path} have the key {value!r}; a key must tell "
-                "rows apart.",
+                f"{counts[value]} rows of {data.path} have the key {value!r}; a key must be "
+                "unique.",
                 line,
                 key,
             )
@@ -197,7 +198,7 @@ def _put(
     line: int,
     data: Table | MatrixData,
 ) -> None:
-    """Write a label where none is, or where the same is."""
+    """Write a label where there is none, or the same one."""
     if value is None:
         return
     before = cells[row]
@@ -213,18 +214,18 @@ def check_columns(data: Table | MatrixData, label: str | None, key: str | None) 
     """Refuse data whose columns are in the way of those of a file to be filled in."""
     if isinstance(data, MatrixData):
         if key is not None:
-            raise DataError("a matrix has no key column; leave out --key.", data.path)
+            raise DataError("a matrix has no key column; leave out key=.", data.path)
         return
     if label is None and LABEL in data.columns:
         raise DataError(
-            f"there is a column {LABEL!r}: if it holds the labels, say --label {LABEL}; rename it "
+            f"there is a column {LABEL!r}: if it holds the labels, use label={LABEL!r}; rename it "
             "otherwise.",
             data.path,
         )
     if key is None and ROW in data.columns:
         raise DataError(
-            f"there is a column {ROW!r} already, so row numbers cannot be written: use a key "
-            "column (--key).",
+            f"there is a column {ROW!r} already, so row numbers cannot be written: name a key "
+            "column with key=.",
             data.path,
         )
     if key is not None:
@@ -235,8 +236,8 @@ def _check_key(data: Table, key: str) -> None:
     seen: set[str] = set()
     for row, value in enumerate(data.levels(key)):
         if not value or value in seen:
-            wrong = f"the key {value!r} is not the first of its kind" if value else "it is blank"
-            raise data.error(f"a key must tell rows apart, but {wrong}.", row, key)
+            wrong = f"the key {value!r} occurs more than once" if value else "it is blank"
+            raise data.error(f"a key must be unique, but {wrong}.", row, key)
         seen.add(value)
 
 
@@ -248,7 +249,7 @@ def to_fill_in(
     key: str | None = None,
     keep: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Give the lines of a file to be filled in, which `join_answers` reads back.
+    """Return the lines of a file to fill in, which `join_answers` reads back.
 
     Parameters
     ----------
@@ -258,7 +259,7 @@ def to_fill_in(
     label : str, optional
         Name of the empty label column; "label" by default.
     key : str, optional
-        Column that tells the rows apart; by default they are counted.
+        Column that identifies the rows; by default they are counted.
     keep : sequence of str, optional
         Columns to show; all by default.
     """

@@ -1,4 +1,4 @@
-"""Arrays of numpy in files of anybody: looked at before memory is asked for."""
+"""Numpy arrays in files from any source: checked before memory is allocated."""
 
 import gzip
 import io
@@ -23,7 +23,7 @@ HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 MOST_PACKED = 1032
-"""Deflate makes nothing smaller than this; a member that says so lies about its size."""
+"""Deflate compresses nothing further than this; a member that claims more is damaged."""
 
 PIECE = 1 << 24
 MOST_HEADER = 1 << 16
@@ -90,7 +90,7 @@ def _check_member(info: zipfile.ZipInfo, end: int, path: str | Path) -> None:
 
 
 def _size(stream: IO[bytes] | gzip.GzipFile) -> int | None:
-    """Give the size of what a file holds; None if that is not known before it is unpacked."""
+    """Return the size of what a file holds; None if that is not known before it is unpacked."""
     return None if isinstance(stream, gzip.GzipFile) else os.fstat(stream.fileno()).st_size
 
 

@@ -86,7 +86,7 @@ _long_cells = _LongCells()
 
 
 def _rows(lines: Iterable[str], path: str | Path, delimiter: str, quotes: bool) -> Iterator[Row]:
-    """Give the line at which each row begins, and its cells, as many as the first one has.
+    """Yield the line at which each row begins, and its cells, as many as the first has.
 
     Blank lines are skipped.
     """
@@ -122,8 +122,8 @@ def _explain(error: csv.Error) -> str:
 
 
 _QUOTE_HINT = (
-    'Write quotes inside a quoted cell twice (""), or say quotes=False (--no-quotes) if quotes '
-    "mean nothing in this file."
+    'Write quotes inside a quoted cell twice (""), or use quotes=False if quotes mean nothing in '
+    "this file."
 )
 
 
@@ -158,7 +158,7 @@ def _ragged(row: list[str], header: list[str], path: str | Path, line: int) -> D
     if len(row) < len(header):
         detail = f"{listing(header[len(row) :], 3)} missing"
     else:
-        detail = f"the first one too many is {row[len(header)][:40]!r}"
+        detail = f"the first extra cell is {row[len(header)][:40]!r}"
     return DataError(
         f"the row has {len(row)} cells, but the header has {len(header)} ({detail}). Cells that "
         "hold the delimiter or a line break must be quoted.",

@@ -1,4 +1,4 @@
-"""What goes wrong with files, said once and clearly."""
+"""Errors about files and data."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,13 +39,17 @@ class DataError(ValueError):
         super().__init__(message, self.path, line, column, word)
 
     def __str__(self) -> str:
+        return self.with_place(self.message)
+
+    def with_place(self, message: str) -> str:
+        """Put the file, line and column before a message."""
         place = [] if self.path is None else [self.path]
         if self.line is not None:
             place.append(f"{self.word} {self.line}")
         if self.column is not None:
             named = isinstance(self.column, str)
             place.append(f"column {self.column!r}" if named else f"column {self.column}")
-        return f"{', '.join(place)}: {self.message}" if place else self.message
+        return f"{', '.join(place)}: {message}" if place else message
 
 
 class DataWarning(UserWarning):
@@ -61,7 +65,7 @@ def missing_column(name: str, there: Iterable[str], path: str | Path | None) -> 
 
 
 def in_short(error: BaseException) -> str:
-    """Give the first line of what another package says, or the name of its error."""
+    """Return the first line of an error of another package, or the name of the error."""
     lines = str(error).splitlines()
     return lines[0][:200] if lines else type(error).__name__
 

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, its keys are the columns."""
+"""JSON lines: one object per line, its keys are the columns."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict
         except (ValueError, RecursionError) as error:
             raise _broken(error, line, path, number) from error
         if not isinstance(row, dict):
-            hint = " This is one JSON array; write one object a line." if number == 1 else ""
+            hint = " This is one JSON array; write one object per line." if number == 1 else ""
             what = type(row).__name__
             raise DataError(
                 f"a line must hold an object {{...}}, not a {what}.{hint}", path, number
@@ -71,7 +71,7 @@ def _broken(
     if isinstance(error, RecursionError):
         return DataError("the object is nested too deeply.", path, number)
     if number == 1 and line.lstrip().startswith("["):
-        message = "this is one JSON array, not JSON lines: write one object a line, without [ ]."
+        message = "this is one JSON array, not JSON lines: write one object per line, without [ ]."
         return DataError(message, path, number)
     if isinstance(error, json.JSONDecodeError):
         return DataError(f"this is not JSON ({error.msg}).", path, number, error.colno)

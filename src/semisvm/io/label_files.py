@@ -10,7 +10,7 @@ from semisvm.io.options import Options
 
 
 def read_labels_file(path: str | Path, options: Options) -> tuple[Labels, dict[str, int]]:
-    """Read one label a line, as SVMlin had it; blank lines and the marker are unlabelled.
+    """Read one label per line, as SVMlin did; blank lines and the marker are unlabelled.
 
     A ``.npy`` file holds the labels as an array.
 

@@ -1,4 +1,4 @@
-"""Labels as they stand in files: which are missing, and what the others mean."""
+"""Labels as they are in files: which are missing, and what the others mean."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from semisvm.io.options import Options
 from semisvm.naming import listing
 
 Labels = NDArray[np.object_]
-"""One label a row; None for a row without label."""
+"""One label per row; None for a row without a label."""
 
 At = Callable[[str, int], DataError]
 """Makes the error for a row, counted from 0."""
@@ -71,9 +71,9 @@ def about_missing(words: Mapping[str, int]) -> list[str]:
     found = ", ".join(f"{word!r} ({count:,})" for word, count in words.items())
     rows = sum(words.values())
     return [
-        f"{rows:,} {'row counts' if rows == 1 else 'rows count'} as unlabelled, because a word "
-        f"for a missing value stands in the place of the label: {found}. If it is the name of a "
-        "class, say na_is_class=True (--na-is-class)."
+        f"{rows:,} {'row counts' if rows == 1 else 'rows count'} as unlabelled, because the "
+        f"label is a word for a missing value: {found}. If it is the name of a class, use "
+        "na_is_class=True."
     ]
 
 
@@ -140,7 +140,7 @@ def _decoded(cell: bytes) -> str:
 
 
 def _reader_of(given: list[Any]) -> Callable[[Any], Any]:
-    """Give one way to read all labels, so that classes are of one kind and stay apart."""
+    """Choose one way to read all labels, so that classes are of one kind and stay apart."""
     kinds = {type(value) for value in given}
     if bool in kinds:
         return bool if kinds == {bool} else str
@@ -191,7 +191,7 @@ def number_labels(values: NDArray[Any], unlabeled: float | None, at: At) -> Labe
 def array_labels(
     values: NDArray[Any], options: Options, path: str | Path
 ) -> tuple[Labels, dict[str, int]]:
-    """Read labels given as an array; -1 is unlabelled unless told otherwise.
+    """Read labels given as an array; -1 is unlabelled unless the options say otherwise.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def _texts(values: NDArray[Any], path: str | Path) -> list[Any]:
         codes = native.view(np.uint32)
         # numpy hands them to Python unseen, which then fails, or not, in other places
         if np.any((codes > LAST_CHARACTER) | ((codes >= 0xD800) & (codes < 0xE000))):
-            raise DataError("the labels have characters that Unicode does not know.", path)
+            raise DataError("the labels have characters that are not valid Unicode.", path)
     return list(values.tolist())
 
 
@@ -229,8 +229,8 @@ def _find_marker(values: NDArray[Any], path: str | Path) -> float | None:
     found = set(np.unique(values[~np.isnan(values)]).tolist())
     if found == {-1, 0, 1}:
         raise DataError(
-            "the labels are -1, 0 and 1: either -1 marks unlabelled rows (say unlabeled='-1', "
-            "--unlabeled -1) or 0 does (unlabeled='0', --unlabeled 0).",
+            "the labels are -1, 0 and 1: if -1 marks unlabelled rows, use unlabeled='-1'; if 0 "
+            "does, unlabeled='0'.",
             path,
         )
     return None if found == {-1, 1} else -1.0
@@ -270,12 +270,12 @@ def remarks(labels: Labels) -> list[str]:
     if once:
         found.append(
             f"the labels {listing(map(str, once))} appear once each: a misspelling, or a class "
-            "with a single example, of which little can be learnt."
+            "with a single example, from which little can be learnt."
         )
     for label, count in counts.items():
         if str(label).casefold() in LOOKS_MISSING and count > len(labels) / 3:
             found.append(
                 f"{count} of {len(labels)} rows have the label {label!r}. If it marks rows "
-                f"without label, say unlabeled={str(label)!r} (--unlabeled {label})."
+                f"without a label, use unlabeled={str(label)!r}."
             )
     return found

@@ -38,7 +38,8 @@ def read_npz(
         raise DataError("the matrix has no rows.", path)
     if options.n_features is not None and X.shape[1] != options.n_features:
         raise DataError(
-            f"the matrix has {X.shape[1]} columns, but the model knows {options.n_features}.", path
+            f"the matrix has {X.shape[1]} columns, but the model expects {options.n_features}.",
+            path,
         )
     labels, words = _labels(path, y, options, X.shape[0]) if with_labels else (None, {})
     step = options.chunk_rows or X.shape[0]

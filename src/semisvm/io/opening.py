@@ -1,4 +1,4 @@
-"""Opening files: compression and encoding are found by looking, errors say where."""
+"""Opening files: compression and encoding are detected, errors name the place."""
 
 import codecs
 import gzip
@@ -14,12 +14,12 @@ from semisvm.io.errors import DataError
 GZIP_MAGIC = b"\x1f\x8b"
 FOREIGN = {
     b"PK\x03\x04": "a zip archive (perhaps an Excel file); export it as CSV",
-    b"PAR1": "a Parquet file; say format='parquet' (--format parquet)",
+    b"PAR1": "a Parquet file; use format='parquet'",
     b"\xd0\xcf\x11\xe0": "an old Excel file; export it as CSV",
     b"BZh": "compressed with bzip2; unpack it, or use gzip",
     b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
-    b"\x93NUMPY": "a .npy array; say format='npz' (--format npz)",
+    b"\x93NUMPY": "a .npy array; use format='npz'",
 }
 BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -96,15 +96,15 @@ def refuse_foreign(head: bytes, path: str | Path) -> None:
 
 
 def find_encoding(head: bytes, path: str | Path) -> str:
-    """Give the encoding that the first bytes of a file show; UTF-8 if they show none."""
+    """Return the encoding that the first bytes of a file show; UTF-8 if they show none."""
     for mark, encoding in BOMS.items():
         if head.startswith(mark):
             return encoding
     if head.count(0) > len(head) // 4:
         order = "le" if head[1:2] == b"\0" else "be"
         raise DataError(
-            "every other byte is zero, as in UTF-16 without a byte order mark: say "
-            f"encoding='utf-16-{order}' (--encoding utf-16-{order}).",
+            "every other byte is zero, as in UTF-16 without a byte order mark: use "
+            f"encoding='utf-16-{order}'.",
             path,
             line=1,
         )
@@ -119,7 +119,7 @@ def _decoded(stream: "io.BufferedReader[io.RawIOBase]", encoding: str) -> io.Tex
 
 
 def _locate(path: str | Path, encoding: str) -> DataError | None:
-    """Find the first bytes that are no text; the file is read again, line by line."""
+    """Find the first bytes that are not text; the file is read again, line by line."""
     if not encoding.startswith("utf-8"):
         return None
     with open_bytes(path) as lines:
@@ -129,8 +129,8 @@ def _locate(path: str | Path, encoding: str) -> DataError | None:
             except UnicodeDecodeError as error:
                 return DataError(
                     f"byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line is not "
-                    "UTF-8. If the file is in an older encoding, say which, for instance "
-                    "encoding='latin-1' (--encoding latin-1).",
+                    "UTF-8. If the file is in an older encoding, name it, for instance with "
+                    "encoding='latin-1'.",
                     path,
                     line=number,
                 )
@@ -139,5 +139,6 @@ def _locate(path: str | Path, encoding: str) -> DataError | None:
 
 def _undecodable(path: str | Path, encoding: str) -> DataError:
     return DataError(
-        f"the file is not {encoding}: say its encoding (--encoding), for instance latin-1.", path
+        f"the file is not {encoding}: name its encoding, for instance with encoding='latin-1'.",
+        path,
     )

@@ -32,7 +32,7 @@ class Options:
         return () if self.unlabeled is None else (self.unlabeled,)
 
     def wanted(self, there: Sequence[str], path: str | Path) -> list[str]:
-        """Give the feature columns to keep, or raise if one is not there."""
+        """Return the feature columns to keep, or raise if one is not there."""
         known = set(there)
         for name in (*(self.columns or ()), *(() if self.label is None else (self.label,))):
             if name not in known:

@@ -50,7 +50,7 @@ def _wanted(file: Any, path: str | Path, options: Options) -> list[str]:
 def _batches(
     file: Any, names: list[str], path: str | Path, options: Options
 ) -> Iterator[tuple[int, dict[str, Column]]]:
-    """Give rows and their cells, all at once or some at a time."""
+    """Yield rows and their cells, all at once or some at a time."""
     if options.chunk_rows is None:
         with _explained(path):
             batch = file.read(columns=names)

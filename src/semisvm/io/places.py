@@ -32,7 +32,7 @@ REASONS = {
     errno.EPERM: "this place may not be written to (permission denied).",
     errno.EROFS: "the file system is read-only.",
     errno.ENOSPC: FULL,
-    errno.ELOOP: "this link leads round in a circle.",
+    errno.ELOOP: "this link leads back to itself.",
     **({errno.EDQUOT: "the disk quota is used up."} if hasattr(errno, "EDQUOT") else {}),
 }
 KINDS = {

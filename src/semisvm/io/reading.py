@@ -1,4 +1,4 @@
-"""One way in for every format."""
+"""Reading files of every format."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ TABLES = ("csv", "tsv", "jsonl", "parquet")
 
 
 def find_format(path: str | Path, given: str | None = None) -> str:
-    """Give the format of a file: what the user says, or what the suffix says."""
+    """Return the format of a file: the given one, or that of its suffix."""
     if given is not None:
         if given not in FORMATS:
             near = near_match(given, FORMATS)
@@ -50,8 +50,7 @@ def find_format(path: str | Path, given: str | None = None) -> str:
     found = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if found is None:
         raise DataError(
-            "the name does not show the format: say format= (--format), one of "
-            f"{', '.join(FORMATS)}.",
+            f"the name does not show the format: set it with format=, one of {', '.join(FORMATS)}.",
             path,
         )
     return found
@@ -78,20 +77,20 @@ def read(
     Parameters
     ----------
     path : str or Path
-        ``.csv``, ``.tsv``, ``.jsonl`` and ``.parquet`` give a `Table`; svmlight files
+        ``.csv``, ``.tsv``, ``.jsonl`` and ``.parquet`` become a `Table`; svmlight files
         (``.svm``, ``.svmlight``, ``.libsvm``, ``.dat``, ``.txt``), ``.npz`` and ``.npy``
-        give `MatrixData`. Text formats may be gzipped, whatever their name.
+        become `MatrixData`. Text formats may be gzipped, whatever their name.
     label : str, optional
-        Name of the label column of a table. Blank cells are rows without label, and so are
-        the words of missing values: NA, N/A, NaN, None, null and the like, in any case.
+        Name of the label column of a table. Blank cells mean unlabelled rows, and so do
+        the words for missing values: NA, N/A, NaN, None, null and the like, in any case.
     columns : sequence of str, optional
         Columns to keep, besides the label; all by default.
     format : str, optional
-        "csv", "tsv", "jsonl", "parquet", "svmlight" or "npz", if the name does not say.
+        "csv", "tsv", "jsonl", "parquet", "svmlight" or "npz", if the name does not show it.
     labels_file : str or Path, optional
-        Another file with one label a line, or a ``.npy`` array.
+        A separate file with one label per line, or a ``.npy`` array.
     unlabeled : str, optional
-        What marks a row without label besides blank. svmlight files and label files of
+        Marker of rows without a label, besides blank. svmlight files and label files of
         matrices have 0 by default, arrays -1; "none" is for data with labels everywhere.
     na_is_class : bool, default=False
         Whether words of missing values are classes, as "NA" is where it means Namibia.
@@ -105,8 +104,8 @@ def read(
     n_features : int, optional
         Number of columns of a matrix, for files to be used with a model.
     max_columns : int, optional
-        Most columns of a sparse matrix, beyond which an index is an error. By default
-        2**24, or a hundred for every value if that is more: a model has a weight for each.
+        Maximum number of columns of a sparse matrix; a larger index is an error. By default
+        2**24, or a hundred per value if that is more: a model has one weight per column.
 
     Raises
     ------

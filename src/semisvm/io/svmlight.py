@@ -1,4 +1,4 @@
-"""svmlight and libsvm files: a label, then ``index:value`` pairs, one row a line."""
+"""svmlight and libsvm files: a label, then ``index:value`` pairs, one row per line."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -183,7 +183,7 @@ def _sort(block: Block, text: bytes, first_line: int, path: str | Path) -> None:
 
 
 def _second(content: bytes, pair: bytes) -> int:
-    """Give the column at which a token that begins with ``pair`` stands the second time."""
+    """Return the column at which a token that begins with ``pair`` stands the second time."""
     padded = b" " + content.replace(b"\t", b" ")
     return padded.find(b" " + pair, padded.find(b" " + pair) + 1) + 1
 
@@ -194,14 +194,13 @@ def _error(
     has = "has" if labeled == kernels.UNLABELED else "does not have"
     message = _MESSAGES[status].format(token=_token(text, position), has=has)
     if status == kernels.NOT_A_LABEL and "," in message:
-        message += ": several labels a row are not supported"
+        message += ": several labels per row are not supported"
     return DataError(message + ".", path, line, _column(text, position))
 
 
 def _zero_index(text: bytes, position: int, line: int, path: str | Path) -> DataError:
     return DataError(
-        "the index is 0, but indices were said to begin with 1: say zero_based=True "
-        "(--zero-based).",
+        "the index is 0, but indices were said to begin with 1: use zero_based=True.",
         path,
         line,
         _column(text, position),
@@ -257,7 +256,7 @@ def _check_width(blocks: list[Block], n_columns: int, path: str | Path, options:
     widest = max(blocks, key=lambda block: block.largest)
     place = int(np.argmax(widest.indices))
     row = int(np.searchsorted(widest.indptr, place, "right")) - 1
-    message = f"the index {widest.largest} asks for {wrong}"
+    message = f"the index {widest.largest} needs {wrong}"
     raise DataError(message, path, int(widest.lines[row]))
 
 
@@ -271,11 +270,11 @@ def _labels(
 
 
 def fit_width(X: Any, n_features: int, path: str | Path) -> Any:
-    """Give a matrix the number of columns that a model knows; others are left out."""
+    """Return the matrix with the number of columns that a model knows; others are left out."""
     if X.shape[1] > n_features:
         beyond = int(np.count_nonzero(X.indices >= n_features))
         warnings.warn(
-            f"{path}: {beyond} values stand in columns after the {n_features} that the model "
+            f"{path}: {beyond} values are in columns after the {n_features} that the model "
             "knows; they are left out.",
             DataWarning,
             stacklevel=2,

@@ -56,7 +56,7 @@ class Table:
         return list(self.columns)
 
     def column(self, name: str) -> Column:
-        """Give the cells of a column, or raise with the names there are."""
+        """Return the cells of a column, or raise with the names there are."""
         if name not in self.columns:
             raise missing_column(name, self.columns, self.path)
         return self.columns[name]
@@ -68,14 +68,14 @@ class Table:
         return DataError(message, self.path, line, column, word)
 
     def labelled(self, cells: Column, options: Options) -> "Table":
-        """Give the table with the labels of a column."""
+        """Return the table with the labels of a column."""
         labels, words = read_labels(
             cells, options, lambda message, row: self.error(message, row, options.label)
         )
         return replace(self, labels=labels, missing_words=words)
 
     def text(self, name: str) -> list[str]:
-        """Give a column as text; missing cells are empty."""
+        """Return a column as text; missing cells are empty."""
         cells = self.column(name)
         return [cell if type(cell) is str else self._as_text(cell, name) for cell in cells]
 
@@ -89,11 +89,11 @@ class Table:
         return str(cell)
 
     def levels(self, name: str) -> list[str]:
-        """Give a column as categories; missing cells are empty."""
+        """Return a column as categories; missing cells are empty."""
         return [cell.strip() for cell in self.text(name)]
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Give a column as numbers; missing cells are NaN.
+        """Return a column as numbers; missing cells are NaN.
 
         Raises
         ------
@@ -117,13 +117,13 @@ class Table:
         return number
 
     def without(self, names: Iterable[str]) -> "Table":
-        """Give the table without some columns."""
+        """Return the table without some columns."""
         left_out = set(names)
         kept = {name: cells for name, cells in self.columns.items() if name not in left_out}
         return replace(self, columns=kept)
 
     def take(self, rows: Sequence[int]) -> "Table":
-        """Give some rows, in any order."""
+        """Return some rows, in any order."""
         index = np.asarray(rows, dtype=np.intp)
         return Table(
             {name: _picked(cells, index) for name, cells in self.columns.items()},
@@ -134,7 +134,7 @@ class Table:
         )
 
     def __getitem__(self, rows: slice) -> "Table":
-        """Give some rows."""
+        """Return some rows."""
         return Table(
             {name: cells[rows] for name, cells in self.columns.items()},
             None if self.labels is None else self.labels[rows],

@@ -1,7 +1,7 @@
 """How many columns a sparse matrix may have."""
 
 ALWAYS_COLUMNS = 1 << 24
-"""A matrix of so many columns is read, however few values it has: 128 MiB a vector of weights."""
+"""A matrix of so many columns is read, however few values it has: 128 MiB per vector of weights."""
 
 COLUMNS_PER_VALUE = 100
 """And a wider one if there is a value for so many columns."""
@@ -17,17 +17,17 @@ def too_wide(n_columns: int, n_values: int, max_columns: int | None) -> str | No
     ----------
     n_columns, n_values : int
     max_columns : int, optional
-        Most columns that the user wants; instead of the rule of thumb.
+        Maximum number of columns, instead of the rule of thumb.
     """
     if max_columns is not None:
         if n_columns <= max_columns:
             return None
-        return f"{n_columns:,} columns, but at most {max_columns:,} were to be read."
+        return f"{n_columns:,} columns, but at most {max_columns:,} are allowed."
     if n_columns <= max(ALWAYS_COLUMNS, COLUMNS_PER_VALUE * n_values):
         return None
     return (
         f"{n_columns:,} columns, which is {n_columns * 8 / 2**30:.1f} GiB for every vector of "
-        f"weights, but the file has {n_values:,} values. If that is meant, say "
-        f"max_columns={n_columns} (--columns {n_columns}); if the columns are hashes, take them "
-        f"modulo {ALWAYS_COLUMNS:,} or less."
+        f"weights, but the file has {n_values:,} values. If this is intended, use "
+        f"max_columns={n_columns}; if the columns are hashes, take them modulo "
+        f"{ALWAYS_COLUMNS:,} or less."
     )

@@ -34,7 +34,7 @@ COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAX_WHOLE = 1 << 64
 
 BYTES_A_VALUE = 100
-"""Most memory of one value of the document besides its text: an empty dict has 72 bytes."""
+"""Maximum memory of one value of the document besides its text: an empty dict has 72 bytes."""
 BYTES_A_CHARACTER = 4
 """Of its text: one rare character makes four bytes of each of the others."""
 

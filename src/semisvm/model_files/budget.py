@@ -1,4 +1,4 @@
-"""How much memory a model file may ask for, counted before it is asked for."""
+"""How much memory a model file may use, counted before it is allocated."""
 
 from dataclasses import dataclass
 from typing import Self

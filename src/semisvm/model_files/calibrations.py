@@ -17,7 +17,7 @@ PARAMETERS = ("method", "cv", "unlabeled")
 
 
 def calibrator_state(calibrator: "Calibrator | None") -> dict[str, Any] | None:
-    """Give a calibrator as data for JSON, which keeps every bit of a float64."""
+    """Return a calibrator as data for JSON, which keeps every bit of a float64."""
     if calibrator is None:
         return None
     return {
@@ -46,7 +46,7 @@ def restore_calibrator(state: Mapping[str, Any] | None, n_classes: int) -> "Cali
 
 
 def wrapper_state(estimator: "CalibratedPartialClassifier") -> dict[str, Any]:
-    """Give the parameters of a calibrated classifier; of a splitter the number of folds."""
+    """Return the parameters of a calibrated classifier; of a splitter the number of folds."""
     parameters = {name: getattr(estimator, name) for name in PARAMETERS}
     parameters["cv"] = getattr(estimator.cv, "n_splits", estimator.cv)
     return {name: to_plain(value) for name, value in parameters.items()}

@@ -81,7 +81,7 @@ def _check_said(document: dict[str, Any]) -> None:
 
 
 def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
-    """Read a model file; safe for files of strangers.
+    """Read a model file; safe for untrusted files.
 
     A file holds numbers and text only. Its sizes are checked before it is read, and what it
     says before a model is made of it. Predictions are those of the saved model, bit for bit.
@@ -90,7 +90,7 @@ def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
     ----------
     path : str or Path
     max_bytes : int, optional
-        Most memory that the model may take; by default 64 MiB or 100 times the size of the
+        Maximum memory that the model may use; by default 64 MiB or 100 times the size of the
         file, whichever is more, up to 4 GiB.
 
     Returns
@@ -100,7 +100,7 @@ def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is no model, damaged, too large, or of a newer version.
+        If the file is not a model, damaged, too large, or of a newer version.
     """
     try:
         document, arrays, budget = read_archive(path, max_bytes)
@@ -168,7 +168,7 @@ def _size_of_names(block: dict[str, Any]) -> int:
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of what a model was fitted with."""
+    """Return the versions of what a model was fitted with."""
     found = {"semisvm": __version__, "python": platform.python_version()}
     for name in PACKAGES:
         try:

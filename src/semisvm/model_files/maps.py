@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.features import FeatureMap, Kernel, KernelMap
-from semisvm.features.clusters import ClusterMap
-from semisvm.features.local import NEIGHBORS, LocalMap
-from semisvm.features.paths import PathMap
-from semisvm.features.votes import VoteMap
 from semisvm.graphs import fit_neighbors
+from semisvm.kernels import FeatureMap, Kernel, KernelMap
+from semisvm.kernels.clusters import ClusterMap
+from semisvm.kernels.local import NEIGHBORS, LocalMap
+from semisvm.kernels.paths import PathMap
+from semisvm.kernels.votes import VoteMap
 from semisvm.model_files.archive import Arrays, split_names
 from semisvm.model_files.budget import Budget
 from semisvm.model_files.errors import ModelFileError
@@ -26,7 +26,7 @@ Stored = Mapping[str, NDArray[Any]]
 
 
 def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
-    """Give a map as data for JSON and arrays."""
+    """Return a map as data for JSON and arrays."""
     if found is None:
         return None, {}
     if isinstance(found, PathMap):
@@ -154,7 +154,7 @@ def _restore_votes(state: Mapping[str, Any], arrays: Stored, budget: Budget) -> 
 
 
 def _rows(state: dict[str, Any], rows: Any) -> Arrays:
-    """Give rows as arrays, and note their shape."""
+    """Return rows as arrays, and note their shape."""
     if rows is None:
         return {}
     state["shape"] = [int(size) for size in rows.shape]

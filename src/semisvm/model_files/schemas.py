@@ -6,7 +6,7 @@ files have and older ones lack belongs to the optional ones.
 """
 
 from semisvm.columns.text import MAX_NGRAM, TOKEN_PATTERN
-from semisvm.features.kernels import NAMES, PRECOMPUTED, USES
+from semisvm.kernels.functions import NAMES, PRECOMPUTED, USES
 from semisvm.model_files.checks import (
     MOST_COLUMNS,
     Array,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.hierarchy import Hierarchy, flat
-from semisvm.homotopy import Trace
+from semisvm.loop import Trace
 from semisvm.model_files.archive import Arrays
 from semisvm.model_files.budget import Budget
 from semisvm.model_files.checks import in_words
@@ -21,7 +21,7 @@ from semisvm.naming import near_match
 from semisvm.registry import estimator_classes
 
 ROWS = ("transduction_", "label_distribution_")
-"""One entry a training row: results of the fit, not part of the model."""
+"""One entry per training row: results of the fit, not part of the model."""
 
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 NOT_KEPT = ("callback",)
@@ -31,9 +31,9 @@ APART = (MAP, "trace_", "hierarchy_", *ROWS)
 
 
 def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
-    """Give a fitted estimator as data for JSON and arrays.
+    """Return a fitted estimator as data for JSON and arrays.
 
-    Functions (``callback``) and what has one entry a training row are left out.
+    Functions (``callback``) and what has one entry per training row are left out.
     """
     if hasattr(estimator, "chosen") and hasattr(estimator, "coef_"):
         estimator = estimator.chosen()
@@ -83,7 +83,7 @@ def _plain(value: Any, what: str) -> Any:
 
 
 def trace_state(trace: Trace) -> dict[str, Any]:
-    """Give a trace as columns; None where a row has no entry."""
+    """Return a trace as columns; None where a row has no entry."""
     columns = {name: [to_plain(row.get(name)) for row in trace.rows] for name in trace.columns}
     return {"columns": columns, "notes": list(trace.notes)}
 
@@ -130,7 +130,7 @@ def restore_estimator(
 
     Parameters
     ----------
-    state, arrays : what `estimator_state` gave
+    state, arrays : what `estimator_state` returned
     budget : Budget
         Of the file, from which what is made besides the arrays is taken.
 
@@ -173,7 +173,7 @@ def _with_parameters(state: Mapping[str, Any]) -> Any:
     if unknown:
         raise ModelFileError(f"{name} has no parameters {', '.join(map(in_words, unknown[:5]))}.")
     estimator.set_params(**parameters)
-    if not isinstance(estimator.kernel, str):
+    if not isinstance(estimator.features_by, str):
         raise ModelFileError(f"the kernel of {name} must be named.")
     try:
         estimator._check_parameters()
@@ -196,7 +196,7 @@ def check_consistent(estimator: Any) -> None:
     width = columns if found is None else found.rank
     if width != coef.shape[1]:
         raise ModelFileError("the weights of the model do not fit its number of features.")
-    check_map(found, estimator.kernel, columns)
+    check_map(found, estimator.features_by, columns)
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and len(names) != columns:
         raise ModelFileError("the names of the features do not fit their number.")

@@ -71,7 +71,7 @@ def _whole(text: str) -> str:
 
 
 def from_plain(value: Any, depth: int = 0) -> Any:
-    """Turn what `to_plain` gave back into a value.
+    """Turn what `to_plain` returned back into a value.
 
     Raises
     ------

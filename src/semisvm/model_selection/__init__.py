@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import CalibratedPartialClassifier
     from semisvm.model_selection.choosing import Choice, choose
-    from semisvm.model_selection.comparing import compare
     from semisvm.model_selection.comparison import Comparison, Verdict
     from semisvm.model_selection.priors import estimate_prior
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
     from semisvm.model_selection.search import AnnealedSVCCV, TransductiveSVCCV
+    from semisvm.model_selection.side_by_side import compare
     from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
     from semisvm.partial_labels import hide_labels
 
@@ -26,7 +26,7 @@ _HOMES = {
     "Comparison": "semisvm.model_selection.comparison",
     "Verdict": "semisvm.model_selection.comparison",
     "choose": "semisvm.model_selection.choosing",
-    "compare": "semisvm.model_selection.comparing",
+    "compare": "semisvm.model_selection.side_by_side",
     "PartialLabelKFold": "semisvm.model_selection.splits",
     "PartialScorer": "semisvm.model_selection.scoring",
     "TransductiveKFold": "semisvm.model_selection.splits",

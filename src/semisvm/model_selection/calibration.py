@@ -22,7 +22,7 @@ STEEPEST = 1e3
 
 
 def platt_targets(positive: NDArray[np.bool_]) -> Floats:
-    """Give Platt's targets (n,): (N+ + 1) / (N+ + 2) for positives, 1 / (N- + 2) for others.
+    """Compute Platt's targets (n,): (N+ + 1) / (N+ + 2) for positives, 1 / (N- + 2) for others.
 
     They are the mean of the class under a uniform prior, so that a few rows that are
     separated do not make probabilities of 0 and 1.
@@ -33,7 +33,7 @@ def platt_targets(positive: NDArray[np.bool_]) -> Floats:
 
 
 def pooled_targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
-    """Give targets (n, m): (n + 1) / (n + 2) for the class of a row, the rest shared.
+    """Compute targets (n, m): (n + 1) / (n + 2) for the class of a row, the rest shared.
 
     One slope is fitted to all n rows, so all of them count as tosses of one coin, "is
     the likeliest class right".
@@ -75,12 +75,12 @@ def fit_temperature(scores: Floats, targets: Floats) -> float:
 
 @dataclass(frozen=True)
 class Calibrator:
-    """Slopes and offsets that make probabilities of scores.
+    """Slopes and offsets that turn scores into probabilities.
 
     Attributes
     ----------
     method : {"sigmoid", "temperature"}
-    slope, offset : arrays of shape (1,), or (m,) for a sigmoid a class
+    slope, offset : arrays of shape (1,), or (m,) for one sigmoid per class
     """
 
     method: str
@@ -106,7 +106,7 @@ class Calibrator:
         return self.method == "sigmoid"
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Give probabilities (n, m) of scores (n,) or (n, m)."""
+        """Compute probabilities (n, m) from scores (n,) or (n, m)."""
         if self.method == "temperature":
             return np.asarray(softmax(self.slope * _paired(scores), axis=1))
         if scores.ndim == 1:
@@ -127,7 +127,7 @@ def _sigmoid_of(
 
 
 def _paired(scores: Floats) -> Floats:
-    """Give one column a class; of two classes the first has score zero."""
+    """Return one column per class; with two classes the first has score zero."""
     return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
 
 
@@ -138,7 +138,7 @@ PASSED_ON = ("n_features_in_", "feature_names_in_", "transduction_")
 class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Probabilities for a margin method, from scores of labelled rows it did not see.
 
-    The labelled rows are dealt to folds. Each fold is scored by a model to which it was
+    The labelled rows are split into folds. Each fold is scored by a model to which it was
     unlabelled, and a map from score s to probability is fitted to these scores by
     maximum likelihood: ::
 
@@ -238,6 +238,7 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         self.estimator_ = fitted
         self.classes_ = labels.classes
         for name in PASSED_ON:
+            self.__dict__.pop(name, None)
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
         return self
@@ -250,7 +251,7 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         return TransductiveSVC(unlabeled=self.unlabeled)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give calibrated probabilities.
+        """Compute calibrated probabilities.
 
         Parameters
         ----------

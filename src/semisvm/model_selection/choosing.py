@@ -1,9 +1,9 @@
 """Choosing a method and its settings by cross-validation, and saying why.
 
 Few labels make noisy scores, and the best of many noisy scores is mostly luck. So few things
-are tried, and the simple ones are left only for what is better by more than the standard error
-of the difference: first the supervised method for one that uses the unlabelled rows, then the
-default settings of that method for others.
+are tried, and a simple choice is given up only for one that is better by more than the standard
+error of the difference: first the supervised method for one that uses the unlabelled rows, then
+the default settings of that method for others.
 """
 
 import warnings
@@ -16,16 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from semisvm.designs.base import Index
-from semisvm.model_selection.comparing import compare
 from semisvm.model_selection.comparison import NO_EVIDENCE, Comparison
 from semisvm.model_selection.intervals import resampled_error
-from semisvm.model_selection.splits import PartialLabelKFold, take_rows
+from semisvm.model_selection.side_by_side import compare
+from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Counting, Told
 from semisvm.partial_labels import PartialLabels, encode
 from semisvm.registry import Method, get, methods, without_effect
+from semisvm.rows import take_rows
 
 FALLBACK = "tsvm"
-"""Taken where there are too few labels to cross-validate."""
+"""Used where there are too few labels to cross-validate."""
 MARGIN = 1.0
 """Standard errors by which something else must be better than the simple choice."""
 N_SPLITS = 5
@@ -66,7 +67,7 @@ class Choice:
     settings: Comparison | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as dicts, lists, strings and numbers, for JSON."""
+        """Return everything as dicts, lists, strings and numbers, for JSON."""
         return {
             "method": self.method,
             "parameters": self.parameters,
@@ -106,7 +107,7 @@ class _Trial:
             )
 
     def pick(self, found: Comparison) -> str:
-        """Give the best one that beats the baseline by the margin, else the baseline."""
+        """Return the best one that beats the baseline by the margin, else the baseline."""
         base = np.asarray(found[found.baseline].scores)
         best, gain = found.baseline, 0.0
         for other in found.methods:
@@ -130,10 +131,10 @@ def choose(
 ) -> Choice:
     """Choose among the methods of the registry that are marked for it, by cross-validation.
 
-    Folds are of the labelled rows; held-out rows stay in as unlabelled ones. Methods are
+    The labelled rows are split into folds; held-out rows stay in as unlabelled rows. Methods are
     compared with their defaults, then the settings in the grid of the method that won,
     one change at a time. With fewer than ten labels, or a class with one label, nothing
-    is compared and the transductive SVM with its defaults is taken.
+    is compared and the transductive SVM with its defaults is used.
 
     Parameters
     ----------
@@ -141,9 +142,9 @@ def choose(
     y : array-like of shape (n,)
         Labels, and the marker for unlabelled rows.
     parameters : mapping, optional
-        Given ones: each goes to the methods that have it, and is not chosen.
+        Given values: each goes to the methods that have the parameter, and is not chosen.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     scoring : str, default="accuracy"
         As in `partial_scorer`.
     random_state : int, default=0
@@ -169,7 +170,7 @@ def choose(
     >>> labels[15:23] = y[15:23]
     >>> choice = choose(scale(X), labels)
     >>> choice.method, choice.reasons[0]
-    ('tsvm', '8 labels are too few to compare methods: tsvm is taken unseen.')
+    ('tsvm', '8 labels are too few to compare methods: tsvm is used without a comparison.')
     """
     given = dict(parameters or {})
     n_threads = {"n_jobs": given.pop("n_jobs")} if "n_jobs" in given else {}
@@ -179,7 +180,7 @@ def choose(
     missing = too_few(labels)
     if missing:
         fallback = get(FALLBACK)
-        reason = f"{missing}: {FALLBACK} is taken unseen."
+        reason = f"{missing}: {FALLBACK} is used without a comparison."
         parameters = accepted(fallback, given) | n_threads
         return Choice(FALLBACK, parameters, (reason,), *_unused(fallback, given, fitting))
     rows = _sample(labels, random_state)
@@ -205,7 +206,7 @@ def choose(
 def _choose_setting(
     trial: _Trial, method: Method, fixed: dict[str, Any]
 ) -> tuple[dict[str, Any], Comparison]:
-    """Give the setting that beats the defaults, or nothing, and the comparison."""
+    """Return the setting that beats the defaults, or nothing, and the comparison."""
     others = {_words(other): other for other in neighbours(method, fixed)}
     tried = {
         name: method.make(unlabeled=trial.cv.unlabeled, **fixed, **other)
@@ -229,7 +230,7 @@ def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
 def _unused(
     method: Method, given: Mapping[str, Any], fitting: list[Method]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give the names of given parameters that the method does not have, and notes about them."""
+    """Return the names of given parameters that the method does not have, and notes about them."""
     names = tuple(name for name in given if method.parameter(name) is None)
     return names, tuple(without_effect(method, names, fitting))
 
@@ -245,7 +246,7 @@ def neighbours(method: Method, given: Mapping[str, Any]) -> list[dict[str, Any]]
 
 
 def too_few(labels: PartialLabels) -> str | None:
-    """Say why labels cannot be dealt to folds, or None if they can."""
+    """Say why labels cannot be split into folds, or None if they can."""
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     if counts.sum() < FEWEST_LABELS:
         return f"{counts.sum()} labels are too few to compare methods"
@@ -261,8 +262,8 @@ def _refuse_unknown(given: Mapping[str, Any], fitting: list[Method]) -> None:
     unknown = sorted(set(given) - known)
     if unknown:
         raise ValueError(
-            f"{', '.join(unknown)} cannot be set where the method is chosen; name a method. What "
-            f"can be set is {', '.join(sorted(known))}."
+            f"{', '.join(unknown)} cannot be set where the method is chosen; name a method. The "
+            f"parameters that can be set are {', '.join(sorted(known))}."
         )
 
 

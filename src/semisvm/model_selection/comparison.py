@@ -1,4 +1,4 @@
-"""The result of a comparison: plain data, and what to make of it."""
+"""The result of a comparison: plain data, and the conclusions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -33,7 +33,7 @@ class MethodScores:
     ----------
     name : str
     scores, seconds : tuples of floats
-        One a fold; the seconds are those of the fit.
+        One per fold; the seconds are those of the fit.
     mean : float
     interval : pair of floats
         For the mean score.
@@ -175,7 +175,7 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """Name of the method with the highest mean score, the first one of equals."""
+        """Name of the method with the highest mean score, the first one of ties."""
         return max(self.methods, key=lambda method: method.mean).name
 
     def did_it_help(self) -> Verdict:
@@ -223,12 +223,12 @@ class Comparison:
         )
 
     def about_chance(self, name: str) -> str | None:
-        """Say how a method stands to guessing the most frequent class, where that is known."""
+        """Say how a method compares with guessing the most frequent class, where that is known."""
         chance = self[name].chance
         return None if chance is None else chance.sentence(name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as dicts, lists, strings and numbers, for JSON."""
+        """Return everything as dicts, lists, strings and numbers, for JSON."""
         plain = asdict(self)
         for entry, method in zip(plain["methods"], self.methods, strict=True):
             entry["fit_seconds"] = method.fit_seconds

@@ -7,12 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from semisvm.designs.base import Floats
-from semisvm.model_selection.splits import PartialLabelKFold, take_rows
+from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import encode, hide_labels
+from semisvm.rows import take_rows
 
 
 def check_splitter(cv: Any, unlabeled: Any) -> PartialLabelKFold:
-    """Give the splitter that a number of folds stands for."""
+    """Return the splitter that a number of folds stands for."""
     if isinstance(cv, PartialLabelKFold):
         return cv
     return PartialLabelKFold(cv, shuffle=True, random_state=0, unlabeled=unlabeled)

@@ -11,7 +11,7 @@ from semisvm.designs.base import Floats
 def resampled_interval(
     values: Sequence[float], test_share: float, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Give an interval for the mean score, or the mean difference, of repeated folds.
+    """Compute an interval for the mean score, or the mean difference, of repeated folds.
 
     Folds share training rows, so their scores are correlated and the usual standard
     error is too small. The corrected resampled t interval of Nadeau and Bengio uses ::
@@ -45,5 +45,5 @@ def clipped(interval: tuple[float, float], bounds: tuple[float, float]) -> tuple
 
 
 def resampled_error(values: Sequence[float] | Floats, test_share: float) -> float:
-    """Give the corrected standard error of a mean, the root in `resampled_interval`."""
+    """Compute the corrected standard error of a mean, the root in `resampled_interval`."""
     return float(np.sqrt((1.0 / len(values) + test_share) * np.var(values, ddof=1)))

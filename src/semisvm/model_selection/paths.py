@@ -13,25 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Design, Floats, Index
-from semisvm.estimators.base import Solution
-from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.task import BinaryTask
 from semisvm.hierarchy import Hierarchy
-from semisvm.homotopy import Recorder
+from semisvm.loop import Recorder
+from semisvm.methods.solution import Solution
+from semisvm.objectives.tasks import Task
 from semisvm.partial_labels import PartialLabels
-
-Task = BinaryTask | MultiTask
 
 
 @dataclass(frozen=True)
-class Point:
+class PathPoint:
     """A solution on the grid.
 
     Attributes
     ----------
     row, column : int
         Position among the weights of the unlabelled rows and the regularisations.
-    task : BinaryTask or MultiTask
+    task : TwoClassTask or ManyClassTask
     solution : Solution
     """
 
@@ -41,13 +38,8 @@ class Point:
     solution: Solution
 
     def predict(self, rows: Index) -> NDArray[np.intp]:
-        """Give the classes of rows as codes."""
-        task, w = self.task, self.solution.w
-        if isinstance(task, MultiTask):
-            return np.asarray(task.scores(w, rows)[rows].argmax(axis=1))
-        design = task.design
-        scores = design.scores(w, design.rows(rows), np.zeros(design.n_rows))
-        return (scores[rows] > 0.0).astype(np.intp)
+        """Predict the classes of rows as codes."""
+        return self.task.predict(self.solution.w, rows)
 
 
 @dataclass(frozen=True)
@@ -69,7 +61,7 @@ class Grid:
     design: Design
     hierarchy: Hierarchy
 
-    def path(self, labels: PartialLabels, prior: Floats) -> Iterator[Point]:
+    def path(self, labels: PartialLabels, prior: Floats) -> Iterator[PathPoint]:
         """Yield the solutions for the given labels, neighbours one after the other."""
         middle = len(self.regs) // 2
         start: Floats | None = None
@@ -85,9 +77,9 @@ class Grid:
 
     def _solve(
         self, row: int, column: int, labels: PartialLabels, prior: Floats, start: Floats | None
-    ) -> Point:
+    ) -> PathPoint:
         estimator = self.make(self.regs[column], self.weights[row])
         task = estimator._task(self.design, labels, prior, None, self.hierarchy, Recorder())
         # a solver changes the weights that it starts from
         solution = estimator._solve_task(task, None if start is None else start.copy())
-        return Point(row, column, task, solution)
+        return PathPoint(row, column, task, solution)

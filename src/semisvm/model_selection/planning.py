@@ -1,4 +1,4 @@
-"""Which methods a comparison takes, and how often folds are dealt, so that it ends soon."""
+"""Which methods to compare, and how often to repeat the folds, so that it ends soon."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from semisvm.registry import Method
 from semisvm.wording import rough_time
 
 SECONDS = 30.0
-"""What a comparison may take, by a rough estimate, where nobody asks for more."""
+"""Time limit of a comparison by default, by a rough estimate."""
 SHARE = 0.25
-"""What one method may take of it, those that are always compared aside."""
+"""Share of it that one method may take, except those that are always compared."""
 REPEATS = 3
 
 
@@ -25,13 +25,13 @@ class Plan:
     slow : dict of floats
         Methods that were left out, with the seconds that they would take.
     repeats : int
-        Times that folds are dealt.
+        Repeats of the folds.
     seconds : float
         Rough estimate for all fits.
     costs : dict of floats
         Rough seconds of one fit of each method.
     shortened : bool
-        Whether folds are dealt less often than usual.
+        Whether folds are repeated less often than usual.
     """
 
     methods: tuple[Method, ...]
@@ -52,12 +52,12 @@ class Plan:
             listed = ", ".join(f"{name} ({rough_time(s)})" for name, s in self.slow.items())
             found.append(
                 f"left out, because they would take long on data of this size: {listed}; "
-                "'--methods all' compares them too"
+                "bounded=False compares them too"
             )
         if self.shortened:
             found.append(
-                f"the folds are dealt once, not {REPEATS} times, which would narrow the intervals "
-                f"and take {rough_time(REPEATS * self.seconds)} ('--repeats {REPEATS}')"
+                f"the folds are not repeated; repeats={REPEATS} would give narrower intervals and "
+                f"take {rough_time(REPEATS * self.seconds)}"
             )
         return found
 
@@ -72,8 +72,8 @@ def plan(
 ) -> Plan:
     """Choose what can be compared in about half a minute.
 
-    Methods that are marked for the automatic choice are always taken. Where they alone take too
-    long, folds are dealt once. The others follow, the cheapest first, while there is time.
+    Methods that are marked for the automatic choice are always compared. If they alone take too
+    long, folds are not repeated. The others follow, the cheapest first, while there is time.
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ def plan(
     size : Size
     folds : int
     repeats : int, optional
-        Given ones are kept.
+        A given number is kept.
     bounded : bool, default=True
-        False takes all candidates, however long they need.
+        False compares all candidates, however long they take.
 
     Returns
     -------

@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss
 
-from semisvm.model_selection.splits import take_rows
 from semisvm.partial_labels import given_labels, is_unlabeled
+from semisvm.rows import take_rows
 from semisvm.validation import check_choice
 
 Metric = Callable[[NDArray[Any], NDArray[Any]], float]
 
 
 def accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Give the share of rows that are predicted rightly."""
+    """Compute the share of rows that are predicted correctly."""
     return float(accuracy_score(y, predicted))
 
 
 def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Give the mean over the classes in ``y`` of the share predicted rightly."""
+    """Compute the mean over the classes in ``y`` of the share predicted correctly."""
     known = np.isin(predicted, y)
     if known.all():
         return float(balanced_accuracy_score(y, predicted))
@@ -31,7 +31,7 @@ def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
 
 
 def f1_macro(y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Give the mean over classes of the harmonic mean of precision and recall."""
+    """Compute the mean over classes of the harmonic mean of precision and recall."""
     return float(f1_score(y, predicted, average="macro", zero_division=0.0))
 
 
@@ -43,7 +43,7 @@ METRICS: dict[str, Metric] = {
 NEG_LOG_LOSS = "neg_log_loss"
 SCORINGS = (*METRICS, NEG_LOG_LOSS)
 BOUNDS = {**dict.fromkeys(METRICS, (0.0, 1.0)), NEG_LOG_LOSS: (-np.inf, 0.0)}
-"""Least and largest values of the scores."""
+"""Smallest and largest values of the scores."""
 ANY = (-np.inf, np.inf)
 
 
@@ -54,9 +54,9 @@ class PartialScorer:
     Attributes
     ----------
     name : {"accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss"}
-        The last one asks the estimator for ``predict_proba``.
+        The last one needs ``predict_proba``.
     unlabeled : scalar
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     """
 
     name: str = "accuracy"
@@ -87,7 +87,7 @@ def partial_scorer(name: str = "accuracy", unlabeled: Any = -1) -> PartialScorer
     ----------
     name : {"accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss"}
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
 
     Examples
     --------

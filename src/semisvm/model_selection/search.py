@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats
 from semisvm.estimators.annealed import AnnealedSVC
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Solution
-from semisvm.estimators.multi_task import MultiTask
-from semisvm.estimators.task import BinaryTask
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.hierarchy import Hierarchy
-from semisvm.homotopy import LOOSE_TOL, Callback, Recorder
+from semisvm.loop import Callback, Recorder
+from semisvm.loop.schedules import LOOSE_TOL
+from semisvm.methods.solution import Solution
 from semisvm.model_selection.crossfit import check_splitter
 from semisvm.model_selection.paths import Grid
 from semisvm.model_selection.scoring import METRICS
@@ -35,7 +35,7 @@ FOUND = ("regs_", "unlabeled_weights_", "unlabeled_weight_", "scores_")
 
 
 def best_setting(scores: Floats) -> tuple[int, int]:
-    """Give the position of the setting to take.
+    """Return the position of the setting to take.
 
     Few labels make scores that differ by a row or two, which is chance. So all settings
     count as equal whose mean score is below the best by no more than a standard error of
@@ -130,7 +130,7 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         return self._fit(X, y)
 
     def chosen(self) -> LinearSemiSupervisedClassifier:
-        """Give the estimator of the chosen setting, fitted, as if there had been no search."""
+        """Return the estimator of the chosen setting, fitted, as if there had been no search."""
         check_is_fitted(self)
         plain = self._estimator(self.reg_, self.unlabeled_weight_, self.tol)
         for name, value in vars(self).items():
@@ -143,7 +143,7 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         return self._single(reg=reg, unlabeled_weight=weight, tol=tol, **shared)
 
     def _settings(self) -> tuple[list[float], list[float]]:
-        """Give the regularisations, strongest first, and the weights, lightest first."""
+        """Return the regularisations, strongest first, and the weights, lightest first."""
         if isinstance(self.regs, WHOLE) and not isinstance(self.regs, bool):
             check_count("regs", self.regs)
             regs = np.geomspace(STRONGEST, WEAKEST, int(self.regs)).tolist()
@@ -166,6 +166,7 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         weight: Floats | None,
         hierarchy: Hierarchy,
         recorder: Recorder,
+        **besides: Any,
     ) -> Solution:
         regs, weights = self._settings()
         grid = Grid(self._on_path, regs, weights, design, hierarchy)
@@ -180,8 +181,10 @@ class _PathSearch(LinearSemiSupervisedClassifier):
         self.scores_ = scores
         return solution
 
-    def _regularisation(self) -> float:
-        return float(self.reg_)
+    def _specification(self) -> Specification:
+        # before a search the regularisation is not known, and not asked for
+        reg, weight = getattr(self, "reg_", 1.0), getattr(self, "unlabeled_weight_", 1.0)
+        return self._estimator(float(reg), float(weight), self.tol)._specification()
 
     def _on_path(self, reg: float, weight: float) -> LinearSemiSupervisedClassifier:
         """Make the estimator of one setting as the search uses it: loosely solved, silent."""
@@ -202,25 +205,19 @@ class _PathSearch(LinearSemiSupervisedClassifier):
                 scores[k, point.row, point.column] = found
         return scores
 
-    def _solve_binary(self, task: BinaryTask, start: Floats | None) -> Solution:
-        raise AssertionError("a search solves by the estimators of its settings")
-
-    def _solve_multi(self, task: MultiTask, start: Floats | None) -> Solution:
-        raise AssertionError("a search solves by the estimators of its settings")
-
 
 def _numbers(name: str, values: Any) -> list[float]:
-    """Give positive numbers in ascending order, or say which is not one."""
+    """Return positive numbers in ascending order, or raise for one that is not."""
     listed = np.atleast_1d(np.asarray(values)).ravel().tolist()
     if not listed:
-        raise ValueError(f"{name} is empty: give at least one value.")
+        raise ValueError(f"{name} is empty: pass at least one value.")
     return sorted({check_real(f"every value of {name}", value, above=0) for value in listed})
 
 
 class TransductiveSVCCV(_PathSearch):
     """`TransductiveSVC` with a cross-validated setting, found along a path.
 
-    The labelled rows are dealt to folds. The rows of a fold stay in the data as
+    The labelled rows are split into folds. The rows of a fold stay in the data as
     unlabelled rows, so all folds and settings share one design. In every fold the
     settings are solved as a path: the middle regularisation first, from the beginning,
     and from there to both sides, each from the solution of its neighbour. Of
@@ -241,33 +238,33 @@ class TransductiveSVCCV(_PathSearch):
         Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
-        None takes the fractions of the labelled rows, in a fold of the rows that train;
-        "estimate" estimates once, from all labels.
+        Class shares among the unlabelled rows. None takes those of the labelled rows, in a
+        fold those of the training rows; "estimate" estimates them once, from all labels.
     balance_tol : float or None, default=0.1
         As in the estimator that is searched.
     kernel : str or callable, default="linear"
         "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
-        numbers, and prediction needs the pivot rows only.
+        "precomputed". Kernels other than "linear" become feature maps: the fit stores
+        n x rank numbers, and prediction needs only the pivot rows.
     gamma : float, "scale" or "mean_distance", default="scale"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
         Of the last fit. Paths are solved to a certified relative error of 1e-3.
     max_iter : int, default=1000
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
     callback : callable, default=None
         For the last fit.
@@ -302,7 +299,7 @@ class TransductiveSVCCV(_PathSearch):
 class AnnealedSVCCV(_PathSearch):
     """`AnnealedSVC` with a cross-validated setting, found along a path.
 
-    The labelled rows are dealt to folds. The rows of a fold stay in the data as
+    The labelled rows are split into folds. The rows of a fold stay in the data as
     unlabelled rows, so all folds and settings share one design. In every fold the
     settings are solved as a path: the middle regularisation first, from the beginning,
     and from there to both sides, each from the solution of its neighbour.
@@ -325,33 +322,33 @@ class AnnealedSVCCV(_PathSearch):
         Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
-        None takes the fractions of the labelled rows, in a fold of the rows that train;
-        "estimate" estimates once, from all labels.
+        Class shares among the unlabelled rows. None takes those of the labelled rows, in a
+        fold those of the training rows; "estimate" estimates them once, from all labels.
     balance_tol : float or None, default=0.1
         As in the estimator that is searched.
     kernel : str or callable, default="linear"
         "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Other kernels than "linear" are feature maps: the fit holds n x rank
-        numbers, and prediction needs the pivot rows only.
+        "precomputed". Kernels other than "linear" become feature maps: the fit stores
+        n x rank numbers, and prediction needs only the pivot rows.
     gamma : float, "scale" or "mean_distance", default="scale"
-        Of the kernel: 1 / (d var(X)), or 1 / (2 width^2) with the average distance of two
-        rows as the width.
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
     degree : int, default=3
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Most features of the kernel (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
     kernel_tol : float, default=1e-4
-        Share of the trace of the kernel matrix that the features may leave out.
+        Fraction of the trace of the kernel matrix that the features may leave out.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN.
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
         Of the last fit. Paths are solved to a certified relative error of 1e-3.
     max_iter : int, default=1000
     n_jobs : int, default=None
-        Threads; None is one, -1 all.
+        Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
     callback : callable, default=None
         For the last fit.

@@ -15,7 +15,8 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from semisvm.designs.base import Index
-from semisvm.partial_labels import encode, hide_labels
+from semisvm.partial_labels import deal, encode, hide_labels
+from semisvm.rows import take_rows
 from semisvm.validation import check_count
 
 Split = tuple[Index, Index]
@@ -73,7 +74,7 @@ class PartialLabelKFold(BaseCrossValidator):
         self.unlabeled = unlabeled
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Give the number of pairs that `split` yields."""
+        """Return the number of pairs that `split` yields."""
         return int(self.n_splits * self.n_repeats)
 
     def split(self, X: Any, y: ArrayLike, groups: Any = None) -> Iterator[Split]:
@@ -90,20 +91,17 @@ class PartialLabelKFold(BaseCrossValidator):
         for fold in self.folds(codes):
             yield np.setdiff1d(np.arange(len(codes)), fold), fold
 
-    def folds(self, codes: NDArray[np.intp], *, warn: bool = True) -> Iterator[Index]:
+    def folds(self, codes: NDArray[np.intp]) -> Iterator[Index]:
         """Yield the rows to hold out, by class codes of which -1 is unlabelled."""
         rng = check_random_state(self.random_state)
         rows = self._foldable(codes)
-        if warn:
-            self._warn_of_few(np.bincount(codes[codes >= 0]))
+        self._warn_of_few(np.bincount(codes[codes >= 0]))
         for _ in range(self.n_repeats):
             order = rng.permutation(rows) if self.shuffle else rows
-            dealt = order[np.argsort(codes[order], kind="stable")]
-            for k in range(self.n_splits):
-                yield np.sort(dealt[k :: self.n_splits])
+            yield from deal(order, codes, self.n_splits)
 
     def _foldable(self, codes: NDArray[np.intp]) -> Index:
-        """Give the labelled rows whose class has another label, or say what is missing."""
+        """Return the labelled rows whose class has another label, or raise if there are none."""
         counts = np.bincount(codes[codes >= 0])
         rows = np.flatnonzero(codes >= 0)
         rows = rows[counts[codes[rows]] > 1]
@@ -120,7 +118,7 @@ class PartialLabelKFold(BaseCrossValidator):
         if few == 1:
             message = (
                 "A class has a single label: that row trains in every fold and is never held "
-                "out, so the scores do not speak of the class."
+                "out, so the scores say nothing about the class."
             )
         elif few < self.n_splits:
             message = (
@@ -214,19 +212,6 @@ def with_twins(X: Any, y: ArrayLike, unlabeled: Any = -1) -> tuple[Any, NDArray[
     rows = np.concatenate([np.arange(n), labeled])
     target = hide_labels(np.asarray(y)[rows], np.arange(n, len(rows)), unlabeled)
     return take_rows(X, rows), target
-
-
-def take_rows(X: Any, rows: Index) -> Any:
-    """Give the listed rows of whatever holds rows: arrays, sparse, frames, lists."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    is_sparse: bool = sparse.issparse(X)
-    if is_sparse:
-        # other formats cannot be indexed
-        return X.tocsr()[rows]
-    if hasattr(X, "__array__") and not hasattr(X, "shape"):
-        X = np.asarray(X)
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows.tolist()]
 
 
 def same_rows(X: Any, some: Index, others: Index) -> bool:

@@ -1,4 +1,4 @@
-"""How far a comparison is: told before every fit, and whenever a method is done."""
+"""The progress of a comparison: reported before every fit, and after every method."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from semisvm.model_selection.comparison import Comparison
 
 
 class Watcher(Protocol):
-    """Somebody who wants to know how far a comparison is."""
+    """Receives the progress of a comparison."""
 
     def starting(self, name: str, fold: int, n_folds: int) -> None:
-        """Hear of a fit that begins; where several run at a time, of the last one."""
+        """Receive a fit that begins; where several run at a time, the last one."""
         ...
 
     def finished(self, found: Comparison) -> None:
-        """Hear of all methods so far whose fits are done, whenever there is one more."""
+        """Receive all methods that are done so far, whenever there is one more."""
         ...
 
 
@@ -28,7 +28,7 @@ class Step:
     name : str
         Of the method or setting.
     fold, n_folds : int
-        Counted from 1, over all times that folds are dealt.
+        Counted from 1, over all repeats.
     done, total : int
         Fits that are done, and that there are.
     prefix : str
@@ -51,7 +51,7 @@ Told = Callable[[Step], Any]
 
 @dataclass
 class Counting:
-    """A watcher that counts the fits and tells of each one before it begins.
+    """A watcher that counts the fits and reports each one before it begins.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Counting:
     done: int = 0
 
     def starting(self, name: str, fold: int, n_folds: int) -> None:
-        """Tell of a fit."""
+        """Report a fit."""
         if self.tell is not None:
             step = Step(name, fold + 1, n_folds, self.done, self.n_methods * n_folds, self.prefix)
             self.tell(step)

@@ -1,7 +1,7 @@
-"""Programs in the sense of optimisation, as data, and solvers behind one vocabulary.
+"""Linear, mixed-integer and quadratic programs as data, and solvers behind one interface.
 
-The data of a program know no solver. An adapter translates them, asks its solver, and
-translates the answer: a solution, or an exception that says why there is none.
+The data of a program do not depend on a solver. An adapter translates them, calls its solver,
+and translates the result: a solution, or an exception that says why there is none.
 """
 
 from semisvm.programs.clarabel_adapter import solve_quadratic

@@ -1,4 +1,4 @@
-"""Checks of the parts of programs: shapes fit, numbers are numbers."""
+"""Checks of the parts of programs: shapes and finite numbers."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ from semisvm.designs.base import Floats
 
 
 def matrix(name: str, value: Any, n_columns: int) -> Any:
-    """Return a finite CSC matrix with so many columns, without rows if there is none."""
+    """Return a finite CSC matrix with ``n_columns`` columns; without rows if value is None."""
     if value is None:
         return sparse.csc_matrix((0, n_columns))
     found = sparse.csc_matrix(value, dtype=np.float64)
     if found.shape[1] != n_columns:
         raise ValueError(
-            f"{name} must have one column a variable, {n_columns}, and has {found.shape[1]}."
+            f"{name} must have one column per variable, {n_columns}, but has {found.shape[1]}."
         )
     _check_finite(name, found.data)
     return found
 
 
 def vector(name: str, value: Any, length: int) -> Floats:
-    """Return a finite vector of a length; none is the empty one."""
+    """Return a finite vector of the given length; None is the empty vector."""
     found = np.empty(0) if value is None else np.array(value, dtype=np.float64)
     if found.shape != (length,):
         raise ValueError(f"{name} must have shape ({length},), got {found.shape}.")
@@ -38,8 +38,8 @@ def bounds(lower: Any, upper: Any, n: int, what: str = "variable") -> tuple[Floa
     if wrong.any():
         j = int(np.argmax(wrong))
         raise ValueError(
-            f"the bounds of {what} {j} are {low[j]} and {high[j]}: the lower one must not "
-            "be above the upper one, and none may be NaN."
+            f"the bounds of {what} {j} are {low[j]} and {high[j]}: the lower bound must not "
+            "exceed the upper bound, and neither may be NaN."
         )
     return low, high
 

@@ -20,7 +20,7 @@ STATUSES = {
     "MaxTime": Status.TIME_LIMIT,
     "MaxIterations": Status.ITERATION_LIMIT,
 }
-"""Clarabel's words; others are numerical trouble."""
+"""Clarabel's statuses; all others are numerical trouble."""
 
 
 def solve_quadratic(
@@ -42,7 +42,7 @@ def solve_quadratic(
     time_limit : float, optional
         Seconds.
     threads : int
-        0 leaves the number to Clarabel.
+        Number of threads; 0 leaves it to Clarabel.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def solve_quadratic(
     Warns
     -----
     ProgramWarning
-        If the solution is less accurate than asked for.
+        If the solution is less accurate than ``tol``.
     """
     with no_fork:
         import clarabel
@@ -78,7 +78,7 @@ def solve_quadratic(
     what = f"a quadratic program of {program.n_variables} variables and {m} constraints"
     if status is Status.INACCURATE:
         warnings.warn(
-            f"{what} was solved less accurately than {tol:g}; scale the data, or ask for less.",
+            f"{what} was solved less accurately than {tol:g}; scale the data, or raise tol.",
             ProgramWarning,
             stacklevel=2,
         )
@@ -88,7 +88,7 @@ def solve_quadratic(
 
 
 def _constraints(program: QuadraticProgram) -> tuple[Any, Any, Any]:
-    """Give all constraints as rows of A x + s = b: equations, inequalities, bounds, cones."""
+    """Return all constraints as rows of A x + s = b: equations, inequalities, bounds, cones."""
     low, high = np.isfinite(program.lower), np.isfinite(program.upper)
     unit = sparse.eye(program.n_variables, format="csr")
     of_cones = [part for cone in program.cones for part in (-cone.c[None, :], -cone.F)]

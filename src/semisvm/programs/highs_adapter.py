@@ -25,23 +25,23 @@ STATUSES = {
     "kTimeLimit": Status.TIME_LIMIT,
     "kIterationLimit": Status.ITERATION_LIMIT,
 }
-"""HiGHS's words; others are numerical trouble."""
+"""Statuses of HiGHS; all others are numerical trouble."""
 
 
 class LinearModel:
-    """A linear program that is kept by the solver, changed, and solved again.
+    """A linear program that the solver keeps, to be changed and solved again.
 
-    After a change the simplex method goes on from the last basis. New costs leave the
-    point feasible, so the primal method is quick; new bounds leave the multipliers
-    feasible, so the dual method is. HiGHS chooses.
+    After a change the simplex method starts from the last basis. New costs leave the point
+    feasible, so the primal method is fast; new bounds leave the multipliers feasible, so the
+    dual method is fast. HiGHS chooses.
 
     Parameters
     ----------
     program : LinearProgram
     time_limit : float, optional
-        Seconds for one solution.
+        Seconds per solve.
     threads : int
-        0 leaves the number to HiGHS.
+        Number of threads; 0 leaves it to HiGHS.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ def solve_linear(
     time_limit : float, optional
         Seconds.
     threads : int
-        0 leaves the number to HiGHS.
+        Number of threads; 0 leaves it to HiGHS.
 
     Raises
     ------
@@ -118,13 +118,13 @@ def solve_mixed_integer(
     ----------
     program : MixedIntegerProgram
     start : array of shape (n,), optional
-        A feasible point: a good one cuts the search short.
+        A feasible point; a good one shortens the search.
     time_limit : float, optional
-        Seconds; infinite is none.
+        Seconds; infinity is no limit.
     mip_gap : float
         (objective - bound) / abs(objective) at which to stop.
     threads : int
-        0 leaves the number to HiGHS.
+        Number of threads; 0 leaves it to HiGHS.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def solve_mixed_integer(
     Warns
     -----
     ProgramWarning
-        If the time was up before the best point was proven to be optimal.
+        If time ran out before the best point was proven to be optimal.
     """
     with no_fork:
         import highspy
@@ -152,8 +152,8 @@ def solve_mixed_integer(
     feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
     if status is Status.TIME_LIMIT and info.primal_solution_status == feasible:
         warnings.warn(
-            f"{program} was not solved to the end within {time_limit:g} s: its best point may be "
-            f"{info.mip_gap:.2%} above the optimum. Raise the time limit or the gap.",
+            f"{program} was not solved to optimality within {time_limit:g} s: its best point may "
+            f"be {info.mip_gap:.2%} above the optimum. Raise time_limit or mip_gap.",
             ProgramWarning,
             stacklevel=2,
         )
@@ -170,7 +170,7 @@ def solve_mixed_integer(
 
 
 def _solver(program: LinearProgram, threads: int) -> Any:
-    """Hand a program to a new solver."""
+    """Return a new solver with the program."""
     with no_fork:
         import highspy
 
@@ -191,15 +191,15 @@ def _solver(program: LinearProgram, threads: int) -> Any:
 
 
 def _run(solver: Any, seconds: float | None) -> Status:
-    """Let a solver work for at most so many seconds; say how it ended."""
+    """Run a solver for at most ``seconds``; return its status."""
     if seconds is not None and np.isfinite(seconds):
-        # the clock of a solver runs over all its calls
+        # HiGHS counts the time of all calls of a solver
         solver.setOptionValue("time_limit", solver.getRunTime() + float(seconds))
-    # HiGHS refuses another number of threads than that of its last run, by any model
+    # otherwise HiGHS refuses to change the number of threads since the last run of any model
     solver.resetGlobalScheduler(True)
     solver.run()
     if solver.getModelStatus().name == "kUnboundedOrInfeasible":
-        # presolve does not tell the two apart; the simplex method does
+        # presolve does not distinguish the two; the simplex method does
         solver.setOptionValue("presolve", "off")
         solver.run()
     return STATUSES.get(solver.getModelStatus().name, Status.TROUBLE)

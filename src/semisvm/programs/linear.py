@@ -20,7 +20,7 @@ from semisvm.programs.status import Status
 
 @dataclass(frozen=True)
 class LinearProgram:
-    """A linear program; bounds that are not given are infinite.
+    """A linear program; missing bounds are infinite.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class LinearProgram:
         Costs of the variables.
     A : {array, sparse matrix} of shape (m, n)
     row_lower, row_upper : array of shape (m,), or one number for all, optional
-        Bounds of the rows; equal ones make an equation.
+        Bounds of the rows; equal bounds make an equation.
     lower, upper : array of shape (n,), or one number for all, optional
         Bounds of the variables.
     """
@@ -72,12 +72,12 @@ class LinearProgram:
 
 @dataclass(frozen=True)
 class MixedIntegerProgram:
-    """A linear program some of whose variables are whole numbers.
+    """A linear program in which some variables are whole numbers.
 
     Attributes
     ----------
     relaxed : LinearProgram
-        The program without that condition.
+        The program without this condition.
     whole : bool array of shape (n,)
         Which variables are whole numbers.
     """
@@ -112,12 +112,12 @@ class LinearSolution:
     x : array of shape (n,)
     objective : float
     row_duals : array of shape (m,)
-        What the objective gains by a row's bound, a unit each: positive at the lower bound,
+        Change of the objective per unit of a row's bound: positive at the lower bound,
         negative at the upper one.
     reduced_costs : array of shape (n,)
         The same for the bounds of the variables.
     pivots : int
-        Steps of the simplex method.
+        Number of steps of the simplex method.
     """
 
     x: Floats
@@ -129,21 +129,21 @@ class LinearSolution:
 
 @dataclass(frozen=True)
 class MixedIntegerSolution:
-    """The best point that was found for a mixed-integer program.
+    """The best point found for a mixed-integer program.
 
     Attributes
     ----------
     x : array of shape (n,)
     objective : float
     bound : float
-        No point has a lower objective.
+        Lower bound on the objective of any point.
     gap : float
-        (objective - bound) / abs(objective), at most ``mip_gap`` where the status is
+        (objective - bound) / abs(objective), at most ``mip_gap`` if the status is
         ``Status.OPTIMAL``.
     status : Status
         ``Status.OPTIMAL``, or ``Status.TIME_LIMIT`` after a warning.
     nodes : int
-        Of the search tree.
+        Number of nodes of the search tree.
     """
 
     x: Floats

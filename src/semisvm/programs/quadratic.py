@@ -26,9 +26,9 @@ class Cone:
     ----------
     F : {array, sparse matrix} of shape (k, n)
     f : array of shape (k,), optional
-        Zero where not given.
+        Zero if not given.
     c : array of shape (n,), optional
-        Zero where not given.
+        Zero if not given.
     d : float
     """
 
@@ -55,13 +55,13 @@ class Cone:
             object.__setattr__(self, name, value)
 
     def slack(self, x: Floats) -> float:
-        """Give c' x + d - ||F x + f||: not negative where the constraint holds."""
+        """Compute c' x + d - ||F x + f||, which is not negative if the constraint holds."""
         return float(self.c @ x + self.d - np.linalg.norm(self.F @ x + self.f))
 
 
 @dataclass(frozen=True)
 class QuadraticProgram:
-    """A convex quadratic program; what is not given constrains nothing.
+    """A convex quadratic program; parts that are not given do not constrain it.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class QuadraticProgram:
     h : array of shape (m,), optional
         Right sides of the inequalities.
     lower, upper : array of shape (n,), or one number for all, optional
-        Bounds of the variables; infinite ones are none.
+        Bounds of the variables; infinite by default.
     cones : sequence of Cone
     """
 
@@ -93,16 +93,16 @@ class QuadraticProgram:
         n = np.size(self.q)
         P = matrix("P", self.P, n)
         if P.shape[0] != n:
-            raise ValueError(f"P must have {n} rows, as q has entries, and has {P.shape[0]}.")
+            raise ValueError(f"P must have {n} rows, one per entry of q, but has {P.shape[0]}.")
         gap = abs(P - P.T)
         if gap.nnz and gap.max() > 1e-10 * abs(P).max():
-            raise ValueError("P must be symmetric: give (P + P.T) / 2.")
+            raise ValueError("P must be symmetric: use (P + P.T) / 2.")
         A, G = matrix("A", self.A, n), matrix("G", self.G, n)
         lower, upper = bounds(self.lower, self.upper, n)
         for k, cone in enumerate(self.cones):
             if cone.F.shape[1] != n:
                 raise ValueError(
-                    f"F of cone {k} must have {n} columns, as q has entries, and has "
+                    f"F of cone {k} must have {n} columns, one per entry of q, but has "
                     f"{cone.F.shape[1]}."
                 )
         clean = {
@@ -125,7 +125,7 @@ class QuadraticProgram:
         return len(self.q)
 
     def objective(self, x: Floats) -> float:
-        """Give the objective at a point."""
+        """Compute the objective at a point."""
         return float(0.5 * x @ (self.P @ x) + self.q @ x)
 
 
@@ -146,11 +146,11 @@ class QuadraticSolution:
     inequality_duals : array of shape (m,)
         Not negative.
     bound_duals : array of shape (n,)
-        Positive where the upper bound holds x back, negative where the lower one does.
+        Positive where the upper bound is active, negative where the lower bound is.
     iterations : int
     cone_duals : tuple of arrays of shape (1 + k,)
-        One for each cone and in the cone itself: the first entry, of c, is at least the norm
-        of the others, of the rows of F.
+        One per cone, and inside it: the first entry, for c, is at least the norm of the
+        others, for the rows of F.
     """
 
     x: Floats
@@ -164,5 +164,5 @@ class QuadraticSolution:
 
 
 def upper_triangle(P: Any) -> Any:
-    """Give the upper triangle of a symmetric matrix, which solvers ask for."""
+    """Return the upper triangle of a symmetric matrix, as solvers require."""
     return sparse.triu(P, format="csc")

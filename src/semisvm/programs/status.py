@@ -1,4 +1,4 @@
-"""One vocabulary for how the solution of a program ended, whichever solver was asked."""
+"""One set of statuses for how solving a program ended, whatever the solver."""
 
 from enum import StrEnum
 
@@ -16,10 +16,10 @@ class Status(StrEnum):
 
 
 ADVICE = {
-    Status.INFEASIBLE: "no point meets all constraints; loosen them.",
-    Status.UNBOUNDED: "the objective falls without end; bound the variables.",
+    Status.INFEASIBLE: "no point satisfies all constraints; relax them.",
+    Status.UNBOUNDED: "the objective is unbounded; bound the variables.",
     Status.TIME_LIMIT: "no point was found in time; raise the time limit.",
-    Status.ITERATION_LIMIT: "no optimum was found in so many iterations; raise their limit.",
+    Status.ITERATION_LIMIT: "no optimum was found within the iteration limit; raise it.",
     Status.TROUBLE: "the numbers are too large, too small or too different in size; scale the "
     "columns of the data.",
 }
@@ -27,7 +27,7 @@ ADVICE = {
 
 
 class ProgramError(ValueError):
-    """A program has no solution, or none was found; other numbers or limits would help.
+    """A program has no solution, or none was found; the message says what may help.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""All that a report says, as plain data."""
+"""The content of a report as plain data."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from semisvm.model_selection import Comparison
 
 ROUNDS = 400
-"""Most rounds of the trace that a report holds; a page needs no more."""
+"""Maximum number of rounds of the trace in a report."""
 
 TOP = 12
 PRIORS = {
@@ -94,7 +94,7 @@ def report_data(
 
 
 def _summary(estimator: Any, X: Any, y: ArrayLike) -> dict[str, Any]:
-    """Give of rows and labels what `train` puts in the summary of a model."""
+    """Describe rows and labels as `train` does in the summary of a model."""
     values = np.array(np.asarray(y), dtype=object)
     values[is_unlabeled(y, getattr(estimator, "unlabeled", -1))] = None
     labels = count_labels(values)
@@ -140,13 +140,13 @@ def _classes(bundle: Model, summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     labels = {str(key): count for key, count in summary.get("labels", {}).items()}
     found = {str(key): count for key, count in summary.get("found", {}).items()}
     names = [str(name) for name in bundle.classes_.tolist()]
-    prior = getattr(bundle.estimator, "class_prior_", np.full(len(names), np.nan))
+    prior = getattr(bundle.estimator, "class_prior_", [None] * len(names))
     return [
         {
             "name": name,
             "labels": labels.get(name),
             "label_share": _share(labels, name),
-            "prior": float(share),
+            "prior": None if share is None else float(share),
             "found": found.get(name),
             "found_share": _share(found, name),
         }

@@ -43,7 +43,7 @@ def _objective(trace: Mapping[str, Any], x: svg.Scale) -> list[Markup]:
 
 
 def _levels(trace: Mapping[str, Any]) -> tuple[str, list[tuple[int, float]]]:
-    """Give what the levels are, and rounds with their values; one kind of value only."""
+    """Return what the levels are, and rounds with their values; one kind of value only."""
     columns = zip(trace["round"], trace["phase"], trace["value"], strict=True)
     known = [(r, LEVELS[p], v) for r, p, v in columns if p in LEVELS and v is not None and v > 0]
     if not known:

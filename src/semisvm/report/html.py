@@ -20,7 +20,7 @@ class Markup(str):
 
 
 def escape(content: Any) -> Markup:
-    """Give content as HTML: text is escaped, markup stays, lists are joined, None is empty."""
+    """Return content as HTML: text is escaped, markup stays, lists are joined, None is empty."""
     if isinstance(content, Markup):
         return content
     if content is None:

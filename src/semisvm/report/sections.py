@@ -142,8 +142,8 @@ def comparison(data: Data) -> Markup | None:
     header += ["unlabelled rows", "seconds a fit"]
     text = (
         f"Cross-validated on the {show(found['n_labeled'])} labelled rows, all methods on the "
-        f"same folds. Differences are to {found['baseline']}, the supervised method; their "
-        "intervals hold for all methods at once."
+        f"same folds. Differences are relative to {found['baseline']}, the supervised method; "
+        "their intervals hold for all methods at once."
     )
     return section(
         "Comparison of methods",
@@ -166,7 +166,7 @@ def _method_row(method: Data, difference: Data | None) -> list[Any]:
 
 
 def trace(data: Data) -> Markup:
-    """Show the way of the fit."""
+    """Show the course of the fit."""
     heading, found = "How the fit went", data["trace"]
     if found is None:
         return section(heading, paragraph("The model has no trace."), name="trace")
@@ -210,11 +210,11 @@ def classes(data: Data) -> Markup:
         ]
         for entry in data["classes"]
     ]
-    header = ["class", "labels", "share", "prior used", "unlabelled rows found", "share found"]
+    header = ["class", "labels", "share", "share used", "unlabelled rows found", "share found"]
     text = (
-        "The class prior, the shares of the classes among the unlabelled rows, was "
-        f"{data['prior']}. “Found” counts the unlabelled rows by predicted class; if those shares "
-        "are not what you know of the data, give the prior."
+        f"The class shares among the unlabelled rows were {data['prior']}. “Found” counts the "
+        "unlabelled rows by predicted class; if these shares differ from what you know about the "
+        "data, set the class shares."
     )
     return section(
         "Classes", paragraph(text), table(header, rows, set(range(1, 6))), name="classes"
@@ -222,14 +222,14 @@ def classes(data: Data) -> Markup:
 
 
 def top(data: Data) -> Markup:
-    """Show the features that speak most for each class."""
+    """Show the most indicative features of each class."""
     largest = max((f["weight"] for e in data["top"] for f in e["features"]), default=1.0)
     cards = [
         tag("div", tag("h3", entry["class"]), _words(entry["features"], largest), class_="words")
         for entry in data["top"]
     ]
     return section(
-        "What speaks for each class",
+        "Most indicative features per class",
         paragraph("The features with the largest weights; the bars show the weights."),
         tag("div", cards, class_="columns"),
         name="top",
@@ -238,7 +238,7 @@ def top(data: Data) -> Markup:
 
 def _words(features: list[Data], largest: float) -> Markup:
     if not features:
-        return paragraph("No feature speaks for this class.", kind="quiet")
+        return paragraph("No feature indicates this class.", kind="quiet")
     rows = [
         tag(
             "li",
@@ -282,4 +282,4 @@ SECTIONS: tuple[Callable[[Data], Markup | None], ...] = (
     settings,
     versions,
 )
-"""In the order in which a reader asks."""
+"""In the order of a reader's questions."""

@@ -28,7 +28,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Give the place of a value."""
+        """Return the place of a value."""
         low, high, at = self.low, self.high, value
         if self.log:
             low, high, at = math.log(low), math.log(high), math.log(value)
@@ -36,7 +36,7 @@ class Scale:
         return round(self.start + share * (self.stop - self.start), 2)
 
     def ticks(self, count: int = 5) -> list[float]:
-        """Give round values within the scale, about as many as asked for."""
+        """Return round values within the scale, about as many as asked for."""
         return _powers(self.low, self.high, count) if self.log else _steps(self, count)
 
 

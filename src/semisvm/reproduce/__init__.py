@@ -2,6 +2,11 @@
 
 A table is a module with ``run(folder, repeat)``, which prints and returns what it found, and
 ``REPEAT``, its usual number of draws. To add one, add an entry to `TABLES`.
+
+What compares figures with published ones lives here, because ``semisvm reproduce`` runs it from
+an installed package. So do the parts that ``benchmarks/`` shares with it: tables and verdicts
+(`table`), data and draws (`data`), times (`timing`). Measurements of this package's own speed and
+tools are in ``benchmarks/``, which adds nothing of that kind.
 """
 
 from dataclasses import dataclass

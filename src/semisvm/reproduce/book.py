@@ -104,7 +104,7 @@ def rows_of(results: list[dict[Key, float]], name: str, n_labeled: int) -> Itera
 
 
 def best_of(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Give the better kernel of every method, with the true prior where it takes one."""
+    """Return the better kernel of every method, with the true prior where it takes one."""
     found: dict[str, float] = {}
     for row in rows:
         if row["prior"] != LABELS:
@@ -113,7 +113,7 @@ def best_of(rows: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def ranks(values: dict[str, float]) -> dict[str, int]:
-    """Give every method its place from the best on; equal ones share one."""
+    """Return every method its place from the best on; equal ones share one."""
     return {name: 1 + sum(v > value for v in values.values()) for name, value in values.items()}
 
 

@@ -78,7 +78,7 @@ class Plane:
     b: float
 
     def score(self, X: Floats, y: Ints) -> float:
-        """Give the share of rows on the right side."""
+        """Return the share of rows on the right side."""
         return float(np.mean((X @ self.w + self.b > 0.0) == (y == 1)))
 
 
@@ -112,7 +112,7 @@ def fitted(X: Matrix, y: Ints, seed: int) -> list[Any]:
 
 
 def correctness(X: Matrix, y: Ints, seed: int) -> Floats:
-    """Give the test correctness of every method, shape (folds, methods), in per cent."""
+    """Return the test correctness of every method, shape (folds, methods), in per cent."""
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     found = []
     for fold, (train, test) in enumerate(folds.split(X, y)):

@@ -21,7 +21,7 @@ from sklearn.metrics import f1_score
 from sklearn.preprocessing import normalize
 
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
-from semisvm.labels import exact
+from semisvm.label_steps import exact
 from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, load_coded
 
 NEWS = "20news_tfidf"
@@ -100,7 +100,7 @@ def draw(
 
 
 def without_annealing(supervised: Any, **parameters: Any) -> Any:
-    """Give a TSVM that starts at the final level from the supervised solution."""
+    """Return a TSVM that starts at the final level from the supervised solution."""
     model = TransductiveSVC(warm_start=True, **parameters)
     for name in ("classes_", "coef_", "node_coef_", "node_intercept_"):
         setattr(model, name, getattr(supervised, name))

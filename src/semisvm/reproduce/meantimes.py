@@ -10,16 +10,15 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from semisvm.reproduce.compared import ENTRIES, C, Setting
 from semisvm.reproduce.ssl_book import SETS, BookSet, load_book, present
 from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.timing import interleaved
 
 REPEAT = 5
 SVC_STEPS = 200_000
@@ -46,15 +45,9 @@ def fits(book: BookSet) -> dict[str, Callable[[], Any]]:
 
 
 def seconds(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Give the median of the rounds; a first one is for compilation and caches."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for number in range(rounds + 1):
-        for name, call in calls.items():
-            start = perf_counter()
-            call()
-            if number:
-                times[name].append(perf_counter() - start)
-    return {name: float(np.median(values)) for name, values in times.items()}
+    """Return the medians of rounds in turns, after one for compilation and caches."""
+    timings = interleaved(calls, rounds)
+    return {name: timings.median(name) for name in calls}
 
 
 def run(folder: Path, repeat: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from semisvm.multi_losses import DEFAULT_REGS
+from semisvm.losses import LOSSES
 from semisvm.reproduce.many import COLUMNS, NEWS, compare, draw, in_parallel, load_many, take
 from semisvm.reproduce.table import Report, verdict
 
@@ -62,7 +62,7 @@ def methods_of(loss: str) -> tuple[str, ...]:
 
 def row(loss: str, reg: float, runs: int, mean: dict[str, float | None]) -> dict[str, Any]:
     """Judge the mean of the runs where the regularisation is the default of the loss."""
-    judged = reg == DEFAULT_REGS[loss]
+    judged = reg == LOSSES[loss].default_reg
     annealing, annealed = mean["annealing"] or 0.0, mean["DA"]
     return {
         "loss": loss,
@@ -106,7 +106,7 @@ def over_readings(folder: Path, repeat: int, report: Report) -> None:
 def reading_row(
     loss: str, name: str, reg: float, weight: float, results: Iterator[Any], repeat: int
 ) -> dict[str, Any]:
-    """Give the row of one reading."""
+    """Return the row of one reading."""
     mean = take(results, repeat)
     mean.pop("DA")
     return {"loss": loss, "lambda": name, "reg": reg, "unlabeled_weight": weight, **mean}
@@ -115,7 +115,7 @@ def reading_row(
 def run(folder: Path, repeat: int) -> dict[str, Any]:
     """Print mean Macro F over the runs, a row for each loss and regularisation."""
     report = Report("newsgroups", runs=repeat, labelled=N_LABELED, unlabelled=N_UNLABELED)
-    defaults = [(loss, DEFAULT_REGS[loss]) for loss in REGS]
+    defaults = [(loss, LOSSES[loss].default_reg) for loss in REGS]
     others = [(loss, reg) for loss, regs in REGS.items() for reg in regs]
     few = min(repeat, FEW_RUNS)
     at_regs(folder, defaults, repeat, report)

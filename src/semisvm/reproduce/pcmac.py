@@ -23,7 +23,7 @@ OBJECTIVE_BAR = 0.003
 
 
 def measure(X: Matrix, y: Ints, n_labeled: int, seed: int) -> dict[str, tuple[float, float]]:
-    """Give error (percent of the test rows) and objective of every method on one split."""
+    """Return error (percent of the test rows) and objective of every method on one split."""
     training, test = stratified_rows(y, TRAINING_ROWS, seed)
     labeled, _ = stratified_rows(y[training], n_labeled, seed)
     problem = hide(X[training], y[training], labeled)

@@ -32,13 +32,13 @@ class Problem:
     splits: Ints
 
     def labels(self, k: int) -> Ints:
-        """Give what a method is told in split k."""
+        """Return what a method is told in split k."""
         told = np.full(len(self.y), UNLABELED)
         told[self.splits[k]] = self.y[self.splits[k]]
         return told
 
     def prior(self, k: int) -> Floats:
-        """Give the true shares among the unlabelled rows of split k."""
+        """Return the true shares among the unlabelled rows of split k."""
         hidden = self.y[self.labels(k) == UNLABELED]
         return np.bincount(hidden, minlength=int(self.y.max()) + 1) / len(hidden)
 
@@ -50,6 +50,6 @@ def load_splits(folder: Path, name: str, key: str) -> Problem:
 
 
 def median_distance(X: Matrix) -> float:
-    """Give the median distance of two rows."""
+    """Return the median distance of two rows."""
     distances = pairwise_distances(X)
     return float(np.median(distances[np.triu_indices(len(distances), 1)]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from semisvm.features.kernels import mean_distance
+from semisvm.kernels.functions import mean_distance
 from semisvm.reproduce.data import (
     Ints,
     Matrix,
@@ -59,7 +59,7 @@ PUBLISHED = {
 
 
 def published(method: str, name: str, n_labeled: int) -> float | None:
-    """Give the accuracy in per cent that the papers print, or None."""
+    """Return the accuracy in per cent that the papers print, or None."""
     row = PUBLISHED[n_labeled].get(method)
     return None if row is None else row[list(SETS).index(name)]
 
@@ -87,7 +87,7 @@ class BookSet:
     width: float
 
     def problem(self, n_labeled: int, split: int) -> PartlyLabeled:
-        """Give the rows with the labels of a split."""
+        """Return the rows with the labels of a split."""
         return hide(self.X, self.y, self.splits[n_labeled][split])
 
 

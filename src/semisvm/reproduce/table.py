@@ -76,7 +76,7 @@ class Report:
         self.tables[title] = [{k: plain(v) for k, v in row.items()} for row in rows]
 
     def result(self) -> dict[str, Any]:
-        """Give everything as plain data, with the number of missed bars."""
+        """Return everything as plain data, with the number of missed bars."""
         print()
         cells = (v for rows in self.tables.values() for row in rows for v in row.values())
         return {

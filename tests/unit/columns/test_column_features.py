@@ -109,7 +109,7 @@ def test_weights_in_grams_are_used_and_left_out_columns_can_be():
     assert features.kinds_ == {"weight_g": "numeric", "half": "numeric"}
     (note,) = features.notes_
     assert "'fish_id'" in note
-    assert "--numeric" in note
+    assert "numeric=" in note
     assert "fish_id" in ColumnFeatures(numeric=["fish_id"]).fit(table).kinds_
 
 

@@ -19,7 +19,7 @@ from semisvm.displays import (
     TraceDisplay,
 )
 from semisvm.displays.drawing import GREEN, GREY, ORANGE
-from semisvm.homotopy import Trace
+from semisvm.loop import Trace
 from semisvm.margins import describe_unlabeled, histogram, margin_width, margins
 from semisvm.model_selection import Comparison
 from semisvm.model_selection.comparison import FoldScore

@@ -102,7 +102,7 @@ def test_a_large_index_is_named_before_memory_is_asked_for(write):
     error = refused(path)
     assert error.line == 2
     assert "16.0 GiB" in error.message
-    assert "--columns 2147483646" in error.message
+    assert "max_columns=2147483646" in error.message
     assert read(path, max_columns=2147483646).X.shape == (2, 2147483646)
     with pytest.warns(DataWarning, match="left out"):
         assert read(path, n_features=3).X.shape == (2, 3)

@@ -81,7 +81,7 @@ def test_the_note_says_how_many_and_what_to_do():
     (note,) = about_missing({"NA": 1200, "n/a": 1})
     assert note.startswith("1,201 rows")
     assert "'NA' (1,200), 'n/a' (1)" in note
-    assert "--na-is-class" in note
+    assert "na_is_class=True" in note
     assert about_missing({}) == []
 
 

@@ -110,7 +110,7 @@ def test_npz(tmp_path):
     assert read(path).labels.tolist() == ["a", None, "b"]
     assert (read(path).X != X).nnz == 0
     assert [len(c) for c in read_chunks(path, chunk_rows=2, n_features=2)] == [2, 1]
-    assert "2 columns, but the model knows 5" in str(refused(path, n_features=5))
+    assert "2 columns, but the model expects 5" in str(refused(path, n_features=5))
 
 
 def test_npz_with_labels_inside(tmp_path):
@@ -157,7 +157,7 @@ def test_remarks_on_labels():
     assert count_labels(labels) == {"?": 3, "a": 2, "b": 1}
     once, marker = remarks(labels)
     assert "'b' appear once" in once
-    assert "--unlabeled ?" in marker
+    assert "use unlabeled='?'" in marker
     assert remarks(text_labels(["a", "a", "b", "b"])) == []
 
 

@@ -50,7 +50,7 @@ def test_zero_based_indices(write):
     assert read(path).facts == {"zero_based": True}
     error = refused(path, zero_based=False)
     assert (error.line, error.column) == (1, 3)
-    assert "--zero-based" in str(error)
+    assert "zero_based=True" in str(error)
     assert read(write("1 1:1\n"), zero_based=True).X.shape == (1, 2)
 
 
@@ -121,7 +121,7 @@ def test_blocks_are_the_whole(write, monkeypatch):
 
 def test_width_of_a_model(write):
     path = write("1 1:1 9:1\n")
-    with pytest.warns(DataWarning, match="1 values stand in columns after the 3"):
+    with pytest.warns(DataWarning, match="1 values are in columns after the 3"):
         assert read(path, n_features=3).X.toarray().tolist() == [[1, 0, 0]]
     assert read(path, n_features=12).X.shape == (1, 12)
     with pytest.raises(ValueError, match="n_features"):

@@ -151,9 +151,9 @@ def test_training_refuses_and_remarks():
     with pytest.raises(DataError, match="no labels: name the label column"):
         semisvm.train(Table({"a": [1, 2]}))
     one = MatrixData(np.eye(3), text_labels([1, 1, None]), "a.svm")
-    with pytest.raises(DataError, match=r"one class only, 1.*--unlabeled none"):
+    with pytest.raises(DataError, match=r"one class only, 1.*unlabeled='none'"):
         semisvm.train(one)
-    with pytest.raises(DataError, match="nowhere"):
+    with pytest.raises(DataError, match="there are no labels"):
         semisvm.train(Table({"a": [1, 2]}, text_labels(["", ""])))
     rare = MatrixData(two_blobs(10)[0], text_labels([1, 2, 2, *[None] * 7]))
     with pytest.warns(DataWarning, match="'1' appear once"):

@@ -83,7 +83,10 @@ def test_a_small_lead_is_not_enough_but_a_likely_one_is(scores):
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ([0] * 3 + [1] * 4, "7 labels are too few to compare methods: tsvm is taken unseen."),
+        (
+            [0] * 3 + [1] * 4,
+            "7 labels are too few to compare methods: tsvm is used without a comparison.",
+        ),
         ([0] * 10 + [1] * 9 + [2], "class 2 has a single label, which cannot be held out"),
         ([0] * 10 + [1, 2], "2 classes have a single label"),
     ],

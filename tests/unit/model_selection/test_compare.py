@@ -153,7 +153,7 @@ def test_mistakes_are_named():
     X, y = two_blobs(20)
     with pytest.raises(ValueError, match="baseline must be one of"):
         compare([NewtonSVC()], X, y, baseline="svm")
-    with pytest.raises(ValueError, match="give a dict"):
+    with pytest.raises(ValueError, match="pass a dict"):
         compare([NewtonSVC(), NewtonSVC()], X, y)
     with pytest.raises(ValueError, match="no estimator"):
         compare([], X, y)

@@ -33,7 +33,7 @@ def test_texts_leave_out_what_is_slow():
     assert set(found.costs) == set(names(found))
     (note,) = found.notes()
     assert "lds (about 3 h)" in note
-    assert "--methods all" in note
+    assert "bounded=False compares them too" in note
     assert found.reasons()["lds"] == "it would take about 3 h"
 
 
@@ -41,7 +41,7 @@ def test_large_data_have_fewer_folds_and_keep_the_three():
     found = plan(CANDIDATES, Size(100_000, 50_000, 9_000_000, True, 20), 5)
     assert names(found) == CORE
     assert found.repeats == 1
-    assert "the folds are dealt once, not 3 times" in found.notes()[1]
+    assert "the folds are not repeated; repeats=3 would" in found.notes()[1]
     assert plan(CANDIDATES, Size(100_000, 50_000, 9_000_000, True, 20), 5, 3).repeats == 3
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.preprocessing import scale
 
 from problems import two_blobs
 from semisvm import (
@@ -12,8 +14,8 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     TransductiveSVC,
 )
+from semisvm.methods.shares import matched_shares
 from semisvm.model_selection import TransductiveSVCCV, estimate_prior, hide_labels
-from semisvm.model_selection.priors import matched_shares
 
 FAMILY = [
     TransductiveSVC,
@@ -40,6 +42,49 @@ def test_separated_classes_tell_their_shares():
     prior = estimate_prior(X, skewed_labels(y, 15, 15), reg=0.1)
     assert prior.sum() == pytest.approx(1.0)
     assert abs(prior[1] - 0.2) < 0.07
+
+
+@pytest.mark.parametrize(
+    ("parameters", "share"),
+    [
+        ({"reg": 0.1}, 0.6425524101169037),
+        ({"reg": 0.1, "fit_intercept": False}, 0.6439486420509631),
+        ({"reg": 0.1, "loss": "hinge"}, 0.642068979382176),
+        ({"reg": 0.1, "loss": "log"}, 0.6480413916101747),
+        ({"reg": 0.1, "loss": "crammer_singer"}, 0.6389602481160108),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
+)
+def test_known_shares(parameters, share):
+    """Values of an earlier version, whose models were estimators of their own."""
+    X, y = load_breast_cancer(return_X_y=True)
+    partly = hide_labels(y, np.arange(len(y)) % 12 > 0)
+    np.testing.assert_allclose(estimate_prior(scale(X), partly, **parameters)[1], share, rtol=1e-6)
+
+
+def test_known_shares_of_many_classes():
+    X, y = load_digits(return_X_y=True)
+    partly = hide_labels(y, np.arange(len(y)) % 15 > 0)
+    known = [0.102214, 0.077397, 0.063496, 0.117140, 0.101765]
+    known += [0.113055, 0.109502, 0.089680, 0.094495, 0.131256]
+    model = TransductiveSVC(class_prior="estimate").fit(X / 16, partly)
+    np.testing.assert_allclose(model.class_prior_, known, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": "mean"}, "loss must be"),
+        ({"reg": 0.0}, "reg must be"),
+        ({"tol": -1.0}, "tol must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"intercept_scaling": 0.0}, "intercept_scaling must be"),
+    ],
+)
+def test_parameters_are_checked(parameters, message):
+    X, y = two_blobs(40)
+    with pytest.raises(ValueError, match=message):
+        estimate_prior(X, skewed_labels(y, 3, 3), **parameters)
 
 
 def test_hopeless_scores_leave_the_fractions():
@@ -112,5 +157,5 @@ def test_one_label_of_a_class_falls_back():
 def test_nothing_to_estimate_and_mistakes():
     X, y = two_blobs(40)
     np.testing.assert_allclose(estimate_prior(X, y), [0.5, 0.5])
-    with pytest.raises(ValueError, match="class_prior must be None, shares, or 'estimate'"):
+    with pytest.raises(ValueError, match="class_prior must be None, class shares"):
         TransductiveSVC(class_prior="guess").fit(X, y)

@@ -162,10 +162,10 @@ def test_mixed_integer_without_a_point():
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"A": np.zeros((1, 3))}, "A must have one column a variable, 2, and has 3"),
+        ({"A": np.zeros((1, 3))}, "A must have one column per variable, 2, but has 3"),
         ({"c": [np.nan, 0.0]}, "c holds NaN"),
         ({"row_lower": [1.0], "row_upper": [0.0]}, "row 0 are 1.0 and 0.0"),
-        ({"lower": np.nan}, "none may be NaN"),
+        ({"lower": np.nan}, "neither may be NaN"),
     ],
 )
 def test_parts_that_do_not_fit(parts, message):

@@ -88,7 +88,7 @@ def test_no_solution_is_told(parts, status):
 
 def test_limits_pass_through():
     program = some_program(np.random.default_rng(0))
-    with pytest.raises(ProgramError, match="raise their limit"):
+    with pytest.raises(ProgramError, match="within the iteration limit"):
         solve_quadratic(program, max_iter=1)
     with pytest.raises(ProgramError, match="raise the time limit"):
         solve_quadratic(program, time_limit=0.0)
@@ -97,7 +97,7 @@ def test_limits_pass_through():
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"P": np.zeros((2, 3))}, "P must have one column a variable, 2, and has 3"),
+        ({"P": np.zeros((2, 3))}, "P must have one column per variable, 2, but has 3"),
         ({"P": np.zeros((1, 2))}, "P must have 2 rows"),
         ({"P": [[1.0, 1.0], [0.0, 1.0]]}, "symmetric"),
         ({"G": np.zeros((3, 2)), "h": [1.0]}, r"h must have shape \(3,\)"),

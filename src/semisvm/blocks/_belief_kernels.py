@@ -1,0 +1,56 @@
+"""Compiled passes over the soft labels of a block; self-contained for numba's cache."""
+
+import numpy as np
+
+from semisvm.compiling import compiled
+
+# Rows whose p q is below this are decided and do not respond.
+DECIDED = 1e-12
+
+
+@compiled
+def respond(pq, softness, rows, gap_slopes, curvature, responding, start, stop):
+    """Lower the curvatures, turn the slopes of the gaps into r, and list the responding rows.
+
+    Return the end of the list, which begins at ``start``.
+    """
+    end = start
+    for k in range(start, stop):
+        i = rows[k]
+        r = pq[k] * gap_slopes[i]
+        curvature[i] -= softness * r * gap_slopes[i]
+        gap_slopes[i] = r
+        responding[end] = i
+        end += pq[k] > DECIDED
+    return end
+
+
+@compiled
+def change(before, after, rows, scale, gap_slopes, changed, start, stop):
+    """Turn the slopes of the gaps into changes of the slopes, and list the changed rows."""
+    end = start
+    for k in range(start, stop):
+        more = after[k] - before[k]
+        gap_slopes[rows[k]] *= scale * more
+        changed[end] = rows[k]
+        end += abs(more) > DECIDED
+    return end
+
+
+@compiled
+def divergence(p, q, a, b, scale, rows, start, stop):
+    """Sum the Kullback-Leibler divergences of (p, q) from the beliefs in the costs."""
+    tiny = 1e-300
+    total = 0.0
+    for k in range(start, stop):
+        i = rows[k]
+        p_old = scale * a[i]
+        q_old = scale * b[i]
+        more = p[k] - p_old
+        if abs(more) <= 1e-4 * min(p_old, q_old):
+            # logarithms would lose digits here, and are slow
+            total += 0.5 * more * more / (p_old * q_old + tiny)
+        else:
+            total += p[k] * np.log(max(p[k], tiny) / max(p_old, tiny))
+            total += q[k] * np.log(max(q[k], tiny) / max(q_old, tiny))
+    return total

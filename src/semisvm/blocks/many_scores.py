@@ -1,0 +1,372 @@
+"""Rows with one score per class, and all vectors over them.
+
+The counterpart of `one_score`: labels follow from the weights at which they were chosen and
+the prices of the classes; beliefs from weights, prices and a temperature.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.designs import Design, Floats, Index, RowList
+from semisvm.hierarchy import Hierarchy
+from semisvm.label_steps.beliefs import mean_entropy_of, mean_kl_of
+from semisvm.label_steps.entropic import gibbs, second_moments
+from semisvm.label_steps.result import chosen_cost
+from semisvm.label_steps.transportation import CostTable, Counts, cheapest_moves
+from semisvm.losses import ManyClassLoss, SmoothManyClassLoss
+from semisvm.vectors import add, dot
+
+Codes = NDArray[np.intp]
+NO_SCORES = np.empty((0, 0))
+
+
+class ManyScoreBlock:
+    """Some rows of a problem with one score per class.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    labeled, unlabeled : arrays of row indices, ascending
+    codes : int array of shape (l,)
+        Classes of the labelled rows.
+    weight : array of shape (l,)
+        Weights of the labelled rows, which sum to one over all blocks.
+    n_unlabeled : int
+        Number of unlabelled rows in all blocks.
+    loss : ManyClassLoss
+    hierarchy : Hierarchy
+        Weights are a flattened matrix with one column per node; the score of a class is the
+        sum over the nodes on its path. Without a hierarchy the nodes are the classes.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        labeled: Index,
+        unlabeled: Index,
+        codes: Codes,
+        weight: Floats,
+        n_unlabeled: int,
+        loss: ManyClassLoss,
+        hierarchy: Hierarchy,
+    ) -> None:
+        self.design = design
+        self.labeled = labeled
+        self.unlabeled = unlabeled
+        self.codes = codes
+        self.weight = weight
+        self.n_unlabeled = n_unlabeled
+        self.loss = loss
+        self.hierarchy = hierarchy
+        self.scores: Floats = NO_SCORES
+        self.labels: Codes = np.zeros(len(unlabeled), dtype=np.intp)
+        self.costs: Floats = NO_SCORES
+        self._rows: RowList = design.all_rows
+        self._step: Floats = NO_SCORES
+        self._p: Floats = NO_SCORES
+        self._p_before: Floats = NO_SCORES
+        # costs of all classes for the unlabelled rows, at the scores
+        self._label_costs: Floats | None = None
+        # the same for the classes that a label step may use, with the labels it found
+        self._table = CostTable(NO_SCORES)
+        self._used: Index = np.empty(0, dtype=np.intp)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.hierarchy.paths.shape[1]
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.design.n_weights * self.hierarchy.n_nodes
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.design.n_weights, self.hierarchy.n_nodes
+
+    # Weight step ---------------------------------------------------------------------------
+
+    def score(self, w: Floats, labeled_only: bool = False) -> None:
+        """Compute the scores of all rows, or of the labelled rows only."""
+        rows = self.design.rows(self.labeled) if labeled_only else self.design.all_rows
+        self.take_scores(self._scores(w, rows))
+
+    def _scores(self, w: Floats, rows: RowList) -> Floats:
+        nodes = np.zeros((self.design.n_rows, self.hierarchy.n_nodes))
+        self.design.scores_many(w.reshape(self._shape), rows, nodes)
+        return self.hierarchy.class_scores(nodes)
+
+    def scores_of(self, w: Floats) -> Floats:
+        """Compute the scores of all rows for a solver in this process."""
+        return self._scores(w, self.design.all_rows)
+
+    def take_scores(self, scores: Floats) -> None:
+        """Set scores that a solver in this process has computed."""
+        self.scores = scores
+        self._label_costs = None
+
+    def charge_given(self) -> None:
+        """Set the costs of the given labels; the unlabelled rows have none."""
+        self.costs, self._rows = self._given_costs(), self.design.rows(self.labeled)
+
+    def charge_labels(self, lam: float) -> None:
+        """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
+        self.costs, self._rows = self._given_costs(), self.design.all_rows
+        self.costs[self.unlabeled, self.labels] = lam / self.n_unlabeled
+
+    def charge_beliefs(self, lam: float) -> None:
+        """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
+        self.costs, self._rows = self._given_costs(), self.design.all_rows
+        self.costs[self.unlabeled] = self._p * (lam / self.n_unlabeled)
+
+    def _given_costs(self) -> Floats:
+        costs = np.zeros((self.design.n_rows, self.n_classes))
+        costs[self.labeled, self.codes] = self.weight
+        return costs
+
+    @property
+    def rows(self) -> RowList:
+        """The rows with costs."""
+        return self._rows
+
+    @property
+    def _smooth(self) -> SmoothManyClassLoss:
+        assert isinstance(self.loss, SmoothManyClassLoss)
+        return self.loss
+
+    def linearize(self) -> tuple[float, Floats, int]:
+        """Compute value and gradient of the costs at the scores.
+
+        Returns
+        -------
+        value : float
+        gradient : array of shape (n_weights,)
+            Without the regulariser.
+        n_active : int
+            Number of rows with curvature.
+        """
+        slope, evaluate = np.zeros_like(self.scores), self._smooth.evaluate
+        values = self.design.by_block(
+            self._rows,
+            lambda rows: evaluate(self.scores, self.costs, rows, slope),
+            work_each=self.n_classes,
+        )
+        slopes = self.hierarchy.node_slopes(slope)
+        gradient = self.design.pull_back_many(slopes, self._rows, np.empty(self._shape))
+        return sum(values), gradient.ravel(), len(self._rows)
+
+    def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
+        """Multiply a vector by the curvature: sum of x_i (outer) H_i (x_i P)."""
+        out = np.empty(p.shape) if out is None else out
+        operator = self.hierarchy.between(partial(self._smooth.apply, self.scores, self.costs))
+        P, into = p.reshape(self._shape), out.reshape(self._shape)
+        self.design.curvature_many(P, operator, self._rows, into)
+        return out
+
+    def column_scales(self) -> Floats:
+        """Bound the diagonal of the curvature by that of least squares."""
+        total, scale = self.costs.sum(axis=1), np.empty(self.design.n_weights)
+        self.design.column_scales(total, self._rows, scale)
+        return np.repeat(scale, self.hierarchy.n_nodes)
+
+    def labeled_curvature(self) -> Floats:
+        """Return the diagonal of each labelled row's curvature, by node, shape (l, k)."""
+        index, m = self.labeled, self.n_classes
+        diagonal = np.empty((len(index), m))
+        for y in range(m):
+            column = np.zeros((len(index), m))
+            column[:, y] = 1.0
+            self._smooth.apply(self.scores, self.costs, index, 0, len(index), column)
+            diagonal[:, y] = column[:, y]
+        return self.hierarchy.node_slopes(diagonal)
+
+    def look(self, step: Floats) -> None:
+        """Compute the scores of a step of the weights."""
+        self._step = self._scores(step, self._rows)
+
+    def along(self, times: Sequence[float]) -> list[tuple[float, float]]:
+        """Compute the first two derivatives of the value along the step, at several lengths."""
+        look = partial(self._smooth.along, self.scores, self._step, self.costs)
+
+        def at(t: float) -> tuple[float, float]:
+            parts = self.design.by_block(
+                self._rows, lambda rows: look(rows, t), work_each=self.n_classes
+            )
+            first, second = np.sum(parts, axis=0).tolist()
+            return first, second
+
+        return [at(t) for t in times]
+
+    def move(self, t: float) -> None:
+        """Move along the step."""
+        add(self.scores.reshape(-1), t, self._step.reshape(-1))
+        self._label_costs = None
+
+    def advance(self, t: float) -> None:
+        """Move along the step; the linearization there must be recomputed."""
+        self.move(t)
+
+    # Hard labels ---------------------------------------------------------------------------
+
+    def label_costs(self) -> Floats:
+        """Return xi(s_j, y) for the unlabelled rows, (u, m)."""
+        if self._label_costs is None:
+            self._label_costs = self.loss.costs(self.scores[self.unlabeled])
+        return self._label_costs
+
+    def open_table(self, used: Index) -> int:
+        """Prepare a label step among some classes; return the number of rows."""
+        costs, self._used = self.label_costs(), used
+        some = costs if len(used) == self.n_classes else costs[:, used]
+        self._table = CostTable(np.ascontiguousarray(some))
+        return len(costs)
+
+    def sample(self, step: int, first: int) -> tuple[Floats, Counts]:
+        """Return the costs and labels of every ``step``-th row of the table."""
+        return self._table.sample(step, first)
+
+    def assign(self, prices: Floats) -> Counts:
+        """Assign each row of the table its cheapest class at the prices; count rows per class."""
+        return self._table.assign(prices)
+
+    def balance(self, prices: Floats, excess: Counts, reach: float) -> tuple[bool, Floats, Counts]:
+        """Move rows until no class has an excess; only if this block has all rows.
+
+        Returns
+        -------
+        done : bool
+        prices, excess : arrays of shape (m,)
+            After the moves.
+        """
+        done = self._table.balance(prices, excess, reach)
+        return done, prices, excess
+
+    def near(self, prices: Floats, reach: float) -> tuple[Counts, Floats, Counts, Floats]:
+        """Return the rows of the table that a move within reach may concern."""
+        return self._table.near(prices, reach)
+
+    def relabel(self, rows: Counts, labels: Counts) -> None:
+        """Set the labels of some rows of the table."""
+        self._table.relabel(rows, labels)
+
+    def table_cost(self) -> tuple[float, float]:
+        """Return the cost of the labels in the table, and of the chosen labels."""
+        costs, found = self.label_costs(), self._used[self._table.labels]
+        return chosen_cost(costs, found), chosen_cost(costs, self.labels)
+
+    def cheapest_moves(self, prices: Floats, classes: Index) -> Floats:
+        """Return, for each of some classes, the least cost of moving a row there at the prices."""
+        found = self._used[self._table.labels]
+        return cheapest_moves(self.label_costs(), found, prices, classes)
+
+    def adopt_table(self) -> int:
+        """Choose the labels in the table; count those that change."""
+        found = self._used[self._table.labels].astype(np.intp, copy=False)
+        changed = int(np.count_nonzero(found != self.labels))
+        self.labels = found
+        return changed
+
+    def take_labels(self, labels: Codes) -> None:
+        """Set labels that a label step in this process has chosen."""
+        self.labels = labels
+
+    def losses(self) -> tuple[float, float]:
+        """Return the weighted losses of the given labels, and the losses of the chosen."""
+        return self.fit(), chosen_cost(self.label_costs(), self.labels)
+
+    def fit(self) -> float:
+        """Sum the weighted losses of the given labels."""
+        given = self.loss.costs(self.scores[self.labeled])
+        return float(dot(self.weight, given[np.arange(len(self.codes)), self.codes]))
+
+    def predicted_counts(self) -> Codes:
+        """Count the unlabelled rows by the class of their largest score."""
+        return np.bincount(self.predictions(), minlength=self.n_classes)
+
+    # Soft labels ---------------------------------------------------------------------------
+
+    def gibbs(self, prices: Floats, temperature: float, factor: float) -> tuple[float, Floats]:
+        """Set the beliefs of the table's classes at prices.
+
+        Parameters
+        ----------
+        prices : array of shape (m,)
+        temperature : float
+        factor : float
+            Factor of the costs.
+
+        Returns
+        -------
+        value : float
+            Sum of the soft minima of the rows.
+        sums : array of shape (m,)
+            Sums of the beliefs.
+        """
+        costs, sums = self._table.costs, np.empty(len(prices))
+        if self._p.shape != costs.shape:
+            self._p = np.empty_like(costs)
+        return gibbs(costs, factor, prices, temperature, self._p, sums), sums
+
+    def second_moments(self) -> Floats:
+        """Sum over rows the outer product of the beliefs with themselves."""
+        return second_moments(self._p)
+
+    def cost_range(self) -> tuple[float, float]:
+        """Return the smallest and the largest cost of the table."""
+        costs = self._table.costs
+        return (float(costs.min()), float(costs.max())) if costs.size else (np.inf, -np.inf)
+
+    def keep_beliefs(self) -> None:
+        """Keep the beliefs, to compare others with them or to return to them."""
+        self._p_before, self._p = self._p, NO_SCORES
+
+    def return_to_beliefs(self) -> None:
+        """Return to the kept beliefs."""
+        self._p, self._p_before = self._p_before, NO_SCORES
+
+    def adopt_beliefs(self) -> None:
+        """Set the beliefs of classes that are not in the table to zero."""
+        if len(self._used) < self.n_classes:
+            p = np.zeros((len(self._p), self.n_classes))
+            p[:, self._used] = self._p
+            self._p = p
+
+    def take_beliefs(self, beliefs: Floats) -> None:
+        """Set beliefs that a label step in this process has chosen."""
+        self._p = beliefs
+
+    def entropy(self) -> float:
+        """Sum the entropies of the beliefs."""
+        return len(self._p) * float(mean_entropy_of(self._p))
+
+    def divergence(self) -> float:
+        """Sum the divergences of the beliefs from the kept ones."""
+        return len(self._p) * float(mean_kl_of(self._p, self._p_before))
+
+    def soft_losses(self) -> tuple[float, float]:
+        """Return the weighted losses of the given labels, and those weighted by the beliefs."""
+        return self.fit(), float(dot(self._p.ravel(), self.label_costs().ravel()))
+
+    # Results of a fit ------------------------------------------------------------------------
+
+    def predictions(self) -> Codes:
+        """Return the class with the largest score, per unlabelled row."""
+        return self.scores[self.unlabeled].argmax(axis=1)
+
+    def chosen_labels(self) -> Codes:
+        """Return the chosen labels of the unlabelled rows."""
+        return self.labels
+
+    def beliefs(self) -> Floats:
+        """Return the beliefs of the unlabelled rows, (u, m)."""
+        return self._p
+
+    def labeled_rows(self) -> Any:
+        """Return the labelled rows as a matrix: they are few, and the driver needs them."""
+        return self.design.matrix(self.labeled)

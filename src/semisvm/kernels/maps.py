@@ -1,0 +1,180 @@
+r"""Kernel feature maps: a kernel method on n rows is a linear one on n x rank numbers.
+
+With the pivoted factor K = L L^T, L_P its rows of the pivots P (lower triangular), the
+features of a row x are ::
+
+    phi(x) = L_P^-1 k(P, x),      phi(x) . phi(z) = k(x, z) for all training rows
+
+so prediction needs only the pivot rows. By the representer theorem the optimal weights of a
+regularised method lie in the span of the features, so only the residual of the factor is
+lost.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from semisvm.designs import Floats, Workers, thread_count
+from semisvm.kernels.cholesky import Factor, Rows, pivoted_cholesky
+from semisvm.kernels.functions import Kernel, make_kernel
+from semisvm.rows import LARGEST_SQUARE, SCALE, in_kind, is_sparse
+from semisvm.validation import check_count, check_real
+
+ROWS = 4_096
+"""Number of rows mapped at a time, which bounds the memory of a prediction."""
+
+
+class FeatureMap(Protocol):
+    """What an estimator needs from a map."""
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        ...
+
+    @property
+    def pivots(self) -> NDArray[np.intp]:
+        """Training rows from which the features are made."""
+        ...
+
+    def transform(self, X: Any) -> Any:
+        """Compute the features of rows, dense or CSR, shape (n, rank)."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelMap:
+    """Features of rows for a kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    pivots : array of shape (rank,)
+        Training rows from which the features are made.
+    rows : matrix of shape (rank, d), or None
+        Those rows; None if the kernel is precomputed.
+    corner : array of shape (rank, rank)
+        L_P, lower triangular.
+    residual : float
+        Fraction of the trace of the kernel matrix that the features leave out.
+    """
+
+    kernel: Kernel
+    pivots: NDArray[np.intp]
+    rows: Any
+    corner: Floats
+    residual: float
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return len(self.pivots)
+
+    def transform(self, X: Any) -> Floats:
+        """Compute the features of rows, shape (n, rank)."""
+        parts = [self._part(X[low : low + ROWS], low) for low in range(0, X.shape[0], ROWS)]
+        return np.concatenate(parts) if parts else np.empty((0, self.rank))
+
+    def _part(self, X: Any, first: int) -> Floats:
+        values = self._values(in_kind(X, not is_sparse(self.rows)))
+        if not np.isfinite(values).all():
+            row = first + int(np.argmin(np.isfinite(values).all(axis=1)))
+            raise ValueError(
+                f"Input X has values that are too large for the kernel: its value for row {row} "
+                f"is not finite. {SCALE}"
+            )
+        return np.ascontiguousarray(solve_triangular(self.corner, values.T, lower=True).T)
+
+    def _values(self, X: Any) -> Floats:
+        """Compute the kernel of rows and pivots, shape (n, rank)."""
+        return self.kernel.columns(X, self.rows, self.pivots)
+
+
+def fit_map(
+    X: Any,
+    kernel: str | Callable[..., float],
+    *,
+    gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 1.0,
+    n_components: int | None = None,
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+) -> tuple[KernelMap, Floats]:
+    """Build the map of training rows; return it and their features.
+
+    Parameters
+    ----------
+    X : matrix of shape (n, d), or the kernel matrix (n, n)
+    kernel : str or callable
+    gamma, degree, coef0 : parameters of the kernel
+    n_components : int, optional
+        Maximum number of features; None leaves it to ``tol``.
+    tol : float
+        Fraction of the trace of the kernel matrix that the features may leave out.
+    n_jobs : int, optional
+        Number of threads.
+    """
+    known = make_kernel(kernel, X, gamma=gamma, degree=degree, coef0=coef0)
+
+    def entries(rows: Rows, index: NDArray[np.intp]) -> Floats:
+        return known.columns(X[rows], None if known.precomputed else X[index], index)
+
+    factor = factorise(known, X, entries, n_components=n_components, tol=tol, n_jobs=n_jobs)
+    if known.precomputed:
+        _check_remainder(X, factor)
+    pivots = factor.pivots
+    rows = None if known.precomputed else X[pivots]
+    return KernelMap(known, pivots, rows, factor.L[pivots], factor.residual), factor.L
+
+
+def factorise(
+    kernel: Kernel,
+    X: Any,
+    entries: Callable[[Rows, NDArray[np.intp]], Floats],
+    *,
+    n_components: int | None,
+    tol: float,
+    n_jobs: int | None,
+) -> Factor:
+    """Factorise the kernel matrix of training rows; see `fit_map`.
+
+    The diagonal holds the squared lengths of the features, so the bound for rows applies.
+    """
+    check_real("kernel_tol", tol, at_least=0)
+    most = check_count("n_components", n_components, optional=True) or X.shape[0]
+    diagonal = kernel.diagonal(X)
+    if diagonal.max(initial=0.0) > LARGEST_SQUARE:
+        row = int(diagonal.argmax())
+        raise ValueError(
+            f"the kernel of row {row} with itself is {diagonal[row]:.3g}, which is too large to "
+            f"compute with. Use a smaller degree or gamma. {SCALE}"
+        )
+    with Workers(thread_count(n_jobs)) as workers:
+        factor = pivoted_cholesky(
+            diagonal, entries, tol=tol, max_rank=min(most, X.shape[0]), workers=workers
+        )
+    if not len(factor.pivots):
+        raise ValueError(
+            "the kernel is zero for every row, so there are no features to fit. Use another "
+            "kernel, or check whether all rows are zero."
+        )
+    return factor
+
+
+def _check_remainder(K: Floats, factor: Factor) -> None:
+    """Raise for an indefinite matrix that its diagonal did not reveal."""
+    rest = K - factor.L @ factor.L.T
+    left = np.sqrt(np.maximum(rest.diagonal(), 0.0))
+    slack = 1e-8 * max(float(np.trace(K)), 1e-300)
+    excess = np.abs(rest) - np.outer(left, left)
+    if excess.max(initial=0.0) > slack:
+        i, j = np.unravel_index(excess.argmax(), excess.shape)
+        raise ValueError(
+            f"the kernel matrix is not positive semi-definite: K[{i}, {j}] is too large for the "
+            "diagonal. Clip its negative eigenvalues, or use another kernel."
+        )

@@ -1,0 +1,223 @@
+"""Compiled parts of the exact label step; self-contained for numba's cache.
+
+For each ordered pair of classes (y, z) a heap holds rows of y by the cost of moving them
+to z, cheapest first. The heaps are skew heaps: binary trees of nodes in one growing pool,
+joined by a merge, so m*m of them need no separate memory.
+"""
+
+import numpy as np
+
+from semisvm.compiling import compiled
+
+NONE = -1
+
+
+@compiled
+def assign(costs, prices, labels, counts):
+    """Assign each row its cheapest class at the prices, and count the rows per class."""
+    n, m = costs.shape
+    counts[:] = 0
+    for i in range(n):
+        best = 0
+        low = costs[i, 0] - prices[0]
+        for y in range(1, m):
+            value = costs[i, y] - prices[y]
+            if value < low:
+                low = value
+                best = y
+        labels[i] = best
+        counts[best] += 1
+
+
+@compiled
+def _merge(a, b, key, left, right):
+    """Merge two heaps and return the root; iterative, along the right spines."""
+    if a == NONE:
+        return b
+    if b == NONE:
+        return a
+    if key[b] < key[a]:
+        a, b = b, a
+    root = a
+    while True:
+        # a is the smaller root: its right child meets b, and its children swap sides
+        child = right[a]
+        right[a] = left[a]
+        if child == NONE:
+            left[a] = b
+            return root
+        if key[b] < key[child]:
+            child, b = b, child
+        left[a] = child
+        a = child
+
+
+@compiled
+def _top(heap, y, row, left, right, key, labels):
+    """Drop rows that have left class y from the heap and return its root."""
+    while heap != NONE and labels[row[heap]] != y:
+        heap = _merge(left[heap], right[heap], key, left, right)
+    return heap
+
+
+@compiled
+def _grow(row, key, left, right):
+    size = row.shape[0]
+    more_row = np.empty(2 * size, np.int64)
+    more_key = np.empty(2 * size, np.float64)
+    more_left = np.empty(2 * size, np.int64)
+    more_right = np.empty(2 * size, np.int64)
+    more_row[:size] = row
+    more_key[:size] = key
+    more_left[:size] = left
+    more_right[:size] = right
+    return more_row, more_key, more_left, more_right
+
+
+@compiled
+def _push(heap, used, i, cost, row, key, left, right):
+    """Add row i to a heap as node ``used`` and return the root."""
+    row[used] = i
+    key[used] = cost
+    left[used] = NONE
+    right[used] = NONE
+    return _merge(heap, used, key, left, right)
+
+
+@compiled
+def _shortest_path(edge, prices, excess, distance, before):
+    """Dijkstra from all classes in excess, on reduced costs; return the class reached."""
+    m = excess.shape[0]
+    final = np.zeros(m, np.bool_)
+    for y in range(m):
+        before[y] = NONE
+        distance[y] = 0.0 if excess[y] > 0 else np.inf
+    while True:
+        y = NONE
+        for z in range(m):
+            if not final[z] and (y == NONE or distance[z] < distance[y]):
+                y = z
+        final[y] = True
+        if excess[y] < 0:
+            return y
+        for z in range(m):
+            if not final[z]:
+                # rounding can make a reduced cost slightly negative
+                through = distance[y] + max(edge[y, z] - prices[z] + prices[y], 0.0)
+                if through < distance[z]:
+                    distance[z] = through
+                    before[z] = y
+
+
+@compiled
+def balance(costs, prices, labels, excess, reach, limit):
+    """Move rows along shortest paths of the class graph until no class has an excess.
+
+    Parameters
+    ----------
+    costs : array of shape (n, m)
+    prices : array of shape (m,)
+        Prices at which the labels are cheapest; changed so that they remain so.
+    labels : int array of shape (n,), changed
+    excess : int array of shape (m,), changed
+        Number of rows of each class above its count.
+    reach : float
+        Rows enter the heaps only if moving them costs at most this at the prices.
+    limit : array of shape (m, m), changed
+        The cheapest move from y to z among rows that are not here, or infinity.
+
+    Returns
+    -------
+    done : bool
+        False if a row beyond ``reach`` may be needed: call again, with more reach.
+    """
+    n, m = costs.shape
+    row = np.empty(1024, np.int64)
+    key = np.empty(1024, np.float64)
+    left = np.empty(1024, np.int64)
+    right = np.empty(1024, np.int64)
+    used = 0
+    heaps = np.full((m, m), NONE)
+    # with the rows left out here, the limit is an upper bound on the cost of an edge
+    for i in range(n):
+        y = labels[i]
+        own = costs[i, y] - prices[y]
+        for z in range(m):
+            if z == y:
+                continue
+            move = costs[i, z] - costs[i, y]
+            if costs[i, z] - prices[z] - own <= reach:
+                if used == row.shape[0]:
+                    row, key, left, right = _grow(row, key, left, right)
+                heaps[y, z] = _push(heaps[y, z], used, i, move, row, key, left, right)
+                used += 1
+            elif move < limit[y, z]:
+                limit[y, z] = move
+
+    edge = limit.copy()
+    for y in range(m):
+        for z in range(m):
+            if heaps[y, z] != NONE:
+                edge[y, z] = min(edge[y, z], key[heaps[y, z]])
+    distance = np.empty(m)
+    before = np.empty(m, np.int64)
+    while excess.max() > 0:
+        target = _shortest_path(edge, prices, excess, distance, before)
+        z = target
+        while before[z] != NONE:
+            heap = heaps[before[z], z]
+            if heap == NONE or key[heap] > edge[before[z], z]:
+                return False
+            z = before[z]
+        for y in range(m):
+            prices[y] += min(distance[y], distance[target])
+        # move the cheapest row of every edge on the path
+        excess[target] += 1
+        z = target
+        while before[z] != NONE:
+            y = before[z]
+            i = row[heaps[y, z]]
+            labels[i] = z
+            for x in range(m):
+                if x != z:
+                    if used == row.shape[0]:
+                        row, key, left, right = _grow(row, key, left, right)
+                    move = costs[i, x] - costs[i, z]
+                    heaps[z, x] = _push(heaps[z, x], used, i, move, row, key, left, right)
+                    used += 1
+            z = y
+        excess[z] -= 1
+        # only the classes on the path have changed
+        z = target
+        while z != NONE:
+            for x in range(m):
+                if x != z:
+                    heap = _top(heaps[z, x], z, row, left, right, key, labels)
+                    heaps[z, x] = heap
+                    edge[z, x] = limit[z, x]
+                    if heap != NONE:
+                        edge[z, x] = min(edge[z, x], key[heap])
+            z = before[z]
+    return True
+
+
+@compiled
+def near(costs, prices, labels, reach, limit):
+    """List the rows that a move within reach may concern; the others only bound the edges."""
+    n, m = costs.shape
+    found = np.empty(n, np.int64)
+    k = 0
+    for i in range(n):
+        y = labels[i]
+        own = costs[i, y] - prices[y]
+        close = False
+        for z in range(m):
+            close |= (z != y) & (costs[i, z] - prices[z] - own <= reach)
+        if close:
+            found[k] = i
+            k += 1
+        else:
+            for z in range(m):
+                if z != y:
+                    limit[y, z] = min(limit[y, z], costs[i, z] - costs[i, y])
+    return found[:k]

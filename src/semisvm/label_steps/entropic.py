@@ -1,0 +1,250 @@
+r"""Soft labels for many classes at a temperature, under class counts.
+
+Minimising the expected cost minus T times the entropy under column sums n(y) gives ::
+
+    p_iy = exp(-(c_iy - nu_y) / T) / sum_z exp(-(c_iz - nu_z) / T),    sum_i p_iy = n(y)
+
+the Gibbs form, with one price per class. The prices maximise a smooth concave function of
+m variables, whose gradient is n(y) - sum_i p_iy. Newton's method with a line search finds
+them, starting from the prices of `exact` if the temperature is low. For two classes this is
+the root of `binary_beliefs`; as T goes to zero it becomes `exact`.
+"""
+
+import warnings
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from semisvm.compiling import compiled
+from semisvm.designs.base import Floats
+from semisvm.label_steps.result import LabelStep, check_costs
+from semisvm.label_steps.transportation import exact
+
+MAX_STEPS = 300
+# Counts that are missed by less than this, in rows, cause no warning.
+NEGLIGIBLE = 1e-5
+# A belief changes by a factor exp(20) when its price moves by 20 T: no step needs more.
+LONGEST_STEP = 20.0
+# Below this fraction of the range of the costs the exact prices are the better start.
+COLD = 0.1
+
+
+@compiled
+def gibbs(costs, factor, nu, temperature, p, sums):
+    """Fill beliefs and column sums at costs times a factor; return the sum of soft minima."""
+    n, m = costs.shape
+    total = 0.0
+    sums[:] = 0.0
+    for i in range(n):
+        low = np.inf
+        for y in range(m):
+            p[i, y] = (factor * costs[i, y] - nu[y]) / temperature
+            low = min(low, p[i, y])
+        s = 0.0
+        for y in range(m):
+            gap = p[i, y] - low
+            p[i, y] = np.exp(-gap) if gap < 45.0 else 0.0
+            s += p[i, y]
+        for y in range(m):
+            p[i, y] /= s
+            sums[y] += p[i, y]
+        total += temperature * (low - np.log(s))
+    return total
+
+
+@compiled
+def second_moments(p):
+    """Sum over rows the outer product of the beliefs with themselves."""
+    n, m = p.shape
+    out = np.zeros((m, m))
+    for i in range(n):
+        for y in range(m):
+            if p[i, y] > 1e-14:
+                for z in range(m):
+                    out[y, z] += p[i, y] * p[i, z]
+    return out
+
+
+class SoftRows(Protocol):
+    """What the entropic step needs from the rows, which may be in several blocks.
+
+    The classes are those whose count is not zero.
+    """
+
+    def gibbs(self, prices: Floats, temperature: float) -> tuple[float, Floats]:
+        """Set the beliefs at prices; return the sum of the soft minima and the column sums."""
+        ...
+
+    def second_moments(self) -> Floats:
+        """Sum over rows the outer product of the beliefs with themselves."""
+        ...
+
+    def cost_range(self) -> float:
+        """Return the largest difference between two costs."""
+        ...
+
+    def exact_prices(self) -> Floats:
+        """Return the prices of the exact label step for the counts."""
+        ...
+
+
+class SoftTable:
+    """Rows of costs in one place, with their beliefs; no count is zero."""
+
+    def __init__(self, costs: Floats, counts: NDArray[np.int64]) -> None:
+        self.costs = costs
+        self.counts = counts
+        self.p = np.empty_like(costs)
+
+    def gibbs(self, prices: Floats, temperature: float) -> tuple[float, Floats]:
+        """Set the beliefs at prices; return the sum of the soft minima and the column sums."""
+        sums = np.empty(len(prices))
+        return gibbs(self.costs, 1.0, prices, temperature, self.p, sums), sums
+
+    def second_moments(self) -> Floats:
+        """Sum over rows the outer product of the beliefs with themselves."""
+        return second_moments(self.p)
+
+    def cost_range(self) -> float:
+        """Return the largest difference between two costs."""
+        return float(np.ptp(self.costs))
+
+    def exact_prices(self) -> Floats:
+        """Return the prices of the exact label step for the counts."""
+        return exact(self.costs, self.counts).prices
+
+
+def entropic(
+    costs: ArrayLike,
+    counts: ArrayLike,
+    temperature: float,
+    prices: ArrayLike | None = None,
+    *,
+    tol: float = 1e-9,
+) -> LabelStep:
+    """Compute soft labels: the Gibbs distribution that keeps the class counts.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n, m)
+    counts : array-like of shape (m,)
+        Whole numbers that sum to n. Classes with count zero get no belief.
+    temperature : float
+        Above zero.
+    prices : array-like of shape (m,), optional
+        Where to start, for instance the prices of the last call on similar costs.
+    tol : float
+        Largest error of a column sum, in rows; at least 1e-14 n because of rounding.
+
+    Returns
+    -------
+    LabelStep
+        With beliefs of shape (n, m).
+
+    Examples
+    --------
+    >>> from semisvm.label_steps import entropic
+    >>> step = entropic([[0, 1], [0, 3], [0, 2]], [1, 2], temperature=0.1)
+    >>> step.beliefs.round(1).tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    table, whole = check_costs(costs, counts)
+    if not temperature > 0 or not np.isfinite(temperature):
+        raise ValueError(f"temperature must be a finite number > 0, got {temperature!r}.")
+    used = np.flatnonzero(whole)
+    beliefs, nu, steps = np.zeros_like(table), np.full(len(whole), -np.inf), 0
+    if len(used):
+        rows = SoftTable(np.ascontiguousarray(table[:, used]), whole[used])
+        start = None if prices is None else np.asarray(prices, dtype=np.float64)[used]
+        nu[used], steps = spread(rows, whole[used], temperature, start, tol)
+        beliefs[:, used] = rows.p
+    cost = float(np.sum(table * beliefs))
+    labels = beliefs.argmax(axis=1).astype(np.intp)
+    return LabelStep(labels, nu, cost, beliefs, n_loops=steps)
+
+
+def spread(
+    rows: SoftRows,
+    counts: NDArray[np.int64],
+    temperature: float,
+    start: Floats | None,
+    tol: float = 1e-9,
+) -> tuple[Floats, int]:
+    """Find the prices at which beliefs have the counts; the rows store the beliefs.
+
+    Returns
+    -------
+    prices : array of shape (m,)
+    steps : int
+    """
+    tol = max(tol, 1e-14 * float(counts.sum()))
+    if start is not None and np.isfinite(start).all():
+        nu, error, steps = _newton(rows, counts, temperature, start, tol)
+        if error <= tol:
+            return nu, steps
+    nu = np.zeros(len(counts))
+    if temperature < COLD * rows.cost_range():
+        nu = rows.exact_prices()
+    nu, error, steps = _newton(rows, counts, temperature, nu, tol)
+    if error > max(tol, NEGLIGIBLE):
+        warnings.warn(
+            f"the class counts are met only up to {error:.1e} rows: the temperature "
+            f"{temperature:g} is too low for double precision.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return nu, steps
+
+
+def _newton(
+    rows: SoftRows, counts: NDArray[np.int64], temperature: float, nu: Floats, tol: float
+) -> tuple[Floats, float, int]:
+    """Maximise the dual from ``nu``; return prices, error and steps."""
+    total, sums = rows.gibbs(nu, temperature)
+    value, error = total + float(counts @ nu), float(np.abs(counts - sums).max())
+    steps = 0
+    while error > tol and steps < MAX_STEPS:
+        steps += 1
+        gradient = counts - sums
+        # -1 times the second derivatives of the dual function
+        hessian = (np.diag(sums) - rows.second_moments()) / temperature
+        direction = _ascent(hessian, gradient, temperature)
+        slope, t, before = float(gradient @ direction), 1.0, error
+        while t > 1e-8:
+            ahead = nu + t * direction
+            total, sums = rows.gibbs(ahead, temperature)
+            new = total + float(counts @ ahead)
+            error = float(np.abs(counts - sums).max())
+            # near the optimum the value no longer resolves the gain; the gradient does
+            if new >= value + 1e-4 * t * slope or error <= (1.0 - 0.1 * t) * before:
+                break
+            t *= 0.5
+        nu, value = ahead, new
+        if t <= 1e-8:
+            break
+    return nu, error, steps
+
+
+def _ascent(hessian: Floats, gradient: Floats, temperature: float) -> Floats:
+    """Compute the Newton direction, no longer than the temperature allows."""
+    m = len(gradient)
+    # prices are free up to a constant, and decided classes have no curvature
+    ridge = 1e-13 * np.trace(hessian) / m + 1e-300
+    found = _solved(hessian + ridge * np.eye(m), gradient)
+    # if every row is decided there is no curvature: take a long step towards the counts
+    direction = 1e200 * (gradient - gradient.mean()) if found is None else found
+    longest = float(np.abs(direction).max())
+    return direction * min(1.0, LONGEST_STEP * temperature / max(longest, 1e-300))
+
+
+def _solved(matrix: Floats, gradient: Floats) -> Floats | None:
+    """Solve for a direction that sums to zero; None if it is not finite."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            direction = np.linalg.solve(matrix, gradient)
+            direction -= direction.mean()
+    except np.linalg.LinAlgError:
+        return None
+    return np.asarray(direction, dtype=np.float64) if np.isfinite(direction).all() else None

@@ -1,0 +1,226 @@
+r"""The exact label step: a transportation problem with few classes.
+
+Given costs c_iy and counts n(y) that sum to n, choose labels ::
+
+    min sum_i c_{i, y_i}    with exactly n(y) rows of class y
+
+Its dual has one price per class, max_nu sum_i min_y (c_iy - nu_y) + sum_y n(y) nu_y: at the
+optimal prices each row gets its cheapest class. The step assigns the cheapest classes at
+guessed prices, and moves the rows in excess along shortest paths in the graph of the m
+classes, in which edge y -> z costs as much as the cheapest move of a row from y to z. With
+few classes each path is cheap to find; with good prices there are few paths.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from semisvm.designs.base import Floats
+from semisvm.label_steps import _transport_kernels as kernels
+from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
+from semisvm.partial_labels import prior_counts
+
+# Prices of a sample of this size leave few rows to move.
+SAMPLE = 500
+SAMPLE_SHARE = 8
+# Heap entries to prepare per row in excess, and per pair of classes.
+ENTRIES_PER_ROW = 8
+ENTRIES_PER_PAIR = 8
+
+Counts = NDArray[np.int64]
+
+
+class CostRows(Protocol):
+    """What the exact step needs from the rows, which may be in several blocks."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    def sample(self, step: int) -> tuple[Floats, Counts]:
+        """Return the costs and labels of every ``step``-th row."""
+        ...
+
+    def assign(self, prices: Floats) -> Counts:
+        """Assign each row its cheapest class at the prices; count the rows per class."""
+        ...
+
+    def balance(self, prices: Floats, excess: Counts, reach: float) -> bool:
+        """Move rows along shortest paths until no class has an excess; see the kernel.
+
+        Prices and excess are changed.
+        """
+        ...
+
+
+class CostTable:
+    """Rows of costs in one place, with their labels.
+
+    Attributes
+    ----------
+    costs : array of shape (n, m)
+    labels : int array of shape (n,)
+    """
+
+    def __init__(self, costs: Floats) -> None:
+        self.costs = costs
+        self.labels = np.zeros(len(costs), dtype=np.int64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.costs)
+
+    def sample(self, step: int, first: int = 0) -> tuple[Floats, Counts]:
+        """Return the costs and labels of every ``step``-th row."""
+        return np.ascontiguousarray(self.costs[first::step]), self.labels[first::step]
+
+    def assign(self, prices: Floats) -> Counts:
+        """Assign each row its cheapest class at the prices; count the rows per class."""
+        found = np.empty(self.costs.shape[1], dtype=np.int64)
+        kernels.assign(self.costs, prices, self.labels, found)
+        return found
+
+    def balance(self, prices: Floats, excess: Counts, reach: float) -> bool:
+        """Move rows along shortest paths until no class has an excess."""
+        limit = np.full((len(prices), len(prices)), np.inf)
+        return bool(kernels.balance(self.costs, prices, self.labels, excess, reach, limit))
+
+    def near(self, prices: Floats, reach: float) -> tuple[Counts, Floats, Counts, Floats]:
+        """Return the rows that a move within reach may concern.
+
+        Returns
+        -------
+        rows : int array of shape (k,)
+        costs : array of shape (k, m)
+        labels : int array of shape (k,)
+        limit : array of shape (m, m)
+            The cheapest move from y to z among the other rows.
+        """
+        limit = np.full((len(prices), len(prices)), np.inf)
+        rows = kernels.near(self.costs, prices, self.labels, reach, limit)
+        return rows, self.costs[rows], self.labels[rows], limit
+
+    def relabel(self, rows: Counts, labels: Counts) -> None:
+        """Set the labels of some rows."""
+        self.labels[rows] = labels
+
+
+def balance_gathered(
+    parts: Sequence[tuple[Counts, Floats, Counts, Floats]],
+    prices: Floats,
+    excess: Counts,
+    reach: float,
+) -> tuple[bool, list[Counts]]:
+    """Balance rows gathered from several tables by `CostTable.near`.
+
+    Returns
+    -------
+    done : bool
+    labels : list of arrays
+        New labels of the rows, per part.
+    """
+    costs = np.concatenate([part[1] for part in parts])
+    labels = np.concatenate([part[2] for part in parts])
+    limit = np.min([part[3] for part in parts], axis=0)
+    done = bool(kernels.balance(costs, prices, labels, excess, reach, limit))
+    return done, np.split(labels, np.cumsum([len(part[0]) for part in parts])[:-1])
+
+
+def dual_value(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike) -> float:
+    """Return the dual objective at class prices: a lower bound on the cost of any labels.
+
+    It equals the cost of `exact`'s labels at `exact`'s prices, which proves them optimal.
+    """
+    table, whole = check_costs(costs, counts)
+    nu = np.asarray(prices, dtype=np.float64)
+    return float((table - nu).min(axis=1).sum()) + float(whole @ nu)
+
+
+def exact(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike | None = None) -> LabelStep:
+    """Choose the labels of least cost under class counts.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n, m)
+    counts : array-like of shape (m,)
+        Whole numbers that sum to n.
+    prices : array-like of shape (m,), optional
+        Where to start, for instance the prices of the last call on similar costs.
+
+    Returns
+    -------
+    LabelStep
+        With prices that certify the optimum; see `dual_value`.
+
+    Examples
+    --------
+    >>> from semisvm.label_steps import exact
+    >>> step = exact([[0, 1], [0, 3], [0, 2]], [1, 2])
+    >>> step.labels.tolist(), step.cost
+    ([1, 0, 1], 3.0)
+    """
+    table, whole = check_costs(costs, counts)
+    used = np.flatnonzero(whole)
+    nu = np.zeros(len(whole))
+    labels = np.zeros(len(table), dtype=np.int64)
+    if len(used):
+        everything = len(used) == len(whole)
+        rows = CostTable(table if everything else np.ascontiguousarray(table[:, used]))
+        start = None if prices is None else np.asarray(prices, dtype=np.float64)[used]
+        nu[used] = transport(rows, whole[used], start)
+        labels = used[rows.labels]
+        if not everything:
+            empty = np.flatnonzero(whole == 0)
+            nu[empty] = cheapest_moves(table, labels, nu, empty)
+    chosen = labels.astype(np.intp, copy=False)
+    return LabelStep(chosen, nu, chosen_cost(table, chosen))
+
+
+def transport(rows: CostRows, counts: Counts, prices: Floats | None) -> Floats:
+    """Label rows at the least cost under nonzero counts; return the prices."""
+    nu = _sample_prices(rows, counts) if prices is None else prices.copy()
+    excess, growth = rows.assign(nu) - counts, 1.0
+    while excess.any():
+        reach = _reach(rows, nu, int(np.abs(excess).sum()), growth)
+        if rows.balance(nu, excess, reach):
+            break
+        growth *= 8.0
+    return nu
+
+
+def _sample_prices(rows: CostRows, counts: Counts) -> Floats:
+    """Compute the prices of a regular sample of the rows, by the same method."""
+    n = rows.n_rows
+    size = max(SAMPLE, n // SAMPLE_SHARE)
+    if n < 2 * size:
+        return np.zeros(len(counts))
+    sample, _ = rows.sample(n // size)
+    return exact(sample, prior_counts(counts / n, len(sample))).prices
+
+
+def _reach(rows: CostRows, nu: Floats, n_moves: int, growth: float) -> float:
+    """Estimate how expensive a move may get, from the gaps of a sample of the rows."""
+    n, m = rows.n_rows, len(nu)
+    entries = growth * (ENTRIES_PER_ROW * n_moves + ENTRIES_PER_PAIR * m * m)
+    if entries >= n * (m - 1):
+        return np.inf
+    costs, labels = rows.sample(max(1, n // SAMPLE))
+    gaps = costs - nu
+    gaps -= gaps[np.arange(len(labels)), labels][:, np.newaxis]
+    share = entries / (n * (m - 1))
+    others = np.sort(gaps, axis=1)[:, 1:].ravel()
+    return float(np.quantile(others, share))
+
+
+def cheapest_moves(costs: Floats, labels: Counts, nu: Floats, classes: Counts) -> Floats:
+    """Return, for each of some classes, the least cost of moving a row there at the prices.
+
+    Used as prices of classes with count zero, they keep all rows away from them.
+    """
+    own = costs[np.arange(len(costs)), labels] - nu[labels]
+    found: Floats = (costs[:, classes] - own[:, np.newaxis]).min(axis=0)
+    return found

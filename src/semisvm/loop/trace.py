@@ -1,0 +1,154 @@
+"""What a fit did: one row per iteration, written by a recorder."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.solvers.newton import State
+
+TraceRow = Mapping[str, Any]
+Callback = Callable[[TraceRow], Any]
+
+
+@dataclass(repr=False)
+class Trace:
+    """What a fit did: one row per iteration, and notes in words.
+
+    ``trace[3]`` is a row, ``trace["objective"]`` a column, `to_frame` a pandas DataFrame.
+    Columns that an iteration does not have are NaN.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in the order in which they first appear."""
+        return list(dict.fromkeys(name for row in self.rows for name in row))
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self.rows)} rows of {', '.join(self.columns)}; notes: {self.notes})"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+
+    def __getitem__(self, key: int | str) -> dict[str, Any] | NDArray[Any]:
+        if isinstance(key, int):
+            return self.rows[key]
+        if key not in self.columns:
+            raise KeyError(f"{key!r}; the columns are {self.columns}")
+        return np.array([row.get(key, np.nan) for row in self.rows])
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "Trace.to_frame needs pandas; install it with pip install 'semisvm[frames]'."
+            ) from error
+        return pd.DataFrame(self.rows, columns=self.columns)
+
+
+class Recorder:
+    """Write a trace, print one line per level, and let the callback stop the fit."""
+
+    def __init__(self, callback: Callback | None = None, verbose: int = 0) -> None:
+        self.trace = Trace()
+        self.stopped = False
+        self._callback = callback
+        self._verbose = verbose
+        self._start = perf_counter()
+
+    def record(
+        self,
+        phase: str,
+        weights: State,
+        *,
+        objective: float,
+        level: int = 0,
+        value: float = np.nan,
+        iteration: int = 0,
+        **facts: Any,
+    ) -> None:
+        """Add a row about weights and how the solver found them."""
+        self.add(
+            phase,
+            level=level,
+            value=value,
+            iteration=iteration,
+            objective=objective,
+            **facts,
+            newton_steps=weights.n_iter,
+            cg_steps=weights.cg_steps,
+            active_rows=weights.n_active,
+            gradient_norm=weights.gradient_norm,
+        )
+
+    def add(self, phase: str, **facts: Any) -> None:
+        """Add a row; ``stopped`` is set if the callback returned True."""
+        row = {"phase": phase, **facts, "seconds": perf_counter() - self._start}
+        self.trace.rows.append(row)
+        if self._callback is not None and not self.stopped and self._callback(dict(row)):
+            self.stopped = True
+            self.note("stopped by the callback")
+
+    def note(self, text: str) -> None:
+        """Add a note in words."""
+        self.trace.notes.append(text)
+
+    def level_done(self) -> None:
+        """Print the last row if verbose."""
+        if self._verbose and self.trace.rows:
+            row = self.trace.rows[-1]
+            cells = (f"{k}={_short(row[k])}" for k in row if k not in _QUIET)
+            print("[semisvm] " + "  ".join(cells), flush=True)
+
+    def part(self, number: int, count: int) -> "Recorder":
+        """Return a recorder for one of several problems that are solved in turns."""
+        return _PartRecorder(self, number, count)
+
+
+class _PartRecorder(Recorder):
+    """Write rows of one problem of several into the trace of all.
+
+    A problem that begins after the callback has stopped the fit still has one round: without
+    it there would be no weights.
+    """
+
+    def __init__(self, whole: Recorder, number: int, count: int) -> None:
+        self.trace = whole.trace
+        self.stopped = False
+        self._whole = whole
+        self._number, self._count = number, count
+
+    def add(self, phase: str, **facts: Any) -> None:
+        """Add a row; its progress is that of all problems."""
+        if "progress" in facts:
+            facts["progress"] = (self._number + facts["progress"]) / self._count
+        self._whole.add(phase, **facts)
+        self.stopped = self._whole.stopped
+
+    def level_done(self) -> None:
+        """Print the last row if the user wants to watch."""
+        self._whole.level_done()
+
+
+_QUIET = {"iteration", "gradient_norm", "newton_steps", "active_rows"}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,27 @@
+"""Losses of scores; they never see the data matrix. One file per loss, and an entry here."""
+
+from semisvm.losses.base import Loss, ManyClassLoss, Signs, SmoothManyClassLoss, TwoClassLoss
+from semisvm.losses.crammer_singer import CRAMMER_SINGER
+from semisvm.losses.hinge import HINGE
+from semisvm.losses.log import LOG
+from semisvm.losses.squared import SQUARED
+from semisvm.losses.squared_hinge import SQUARED_HINGE
+
+__all__ = [
+    "CRAMMER_SINGER",
+    "HINGE",
+    "LOG",
+    "LOSSES",
+    "SQUARED",
+    "SQUARED_HINGE",
+    "Loss",
+    "ManyClassLoss",
+    "Signs",
+    "SmoothManyClassLoss",
+    "TwoClassLoss",
+]
+
+LOSSES: dict[str, Loss] = {
+    loss.name: loss for loss in (SQUARED_HINGE, HINGE, SQUARED, LOG, CRAMMER_SINGER)
+}
+"""Losses by the name that users pass as ``loss=``."""

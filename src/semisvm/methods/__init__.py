@@ -1,0 +1,1 @@
+"""Methods: what the loop drives, one file per method."""

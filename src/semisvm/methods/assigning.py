@@ -1,0 +1,156 @@
+"""Hard labels of many classes that follow the weights, under class counts (TSVM)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Floats
+from semisvm.label_steps import greedy, switching
+from semisvm.loop import Level, follow
+from semisvm.methods.solution import Solution
+from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.solvers import State
+
+
+class Assigning:
+    """The two steps: retrain, and assign the unlabelled rows again under the class counts."""
+
+    def __init__(self, task: ManyClassTask, state: State) -> None:
+        self.task = task
+        self.state = state
+        self.prices: Floats | None = None
+        self._chosen_at = state.w.copy()
+        self._lowest = np.inf
+        self._choose_first()
+
+    def _choose_first(self) -> None:
+        self.prices, _, _ = self.task.assign(self.prices)
+        self.task.rows.adopt_table()
+
+    def enter(self, level: Level) -> None:
+        """Recompute the scores before the level that yields the result."""
+        self._lowest = np.inf
+        if level.last:
+            self.task.rows.score(self.state.w)
+
+    def weight_step(self, level: Level) -> State:
+        """Retrain from the last weights."""
+        self.task.rows.charge_labels(level.value)
+        self.state = self.task.solve(self.state, level.tol)
+        return self.state
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Assign labels; settled when no assignment is cheaper."""
+        task, state = self.task, self.state
+        changed, cost = self._choose()
+        objective = task.objective(state.w, level.value, task.rows.fit(), cost)
+        # with weights that are only nearly optimal, labels may cycle
+        stalled = objective >= self._lowest
+        self._lowest = min(objective, self._lowest)
+        facts = {"objective": objective, "switched": changed, "imbalance": task.imbalance()}
+        return changed == 0 or stalled, facts
+
+    def _choose(self) -> tuple[int, float]:
+        """Take the best labels if they are cheaper; return how many changed, and the cost."""
+        prices, cost, before = self.task.assign(self.prices)
+        # labels of equal cost are left alone, so ties cannot cycle
+        if cost >= before - 1e-12 * abs(before):
+            return 0, min(cost, before)
+        self.prices = prices
+        self._chosen_at[:] = self.state.w
+        return self.task.rows.adopt_table(), cost
+
+    def objective(self, lam: float) -> float:
+        """Compute J at the weights and labels."""
+        return self.task.objective(self.state.w, lam, *self.task.rows.losses())
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the method needs to continue after the current level."""
+        return {
+            "w": self.state.w.copy(),
+            "chosen_at": self._chosen_at.copy(),
+            "prices": self.prices,
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to the end of the level at which a snapshot was taken."""
+        self.task.rows.score(snapshot["chosen_at"])
+        self.prices, _, _ = self.task.assign(snapshot["prices"])
+        self.task.rows.adopt_table()
+        self._chosen_at = snapshot["chosen_at"].copy()
+        self.state = self.task.from_weights(snapshot["w"].copy())
+
+
+class PairwiseAssigning(Assigning):
+    """The same by switching pairs between classes (Algorithm 2); needs rows in one place.
+
+    Parameters
+    ----------
+    task, state
+    max_pairs : int, optional
+        Maximum number of pairs to switch before retraining; None switches all that gain.
+    first : {"exact", "switching"}
+        How the labels are chosen at the start.
+    """
+
+    def __init__(
+        self,
+        task: ManyClassTask,
+        state: State,
+        max_pairs: int | None = None,
+        first: str = "switching",
+    ) -> None:
+        self.max_pairs = max_pairs
+        self._first = first
+        super().__init__(task, state)
+
+    def _choose_first(self) -> None:
+        if self._first == "exact":
+            super()._choose_first()
+            return
+        block, counts = self.task.rows.in_one_place(), self.task.counts
+        first = greedy(block.scores[block.unlabeled], counts).labels
+        block.take_labels(switching(block.label_costs(), counts, first).labels)
+
+    def _choose(self) -> tuple[int, float]:
+        block, counts = self.task.rows.in_one_place(), self.task.counts
+        _, before = block.losses()
+        new = switching(block.label_costs(), counts, block.labels, max_pairs=self.max_pairs)
+        if new.cost >= before - 1e-12 * abs(before):
+            return 0, min(new.cost, before)
+        changed = int(np.count_nonzero(new.labels != block.labels))
+        block.take_labels(new.labels)
+        return changed, new.cost
+
+    def snapshot(self) -> dict[str, Any]:
+        """Raise TypeError: switched labels do not follow from weights and prices."""
+        raise TypeError(
+            "a fit with label_step='switching' or max_switches cannot be saved and resumed: its "
+            "labels do not follow from the weights."
+        )
+
+
+LABEL_STEPS = ("exact", "switching")
+
+
+def assigning(
+    task: ManyClassTask, state: State, label_step: str, max_pairs: int | None
+) -> Assigning:
+    """Return the method for a label step by name, with at most ``max_pairs`` pairs at a time."""
+    if label_step == "exact" and max_pairs is None:
+        return Assigning(task, state)
+    return PairwiseAssigning(task, state, max_pairs, label_step)
+
+
+def finish(method: Assigning, levels: Sequence[Level], *, lam: float, max_rounds: int) -> Solution:
+    """Run the assigning loop to its end."""
+    task = method.task
+    rounds, settled = follow("assigning", levels, method, task.recorder, max_rounds)
+    state, objective = method.state, method.objective(lam)
+    return Solution(state.w, objective, rounds, settled and state.converged, task.rows.labels())
+
+
+def beliefs_of(codes: Any, n_classes: int) -> Floats:
+    """Return hard labels as beliefs, (u, m)."""
+    return np.eye(n_classes)[codes]

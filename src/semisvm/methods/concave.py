@@ -1,0 +1,130 @@
+"""VS3VM: a concave objective, minimised by a sequence of linear programs."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.designs import Floats
+from semisvm.loop import Level, follow
+from semisvm.methods.in_one_place import ScoredState, scores_of
+from semisvm.methods.linear_programs import signs_of
+from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.solvers.hinge_program import Balance, HingeProgram
+
+TIE = 1e-9
+"""Outputs smaller than this are on neither side; the margin is 1."""
+EXPECTED = 3.0
+"""Warn only if at least this many rows of the missing class were expected."""
+
+
+class Majorizing:
+    """The two steps: minimise a linear program above the objective, and linearise again.
+
+    An unlabelled row costs min(r, s) with r = max(0, 1 - f) and s = max(0, 1 + f) at its
+    output f. This is concave in r and s, so any share p of a supergradient gives
+    p r + (1 - p) s >= min(r, s), with equality at the outputs where it was computed. The
+    minimum of the sum is therefore never worse than the point before.
+    """
+
+    def __init__(self, task: TwoClassTask, mu: float, nu: float, balance: Balance | None) -> None:
+        self.task = task
+        self.mu = mu
+        self.nu = nu
+        self.block = block = task.rows.in_one_place()
+        free, given = (block.design.matrix(rows) for rows in (block.unlabeled, block.labeled))
+        rows = [sparse.csr_matrix(part) for part in (given, free, free)]
+        self.signs = signs_of(block)
+        ones = np.ones(task.n_unlabeled)
+        signs = np.concatenate([self.signs, ones, -ones])
+        self.program = HingeProgram(sparse.vstack(rows, format="csr"), signs, mu, balance)
+        self.share = 0.5 * ones
+        self.state = self.found = ScoredState(np.empty(0))
+        self.value = np.inf
+
+    def follow(self, tol: float, max_iter: int) -> tuple[int, bool]:
+        """Solve programs until nothing is gained; return their number, and whether they settled."""
+        level = Level(self.nu, tol, last=True)
+        return follow("concave", [level], self, self.task.recorder, max_iter)
+
+    def take(self, labels: Floats) -> None:
+        """Fit to labels of the unlabelled rows, 1 or 0, and keep the weights if better."""
+        self.share = labels
+        found = self.solve()
+        if found.objective < self.state.objective:
+            self.state = found
+
+    def enter(self, level: Level) -> None:
+        """Do nothing: there is one level."""
+
+    def weight_step(self, level: Level) -> ScoredState:
+        """Solve the linear program of the current supergradient."""
+        self.found = self.solve()
+        return self.found
+
+    def solve(self) -> ScoredState:
+        """Solve a linear program and compute the concave objective at its solution."""
+        shares = [self.nu * self.share, self.nu * (1.0 - self.share)]
+        found = self.program.solve(np.concatenate([np.ones(len(self.signs)), *shares]))
+        scores = scores_of(self.block, found.w)
+        self.value = found.value
+        return ScoredState(
+            found.w,
+            self.objective(found.norm, scores),
+            gradient_norm=np.nan,
+            gap=found.value - found.bound,
+            n_iter=found.pivots,
+            n_active=len(scores),
+            scores=scores,
+        )
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Take the supergradient at the new outputs; settled when the program gained nothing."""
+        before = self.state.objective
+        done = bool(np.isfinite(before)) and before - self.value <= level.tol * before
+        if self.found.objective < before:
+            self.state = self.found
+        share = supergradient(self.state.scores[self.block.unlabeled])
+        changed = int(np.count_nonzero(share != self.share))
+        self.share = share
+        facts = {"changed": changed, "pivots": self.found.n_iter}
+        return done or changed == 0, {"objective": self.state.objective, **facts}
+
+    def objective(self, norm: float, scores: Floats) -> float:
+        """Compute the concave objective from the 1-norm and the outputs."""
+        labeled = np.maximum(1.0 - self.signs * scores[self.block.labeled], 0.0)
+        free = np.maximum(1.0 - np.abs(scores[self.block.unlabeled]), 0.0)
+        return self.mu * norm + float(labeled.sum()) + self.nu * float(free.sum())
+
+
+def supergradient(outputs: Floats) -> Floats:
+    """Compute the share of r in the supergradient of min(r, s): 1, 0, or 0.5 for a tie."""
+    return 0.5 * (1.0 + np.sign(np.where(np.abs(outputs) <= TIE, 0.0, outputs)))
+
+
+def balance_of(task: TwoClassTask) -> Balance | None:
+    """Return the equation that makes 2 r - 1 the mean output, r being the share of positives."""
+    if task.n_unlabeled == 0:
+        return None
+    block, share = task.rows.in_one_place(), np.full(task.n_unlabeled, 1.0 / task.n_unlabeled)
+    rows = block.design.matrix(block.unlabeled)
+    mean = np.asarray(rows.T @ share, dtype=np.float64).ravel()
+    return Balance(mean, 2.0 * task.positive_share - 1.0)
+
+
+def warn_if_one_sided(task: TwoClassTask, scores: Floats, name: str) -> None:
+    """Warn if no unlabelled row is on one side where several are expected."""
+    free = scores[task.rows.in_one_place().unlabeled]
+    n_above = int(np.count_nonzero(free > 0.0))
+    missed = task.n_positive if n_above == 0 else len(free) - task.n_positive
+    if n_above not in (0, len(free)) or missed < EXPECTED:
+        return
+    side = "negative" if n_above == 0 else "positive"
+    message = (
+        f"{name}: the outputs of all {len(free)} unlabelled rows are {side}, but about "
+        f"{missed} were expected on the other side. The objective does not balance the classes: "
+        "set class_prior, or lower nu or mu."
+    )
+    task.recorder.note(message)
+    warnings.warn(message, UserWarning, stacklevel=2)

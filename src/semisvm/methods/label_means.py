@@ -1,0 +1,233 @@
+"""Label the unlabelled rows so that the means of the classes are far apart."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Floats
+from semisvm.label_steps import exact, top_labels
+from semisvm.loop import Level, follow
+from semisvm.losses import SQUARED_HINGE, Signs
+from semisvm.methods.in_one_place import scores_of
+from semisvm.methods.one_vs_rest import one_vs_rest
+from semisvm.methods.solution import Solution, joined
+from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.solvers import State
+from semisvm.solvers.inner_products import RowGram
+from semisvm.solvers.label_means import MeanMargin
+from semisvm.solvers.smo import PairState, hinge_problem, solve_pairs
+from semisvm.validation import out_of_range
+
+# A step of the solver is one pass over a vector of rows; a solution takes thousands.
+STEPS_PER_ITERATION = 10_000
+SUPERVISED = "no unlabelled rows: this is the supervised solution"
+
+
+class Alternating:
+    """Alternate: the largest margin between the means, then the best labels.
+
+    Neither step raises the objective, so the labels settle. If rounding or ties lead back
+    to earlier labels, the method stops too.
+    """
+
+    def __init__(self, task: TwoClassTask, machine: MeanMargin, tol: float, max_steps: int) -> None:
+        self.task = task
+        self.block = task.rows.in_one_place()
+        self.machine = machine
+        self.options: dict[str, Any] = {"tol": tol, "max_iter": max_steps}
+        self.beta = machine.start(tol, max_steps)
+        self.scores = scores_of(self.block, machine.labeled_direction(self.beta))
+        self.labels = self._best(self.scores)
+        self.seen = {self.labels.tobytes()}
+
+    def _best(self, scores: Floats) -> Signs:
+        return top_labels(scores[self.block.unlabeled], self.task.n_positive)
+
+    def enter(self, level: Level) -> None:
+        """Do nothing: there is one level."""
+
+    def weight_step(self, level: Level) -> State:
+        """Separate the means of the current labels."""
+        plane = self.machine.plane(self.labels)
+        self.found = self.machine.solve([plane], np.ones(1), self.beta, **self.options)
+        self.beta = self.found.dual.beta
+        return self._state()
+
+    def _state(self) -> State:
+        w = self.machine.weights(self.found)
+        self.scores = scores_of(self.block, w)
+        return summary(w, self.found.dual, self.found.objective)
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Label the largest outputs positive."""
+        labels = self._best(self.scores)
+        changed = int(np.count_nonzero(labels != self.labels))
+        self.labels, before = labels, len(self.seen)
+        self.seen.add(labels.tobytes())
+        return len(self.seen) == before, {**self._facts(), "changed": changed}
+
+    def _facts(self) -> dict[str, Any]:
+        return {"objective": self.found.objective, "margin": self.machine.margin(self.found)}
+
+
+class CuttingPlanes(Alternating):
+    """Cutting planes: weights for all labellings found so far, then one more labelling.
+
+    The new labelling is the one that the labelled rows alone would choose. It is added
+    while it is violated, that is, while its energy exceeds those of the others.
+    """
+
+    def __init__(self, task: TwoClassTask, machine: MeanMargin, tol: float, max_steps: int) -> None:
+        super().__init__(task, machine, tol, max_steps)
+        first = 0.5 * machine.C_unlabeled * np.where(machine.positive, 1.0, -1.0)
+        self.planes = [machine.plane(self._most_violated(first))]
+        self.mu = np.ones(1)
+
+    def _most_violated(self, beta: Floats) -> Signs:
+        return self._best(scores_of(self.block, self.machine.labeled_direction(beta)))
+
+    def weight_step(self, level: Level) -> State:
+        """Compute the weights of the planes."""
+        self.found = self.machine.mix(self.planes, self.mu, self.beta, **self.options)
+        self.mu, self.beta = self.found.mu, self.found.dual.beta
+        return self._state()
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Look for a violated plane; label the largest outputs positive."""
+        facts = {**self._facts(), "planes": len(self.planes)}
+        plane = self.machine.plane(self._most_violated(self.beta))
+        excess = float(self.machine.energies([plane], self.beta)[0] - self.found.energies.max())
+        self.labels = self._best(self.scores)
+        if excess <= level.tol * self.found.dual.scale:
+            return True, facts
+        self.planes = [*self.planes, plane]
+        self.mu = np.append(self.mu, 0.0)
+        return False, facts
+
+
+def summary(w: Floats, dual: PairState, objective: float) -> State:
+    """Return a solution in the form that the trace and the loop use."""
+    return State(
+        w,
+        objective,
+        gradient_norm=dual.violation,
+        gap=dual.gap,
+        n_iter=dual.n_iter,
+        n_active=int(np.count_nonzero(dual.beta)),
+        converged=dual.converged,
+    )
+
+
+METHODS = {"iter": Alternating, "mkl": CuttingPlanes}
+
+
+@dataclass(frozen=True)
+class LabelMeans:
+    """The method with its parameters, which are those of `MeanSVC`."""
+
+    method: str
+    C: float
+    C_unlabeled: float
+    tol: float
+    max_iter: int
+    balance_tol: float | None
+
+    @property
+    def _max_steps(self) -> int:
+        return STEPS_PER_ITERATION * self.max_iter
+
+    def solve(self, task: TwoClassTask) -> Solution:
+        """Solve for two classes."""
+        _check_range(task)
+        labels, rounds, settled = np.zeros(0, dtype=bool), 0, True
+        if task.n_unlabeled:
+            scores, rounds, settled = self._outputs(task, _labeled_gram(task))
+            labels = top_labels(scores, task.n_positive)
+        else:
+            task.recorder.note(SUPERVISED)
+        state = self._machine(task, RowGram(task.rows.in_one_place().design), labels)
+        if self.balance_tol is not None:
+            task.balance(state, self.balance_tol)
+        codes, converged = labels.astype(np.intp), settled and state.converged
+        return Solution(state.w, state.objective, rounds + 1, converged, codes)
+
+    def solve_many(self, task: ManyClassTask) -> Solution:
+        """Solve for many classes, each against the rest; labels keep the counts."""
+        _check_range(task)
+        tasks = one_vs_rest(task, SQUARED_HINGE)
+        codes, found = np.zeros(0, dtype=np.intp), []
+        if task.n_unlabeled:
+            gram = _labeled_gram(task)
+            found = [self._outputs(one, gram) for one in tasks]
+            scores = np.column_stack([scores for scores, _, _ in found])
+            codes = exact(-scores, task.counts).labels
+        else:
+            task.recorder.note(SUPERVISED)
+        gram_of_rows = RowGram(task.rows.in_one_place().design)
+        states = [self._machine(one, gram_of_rows, codes == y) for y, one in enumerate(tasks)]
+        parts = [Solution(s.w, s.objective, 0, s.converged, codes) for s in states]
+        solution = joined(parts, [], codes)
+        solution.n_iter = sum(rounds for _, rounds, _ in found) + 1
+        solution.converged &= all(settled for _, _, settled in found)
+        return solution
+
+    def _outputs(self, task: TwoClassTask, gram: Floats) -> tuple[Floats, int, bool]:
+        """Separate the means; return the unlabelled outputs, rounds, and whether they settled."""
+        block = task.rows.in_one_place()
+        machine = MeanMargin(
+            block.design,
+            block.labeled,
+            block.unlabeled,
+            block.positive,
+            self.C,
+            self.C_unlabeled,
+            gram,
+        )
+        if not 0 < task.n_positive < task.n_unlabeled:
+            task.recorder.note("a class without unlabelled rows has no mean to separate")
+            duals = machine.start(self.tol, self._max_steps)
+            return scores_of(block, machine.labeled_direction(duals))[block.unlabeled], 0, True
+        method = METHODS[self.method](task, machine, self.tol, self._max_steps)
+        level = Level(self.C_unlabeled, self.tol, last=True)
+        rounds, settled = follow("means", [level], method, task.recorder, self.max_iter)
+        if machine.margin(method.found) < 0.0:
+            task.recorder.note(
+                "the class means of the unlabelled rows are not separated (negative margin): "
+                "class_prior may not fit the data"
+            )
+        return method.scores[block.unlabeled], rounds, settled
+
+    def _machine(self, task: TwoClassTask, gram: RowGram, labels: Signs) -> State:
+        """Fit the final SVM to labels of all rows."""
+        block = task.rows.in_one_place()
+        design, n = block.design, block.design.n_rows
+        positive, cost = np.zeros(n, dtype=bool), np.full(n, self.C_unlabeled)
+        positive[block.labeled], positive[block.unlabeled] = block.positive, labels
+        cost[block.labeled] = self.C
+        problem = hinge_problem(gram, positive, cost)
+        found = PairState.zero(problem)
+        solve_pairs(problem, found, tol=self.tol, max_iter=self._max_steps)
+        w = design.pull_back(found.beta, design.all_rows, np.empty(design.n_weights))
+        w[-1] = found.intercept / design.bias
+        task.rows.score(w)
+        state = summary(w, found, found.scale)
+        task.recorder.record("machine", state, objective=state.objective)
+        task.recorder.level_done()
+        return state
+
+
+def _check_range(task: TwoClassTask | ManyClassTask) -> None:
+    """Raise if the sum of all squares of X is not finite: inner products may then not be."""
+    design = task.rows.in_one_place().design
+    ones, squares = np.ones(design.n_rows), np.empty(design.n_weights)
+    with np.errstate(over="ignore"):
+        total = design.column_scales(ones, design.all_rows, squares).sum()
+    if not np.isfinite(total):
+        raise out_of_range(design.matrix(design.all_rows.index))
+
+
+def _labeled_gram(task: TwoClassTask | ManyClassTask) -> Floats:
+    design, rows = task.rows.labeled_rows()
+    return design.gram(rows)

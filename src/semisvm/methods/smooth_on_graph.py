@@ -1,0 +1,22 @@
+"""Labelled rows, with outputs of all rows that are smooth on a graph (Laplacian machines)."""
+
+import numpy as np
+
+from semisvm.methods.solution import Solution
+from semisvm.methods.supervised import recording
+from semisvm.objectives.graph import GraphProblem, GraphTerm
+from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.solvers import State, minimize
+
+
+def solve_on_graph(task: TwoClassTask, term: GraphTerm, *, tol: float, max_iter: int) -> Solution:
+    """Solve for two classes; the block holds the outputs afterwards."""
+    block = task.rows.in_one_place()
+    block.charge_given()
+    problem = GraphProblem(block, task.reg, task.heavy, term)
+    state = State(np.zeros(task.n_weights))
+    minimize(problem, state, tol=tol, max_iter=max_iter, on_step=recording(task))
+    task.recorder.level_done()
+    block.take_scores(problem.scores[0])
+    codes = task.rows.predictions()
+    return Solution(state.w, state.objective, state.n_iter, state.converged, codes)

@@ -1,0 +1,177 @@
+"""Hard labels of two classes that follow the weights (TSVM)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Floats
+from semisvm.loop import Level, follow
+from semisvm.methods.solution import Solution
+from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.solvers import Linearization, State
+from semisvm.solvers.newton import CHECKED_TOL, Backtracking, measure, minimize
+from semisvm.solvers.problems import RespondingProblem, SoftLabels
+
+# If from the third round on a round switches more than this fraction of the pairs of the last
+# one, labels follow the weights slowly: a step that anticipates their response is tried.
+SLOW = 0.5
+
+
+class Anticipating(RespondingProblem):
+    """A weight step that anticipates which labels it will switch.
+
+    How many labels a step switches depends on how many scores are close to the threshold:
+    their density is estimated at a bandwidth, which is the temperature of soft labels.
+    """
+
+    def __init__(self, task: TwoClassTask, lam: float) -> None:
+        super().__init__(task.rows, task.reg, task.heavy)
+        self.task = task
+        self.lam = lam
+
+    def curve(self) -> None:
+        """Let the labels respond to the coming step."""
+        task, deviation = self.task, self.task.rows.gap_deviation(self.lam)
+        # Scott's rule, for the standard deviation of a logistic distribution
+        temperature = deviation * task.n_unlabeled**-0.2 * np.sqrt(3.0) / np.pi
+        self.hessian.forget()
+        if temperature > 0.0:
+            soft = SoftLabels(self.lam, float(temperature))
+            task.soften(soft)
+            self.hessian.reduce(soft, charged=False)
+
+    def energy(self, w: Floats) -> float:
+        """Compute J with the labels that suit the scores."""
+        return self.task.balanced_objective(w, self.lam)
+
+
+class Switching:
+    """The two steps for two classes: retrain, and switch labels of pairs that disagree.
+
+    No pair disagrees once the largest scores are labelled positive, which takes a single
+    threshold. A limited number of pairs is switched one by one.
+    """
+
+    def __init__(self, task: TwoClassTask, state: State, max_pairs: int | None) -> None:
+        self.task = task
+        self.state = state
+        self.max_pairs = max_pairs
+        # whether the labels are the best ones for the scores, and the imbalance of these:
+        # both stay valid until the weights move
+        self._best = False
+        self._imbalance: float | None = None
+        # the weight of the unlabelled rows for which the state has the gradient
+        self._solved: float | None = None
+        # pairs switched in the rounds of the level, and whether steps may anticipate more
+        self._switched: list[int] = []
+        self._anticipating = False
+        # the weights at which the labels were chosen
+        self._chosen_at = state.w.copy()
+        task.label_best()
+
+    def enter(self, level: Level) -> None:
+        """Recompute scores and gradient before the level that yields the result."""
+        self._switched = []
+        # not worth it at the levels before
+        self._anticipating = level.last and self.max_pairs is None and self.task.loss.smooth
+        if level.last:
+            self.task.rows.score(self.state.w)
+            self._solved = None
+
+    def weight_step(self, level: Level) -> State:
+        """Retrain from the last weights."""
+        task, state, lam = self.task, self.state, level.value
+        known = None
+        if self._solved is not None:
+            known = task.relabeled(state, lam / self._solved, lam)
+        self._solved = lam
+        if known is not None:
+            measure(state, known, task.reg, level.tol)
+            if state.converged and level.tol > CHECKED_TOL:
+                # no step, so no pass over the rows
+                state.n_iter = state.cg_steps = 0
+                return state
+        task.rows.charge_labels(lam)
+        if self._slow():
+            self._anticipating = self._anticipated(known, level)
+            if self._anticipating:
+                return state
+        return task.solve(state, level.tol, start=known)
+
+    def _slow(self) -> bool:
+        """Tell whether labels and weights follow each other only slowly."""
+        counts = self._switched
+        return self._anticipating and len(counts) >= 3 and counts[-1] > SLOW * counts[-2]
+
+    def _anticipated(self, known: Linearization | None, level: Level) -> bool:
+        """Take a step that anticipates the response of the labels, if it lowers the objective."""
+        search = Backtracking(max_trials=1)
+        problem = Anticipating(self.task, level.value)
+        minimize(problem, self.state, tol=level.tol, start=known, search=search)
+        if self.state.n_iter == 0:
+            return False
+        self.state.objective = search.energy
+        self._solved = None
+        return True
+
+    def objective(self, lam: float) -> float:
+        """Compute J at the weights and labels."""
+        return self.task.objective(self.state.w, lam)
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Switch pairs; settled when no switch lowers the objective."""
+        task, switched = self.task, 0
+        if self.state.n_iter > 0 or not self._best:
+            switched = self._switch()
+            self._imbalance = task.imbalance()
+        objective = self.objective(level.value) if switched else self.state.objective
+        self._switched.append(switched)
+        facts = {"objective": objective, "switched": switched, "imbalance": self._imbalance}
+        # after an anticipating step the weights are not the solution for these labels
+        return switched == 0 and self._solved is not None, facts
+
+    def _switch(self) -> int:
+        self._chosen_at[:] = self.state.w
+        if self.max_pairs is None:
+            self._best = True
+            return self.task.label_best()
+        switched = self.task.rows.switch_pairs(self.max_pairs)
+        self._best = switched < self.max_pairs
+        return switched
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the method needs to continue after the current level."""
+        if self.max_pairs is not None:
+            raise TypeError(
+                "a fit with max_switches cannot be saved and resumed: its labels do not follow "
+                "from the weights."
+            )
+        return {"w": self.state.w.copy(), "chosen_at": self._chosen_at.copy()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to the end of the level at which a snapshot was taken."""
+        self.task.rows.score(snapshot["chosen_at"])
+        self.task.label_best()
+        self._chosen_at = snapshot["chosen_at"].copy()
+        self.state = self.task.from_weights(snapshot["w"].copy())
+        self._solved, self._best = None, False
+
+
+def finish(
+    method: Switching,
+    levels: Sequence[Level],
+    *,
+    lam: float,
+    max_rounds: int,
+    balance_tol: float | None,
+) -> Solution:
+    """Run the switching loop to its end and make the outputs keep the class shares."""
+    task = method.task
+    rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
+    state = method.state
+    if balance_tol is not None and task.rows.bias > 0.0:
+        task.balance(state, balance_tol)
+    objective = method.objective(lam)
+    labels = task.rows.labels().astype(np.intp)
+    return Solution(state.w, objective, rounds, settled and state.converged, labels)

@@ -1,0 +1,211 @@
+"""Did the unlabelled rows help? Methods side by side on the same folds."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from semisvm.designs.base import Index
+from semisvm.model_selection.chance import MOST_FREQUENT
+from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.scoring import PartialScorer
+from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.watching import Watcher
+from semisvm.partial_labels import encode, given_labels, hide_labels, is_unlabeled
+from semisvm.rows import take_rows
+from semisvm.validation import check_real
+
+N_SPLITS = 5
+N_REPEATS = 3
+
+Scorer = Callable[[Any, Any, Any], float]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What every fit of a comparison needs."""
+
+    X: Any
+    y: NDArray[Any]
+    unlabeled: Any
+    transductive: bool
+    score: Scorer
+
+    def __call__(self, name: str, estimator: Any, fold: int, test: Index) -> FoldScore:
+        X, y = self.X, hide_labels(self.y, test, self.unlabeled)
+        if not self.transductive:
+            rows = np.setdiff1d(np.arange(len(y)), test)
+            X, y = take_rows(X, rows), y[rows]
+        start = perf_counter()
+        model = clone(estimator).fit(X, y)
+        seconds = perf_counter() - start
+        score = float(self.score(model, take_rows(self.X, test), self.y[test]))
+        return FoldScore(name, fold, score, seconds)
+
+    def chance(self, fold: int, test: Index) -> FoldScore:
+        """Score the guess of the most frequent class, by the labels of the fold."""
+        rest = hide_labels(self.y, test, self.unlabeled)
+        known = given_labels(rest[~is_unlabeled(rest, self.unlabeled)])
+        guess = DummyClassifier(strategy="prior").fit(np.zeros((len(known), 1)), known)
+        score = float(self.score(guess, np.zeros((len(test), 1)), self.y[test]))
+        return FoldScore(MOST_FREQUENT, fold, score, 0.0)
+
+
+def compare(
+    estimators: Mapping[str, Any] | Sequence[Any],
+    X: Any,
+    y: ArrayLike,
+    *,
+    cv: Any = None,
+    scoring: str | Scorer = "accuracy",
+    baseline: str | None = None,
+    transductive: bool = True,
+    unlabeled: Any = -1,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    callback: Callable[[FoldScore], Any] | None = None,
+    watcher: Watcher | None = None,
+) -> Comparison:
+    """Cross-validate methods on the labelled rows and compare them with a supervised one.
+
+    All methods see the same folds. Intervals are those of `resampled_interval`; the
+    intervals of the differences to the baseline hold for all methods at once, each
+    taking its share of the doubt (Bonferroni), so that trying many methods does not
+    make a lucky one look good.
+
+    Parameters
+    ----------
+    estimators : mapping name -> estimator, or sequence of estimators
+        Estimators or pipelines; in a sequence they go by the names of their classes.
+    X : array, sparse matrix, data frame or list of n rows
+    y : array-like of shape (n,)
+        Labels, and the marker for unlabelled rows.
+    cv : int, splitter or None, default=None
+        None is 5 folds of the labelled rows, dealt 3 times; an int is another number of
+        folds. Of a splitter only the held-out rows are used.
+    scoring : str or callable(estimator, X, y), default="accuracy"
+        Names are those of `partial_scorer`.
+    baseline : str, default=None
+        Name of the supervised method; None is the first one.
+    transductive : bool, default=True
+        Whether held-out rows stay in the training data as unlabelled rows.
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN.
+    confidence : float, default=0.95
+    n_jobs : int, default=None
+        Fits at the same time, in processes of joblib.
+    callback : callable, default=None
+        Called with a `FoldScore` after every fit.
+    watcher : Watcher, default=None
+        Its ``starting(name, fold, n_folds)`` is called before every fit, its
+        ``finished(comparison)`` whenever all fits of a method are done, with those so far.
+
+    Returns
+    -------
+    comparison : Comparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm import NewtonSVC, TransductiveSVC
+    >>> from semisvm.model_selection import compare, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y = hide_labels(y, np.arange(len(y)) % 12 > 0)  # 48 labels
+    >>> found = compare([NewtonSVC(reg=0.1), TransductiveSVC(reg=0.1)], scale(X), y)
+    >>> found.did_it_help().word
+    'no evidence'
+    """
+    methods = _named(estimators)
+    if not 0.0 < check_real("confidence", confidence) < 1.0:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")
+    baseline = next(iter(methods)) if baseline is None else baseline
+    if baseline not in methods:
+        raise ValueError(f"baseline must be one of {list(methods)}, got {baseline!r}.")
+    labels = encode(y, unlabeled)
+    tests = [test for _, test in _splitter(cv, unlabeled).split(X, y)]
+    name = scoring if isinstance(scoring, str) else getattr(scoring, "name", str(scoring))
+    score = PartialScorer(scoring, unlabeled) if isinstance(scoring, str) else scoring
+    job = _Job(X, np.asarray(y), unlabeled, transductive, score)
+    held = np.mean([len(test) for test in tests])
+    facts: dict[str, Any] = {
+        "baseline": baseline,
+        "scoring": str(name),
+        "confidence": float(confidence),
+        "test_share": float(held / (len(labels.labeled) - held)),
+        "n_labeled": len(labels.labeled),
+        "n_unlabeled": len(labels.unlabeled),
+        "chance": _chance(job, tests, scoring),
+    }
+    # the baseline first: without it nothing can be said of the others
+    order = {baseline: methods[baseline], **methods}
+    found: dict[str, list[FoldScore]] = {}
+    for result in _run(job, order, tests, n_jobs, watcher):
+        done = found.setdefault(result.name, [])
+        done.append(result)
+        if callback is not None:
+            callback(result)
+        if watcher is not None and len(done) == len(tests):
+            watcher.finished(Comparison.of(found, **facts))
+    return Comparison.of({name: found[name] for name in methods}, **facts)
+
+
+def _chance(
+    job: _Job, tests: Sequence[Index], scoring: str | Scorer
+) -> tuple[FoldScore, ...] | None:
+    """Score the most frequent class; a scorer of the user's may want more of a model."""
+    if not isinstance(scoring, (str, PartialScorer)):
+        return None
+    return tuple(job.chance(fold, test) for fold, test in enumerate(tests))
+
+
+def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    if isinstance(estimators, Mapping):
+        methods = {str(name): estimator for name, estimator in estimators.items()}
+    else:
+        methods = {type(estimator).__name__: estimator for estimator in estimators}
+        if len(methods) < len(estimators):
+            raise ValueError("two estimators are of one class: pass a dict with a name for each.")
+    if not methods:
+        raise ValueError("there is no estimator to compare.")
+    return methods
+
+
+def _splitter(cv: Any, unlabeled: Any) -> Any:
+    if cv is not None and not isinstance(cv, (int, np.integer)):
+        return cv
+    folds = N_SPLITS if cv is None else int(cv)
+    return PartialLabelKFold(
+        folds, n_repeats=N_REPEATS, shuffle=True, random_state=0, unlabeled=unlabeled
+    )
+
+
+def _run(
+    job: _Job,
+    methods: Mapping[str, Any],
+    tests: Sequence[Index],
+    n_jobs: int | None,
+    watcher: Watcher | None,
+) -> Iterator[FoldScore]:
+    """Fit method by method, so that what is finished can be told before the end."""
+
+    def tasks() -> Iterator[Any]:
+        for name, estimator in methods.items():
+            for fold, test in enumerate(tests):
+                if watcher is not None:
+                    watcher.starting(name, fold, len(tests))
+                yield delayed(job)(name, estimator, fold, test)
+
+    # one task at a time for each process, so that a task that is handed out is one that runs
+    watched = {} if watcher is None else {"pre_dispatch": "n_jobs", "batch_size": 1}
+    results: Iterator[FoldScore] = Parallel(n_jobs=n_jobs, return_as="generator", **watched)(
+        tasks()
+    )
+    return results

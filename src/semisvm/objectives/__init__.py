@@ -1,0 +1,1 @@
+"""What methods minimise: two classes, many classes, outputs that are smooth on a graph."""

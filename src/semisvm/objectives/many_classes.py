@@ -1,0 +1,249 @@
+r"""A problem with m classes and unlabelled rows, as the methods see it.
+
+The objective, with l labelled and u unlabelled rows, is ::
+
+    J(W, y') = reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + lam/u sum_j xi(s_j, y'_j)
+
+where the number of rows per class among the y'_j is fixed. It is the counterpart of
+`TwoClassTask` with one score per class.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.blocks import ManyScoreBlock, ManyScoreRows
+from semisvm.blocks.many_scores import Codes
+from semisvm.designs import Design, Floats, Index
+from semisvm.hierarchy import Hierarchy
+from semisvm.label_steps.entropic import spread
+from semisvm.label_steps.transportation import transport
+from semisvm.loop import Recorder
+from semisvm.losses import Loss, ManyClassLoss, SmoothManyClassLoss
+from semisvm.solvers import State, minimize
+from semisvm.solvers.crammer_singer import (
+    PASSES_PER_STEP,
+    TIGHTEST_TOL,
+    MarginProblem,
+    MarginState,
+    minimize_margin,
+)
+from semisvm.solvers.problems import RowsProblem
+from semisvm.solvers.woodbury import HeavyRows, heavy_rows
+from semisvm.vectors import dot
+
+
+@dataclass(frozen=True)
+class ManyClassTask:
+    """Data and fixed parameters of one fit.
+
+    Attributes
+    ----------
+    rows : ManyScoreRows
+    counts : int array of shape (m,)
+        Number of unlabelled rows per class.
+    loss : ManyClassLoss
+    hierarchy : Hierarchy
+    reg : float
+    recorder : Recorder
+    """
+
+    rows: ManyScoreRows
+    counts: NDArray[np.intp]
+    loss: ManyClassLoss
+    hierarchy: Hierarchy
+    reg: float
+    recorder: Recorder
+
+    @classmethod
+    def of(
+        cls,
+        design: Design,
+        labeled: Index,
+        unlabeled: Index,
+        codes: Codes,
+        weight: Floats,
+        *,
+        counts: NDArray[np.intp],
+        loss: Loss,
+        hierarchy: Hierarchy,
+        reg: float,
+        recorder: Recorder,
+    ) -> "ManyClassTask":
+        """Put the rows of one design in one block.
+
+        Parameters
+        ----------
+        design : Design
+        labeled, unlabeled : arrays of row indices, ascending
+        codes : int array of shape (l,)
+            Classes of the labelled rows.
+        weight : array of shape (l,)
+            Weights of the labelled rows, summing to one.
+        counts, loss, hierarchy, reg, recorder
+        """
+        assert loss.many is not None
+        block = ManyScoreBlock(
+            design, labeled, unlabeled, codes, weight, len(unlabeled), loss.many, hierarchy
+        )
+        return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder)
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.rows.n_weights
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number of rows without a label."""
+        return self.rows.n_unlabeled
+
+    # Weight step ---------------------------------------------------------------------------
+
+    @cached_property
+    def heavy(self) -> HeavyRows | None:
+        """The labelled rows, if they are so few that each has a large weight."""
+        rows = self.rows
+        return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, rows.work)
+
+    def problem(self) -> RowsProblem:
+        """Return the weight step of a smooth loss, for the current costs of the rows."""
+        return RowsProblem(self.rows, self.reg, self.heavy)
+
+    def solve(self, state: State, tol: float, *, max_iter: int = 200, **options: Any) -> State:
+        """Fit the weights to the current costs of the rows, starting from a state."""
+        if isinstance(self.loss, SmoothManyClassLoss):
+            return minimize(self.problem(), state, tol=tol, max_iter=max_iter, **options)
+        block = self.rows.in_one_place()
+        margin = MarginProblem(block.design, block.rows, block.costs, self.hierarchy, self.reg)
+        if not isinstance(state, MarginState):
+            state = MarginState.start(margin, state.w)
+        passes, tol = PASSES_PER_STEP * max_iter, max(tol, TIGHTEST_TOL)
+        minimize_margin(margin, state, tol=tol, max_iter=passes, **options)
+        block.take_scores(state.scores)
+        return state
+
+    def start(self, w: Floats, tol: float, **options: Any) -> State:
+        """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
+        state = State(w.copy())
+        self.rows.score(state.w, labeled_only=True)
+        self.rows.charge_given()
+        return self.solve(state, tol, **options)
+
+    def at(self, state: State) -> State:
+        """Score all rows with the weights of a state, and return the state."""
+        self.rows.score(state.w)
+        state.gradient = None
+        return state
+
+    def from_weights(self, w: Floats) -> State:
+        """Return a state with these weights, and score all rows."""
+        self.rows.score(w)
+        return State(w)
+
+    def predict(self, w: Floats, rows: Index) -> Codes:
+        """Predict the classes of some rows, as codes; needs rows in one place."""
+        design = self.rows.in_one_place().design
+        nodes = np.zeros((design.n_rows, self.hierarchy.n_nodes))
+        W = w.reshape(design.n_weights, self.hierarchy.n_nodes)
+        design.scores_many(W, design.rows(rows), nodes)
+        return self.hierarchy.class_scores(nodes[rows]).argmax(axis=1)
+
+    # Labels --------------------------------------------------------------------------------
+
+    @cached_property
+    def used(self) -> Index:
+        """Classes with a count above zero."""
+        return np.flatnonzero(self.counts)
+
+    def assign(self, prices: Floats | None) -> tuple[Floats, float, float]:
+        """Find the labels of least cost under the counts, and store them in the rows' table.
+
+        Parameters
+        ----------
+        prices : array of shape (m,), optional
+            Where to start, for instance the prices of the last call.
+
+        Returns
+        -------
+        prices : array of shape (m,)
+            They certify the optimum.
+        cost : float
+            Cost of the labels found.
+        before : float
+            Cost of the labels chosen so far.
+        """
+        used, nu = self.used, np.zeros(len(self.counts))
+        table = self.rows.table(used)
+        nu[used] = transport(table, self._used_counts, None if prices is None else prices[used])
+        if len(used) < len(nu):
+            empty = np.flatnonzero(self.counts == 0)
+            nu[empty] = self.rows.cheapest_moves(nu, empty)
+        return nu, *self.rows.table_cost()
+
+    @property
+    def _used_counts(self) -> NDArray[np.int64]:
+        return self.counts[self.used].astype(np.int64)
+
+    def soften(self, lam: float, temperature: float, prices: Floats | None) -> Floats:
+        """Minimise J minus the entropy, at a temperature, over beliefs of the unlabelled rows.
+
+        Returns
+        -------
+        prices : array of shape (m,)
+            Prices that make the classes keep their counts; -inf for classes without rows.
+        """
+        used, nu = self.used, np.full(len(self.counts), -np.inf)
+        table = SoftTable(self, lam)
+        start = None if prices is None else prices[used]
+        nu[used], _ = spread(table, self._used_counts, temperature, start)
+        self.rows.adopt_beliefs()
+        return nu
+
+    def objective(self, w: Floats, lam: float, fit: float, label_cost: float) -> float:
+        """Compute J, given the losses of the labelled and of the unlabelled rows."""
+        return 0.5 * self.reg * dot(w, w) + fit + lam / self.n_unlabeled * label_cost
+
+    def imbalance(self) -> float:
+        """Return the relative difference between predicted and required class counts.
+
+        For two classes it is relative to the rarer class, as in `TwoClassTask`; for more, to
+        all unlabelled rows, since the rarest of many classes may have none.
+        """
+        found = self.rows.predicted_counts()
+        whole = self.counts.min() if len(self.counts) == 2 else self.n_unlabeled
+        return float(np.abs(found - self.counts).sum()) / (2 * max(int(whole), 1))
+
+
+class SoftTable:
+    """The weighted costs of the classes in use, in the form the entropic step needs."""
+
+    def __init__(self, task: ManyClassTask, factor: float) -> None:
+        self._ask = task.rows.ask
+        self._table = task.rows.table(task.used)
+        self._counts = task.counts[task.used].astype(np.int64)
+        self._factor = factor
+
+    def gibbs(self, prices: Floats, temperature: float) -> tuple[float, Floats]:
+        """Set the beliefs at prices; return the sum of the soft minima and the column sums."""
+        parts = self._ask("gibbs", prices, temperature, self._factor)
+        sums: Floats = np.sum([part[1] for part in parts], axis=0)
+        return sum(part[0] for part in parts), sums
+
+    def second_moments(self) -> Floats:
+        """Sum over rows the outer product of the beliefs with themselves."""
+        found: Floats = np.sum(self._ask("second_moments"), axis=0)
+        return found
+
+    def cost_range(self) -> float:
+        """Return the largest difference between two costs."""
+        parts = self._ask("cost_range")
+        low, high = min(part[0] for part in parts), max(part[1] for part in parts)
+        return self._factor * (high - low)
+
+    def exact_prices(self) -> Floats:
+        """Return the prices of the exact label step for the counts."""
+        return self._factor * transport(self._table, self._counts, None)

@@ -1,0 +1,76 @@
+"""One score or one per class: which task the rows and the loss make."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.blocks.many_scores import Codes
+from semisvm.designs import Design, Floats, Index
+from semisvm.hierarchy import Hierarchy
+from semisvm.loop import Recorder
+from semisvm.losses import Loss
+from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.two_classes import TwoClassTask
+
+Task = TwoClassTask | ManyClassTask
+
+
+def make_task(
+    design: Design,
+    labeled: Index,
+    unlabeled: Index,
+    codes: Codes,
+    weight: Floats,
+    *,
+    counts: NDArray[np.intp],
+    hierarchy: Hierarchy,
+    loss: Loss,
+    reg: float,
+    recorder: Recorder,
+    one_score: bool = True,
+) -> Task:
+    """Return a task with one score for two classes, where the loss has that form.
+
+    Parameters
+    ----------
+    design : Design
+    labeled, unlabeled : arrays of row indices, ascending
+    codes : int array of shape (l,)
+        Classes of the labelled rows.
+    weight : array of shape (l,)
+        Weights of the labelled rows, summing to one.
+    counts : int array of shape (m,)
+        Unlabelled rows of every class.
+    hierarchy, loss, reg, recorder
+    one_score : bool, default=True
+        Whether two classes may be one score.
+    """
+    n_classes = len(counts)
+    if n_classes == 2 and hierarchy.flat and one_score and loss.two is not None:
+        return TwoClassTask.of(
+            design,
+            labeled,
+            unlabeled,
+            codes == 1,
+            weight,
+            n_positive=int(counts[1]),
+            loss=loss,
+            reg=reg,
+            recorder=recorder,
+        )
+    if loss.many is None:
+        raise ValueError(
+            f"loss={loss.name!r} is for two classes without a hierarchy, and y has "
+            f"{n_classes} classes; use loss='crammer_singer', which is its form for more."
+        )
+    return ManyClassTask.of(
+        design,
+        labeled,
+        unlabeled,
+        codes,
+        weight,
+        counts=counts,
+        loss=loss,
+        hierarchy=hierarchy,
+        reg=reg,
+        recorder=recorder,
+    )

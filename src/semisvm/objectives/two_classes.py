@@ -1,0 +1,285 @@
+r"""A two-class problem with unlabelled rows, as the methods see it.
+
+The objective of the linear family, with l labelled and u unlabelled rows, is ::
+
+    J(w, y') = reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i) + lam/(2u) sum_j l(y'_j o_j)
+
+where a fixed number of the y'_j is positive. Only the blocks know which rows are labelled and
+hold vectors over rows; methods see weights and numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semisvm.blocks import OneScoreRows
+from semisvm.blocks.many_scores import Codes
+from semisvm.blocks.one_score import OneScoreBlock
+from semisvm.designs import Design, Floats, Index
+from semisvm.label_steps.beliefs import balancing_price
+from semisvm.loop import Recorder
+from semisvm.losses import Loss, Signs, TwoClassLoss
+from semisvm.solvers import Linearization, State, minimize
+from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
+from semisvm.solvers.problems import RowsProblem, SoftLabels
+from semisvm.solvers.woodbury import HeavyRows, heavy_rows
+from semisvm.vectors import add, dot
+
+# Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
+BELIEF_TOL = 1e-10
+
+
+@dataclass(frozen=True)
+class TwoClassTask:
+    """Data and fixed parameters of one fit.
+
+    Attributes
+    ----------
+    rows : OneScoreRows
+    n_positive : int
+        Number of unlabelled rows to label positive.
+    loss : TwoClassLoss
+    reg : float
+        Strength of the regularisation of the one score.
+    recorder : Recorder
+    """
+
+    rows: OneScoreRows
+    n_positive: int
+    loss: TwoClassLoss
+    reg: float
+    recorder: Recorder
+
+    @classmethod
+    def of(
+        cls,
+        design: Design,
+        labeled: Index,
+        unlabeled: Index,
+        positive: Signs,
+        weight: Floats,
+        *,
+        n_positive: int,
+        loss: Loss,
+        reg: float,
+        recorder: Recorder,
+    ) -> "TwoClassTask":
+        """Put the rows of one design in one block.
+
+        Parameters
+        ----------
+        design : Design
+        labeled, unlabeled : arrays of row indices, ascending
+        positive : bool array of shape (l,)
+            Whether each labelled row has the second class.
+        weight : array of shape (l,)
+            Weights of the labelled rows, summing to one.
+        n_positive, loss, reg, recorder
+            ``reg`` is the user's.
+        """
+        assert loss.two is not None
+        block = OneScoreBlock(
+            design, labeled, unlabeled, positive, weight, len(unlabeled), loss.two
+        )
+        rows = OneScoreRows([block])
+        return cls(rows, n_positive, loss.two, reg * loss.reg_of_two, recorder)
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number of rows without a label."""
+        return self.rows.n_unlabeled
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.rows.n_weights
+
+    @property
+    def positive_share(self) -> float:
+        """Required share r of positive labels among the unlabelled rows."""
+        return self.n_positive / self.n_unlabeled
+
+    @property
+    def rarer_share(self) -> float:
+        """Required share of the rarer class among the unlabelled rows."""
+        return min(self.positive_share, 1.0 - self.positive_share)
+
+    # Weight step ---------------------------------------------------------------------------
+
+    @cached_property
+    def heavy(self) -> HeavyRows | None:
+        """The labelled rows, if they are so few that each has a large weight."""
+        rows = self.rows
+        return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, rows.work)
+
+    def problem(self) -> RowsProblem:
+        """Return the weight step for the current costs of the rows."""
+        return RowsProblem(self.rows, self.reg, self.heavy, quadratic=self.loss.quadratic)
+
+    def solve(
+        self, state: State, tol: float, start: Linearization | None = None, **options: Any
+    ) -> State:
+        """Fit the weights to the current costs of the rows, starting from a state."""
+        if self.loss.smooth:
+            return minimize(self.problem(), state, tol=tol, start=start, **options)
+        return minimize_hinge(self.rows.in_one_place(), state, self.reg, tol=tol, **options)
+
+    def start(self, w: Floats, tol: float, **options: Any) -> State:
+        """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
+        state = State(w.copy()) if self.loss.smooth else HingeState(w.copy())
+        self.rows.score(state.w, labeled_only=True)
+        self.rows.charge_given()
+        return self.solve(state, tol, **options)
+
+    def at(self, state: State) -> State:
+        """Score all rows with the weights of a state, and return the state."""
+        self.rows.score(state.w)
+        state.gradient = None
+        return state
+
+    def from_weights(self, w: Floats) -> State:
+        """Return a state with these weights, and score all rows."""
+        self.rows.score(w)
+        return State(w) if self.loss.smooth else HingeState(w)
+
+    def relabeled(self, state: State, ratio: float, lam: float) -> Linearization | None:
+        """Update the linearization of a weight step after the labels of a few rows changed.
+
+        Parameters
+        ----------
+        state : State
+            With the objective, the gradient and the number of active rows for the labels
+            and the weight before.
+        ratio : float
+            Weight of the unlabelled rows, divided by the weight before.
+        lam : float
+            Weight of the unlabelled rows.
+
+        Returns
+        -------
+        here : Linearization, or None if computing it from scratch is cheaper
+        """
+        parts = self.rows.follow_labels(ratio, lam) if self.loss.smooth else None
+        if parts is None or state.gradient is None:
+            return None
+        gradient = _sum_of([part[2] for part in parts], state.gradient, ratio)
+        add(gradient, (1.0 - ratio) * self.reg, state.w)
+        value = ratio * (state.objective - 0.5 * self.reg * dot(state.w, state.w))
+        n_active = state.n_active
+        for fit, change, _, more in parts:
+            value += (1.0 - ratio) * fit + change
+            n_active += more
+        return Linearization(value, gradient, n_active, exact=False)
+
+    def predict(self, w: Floats, rows: Index) -> Codes:
+        """Predict the classes of some rows, as codes; needs rows in one place."""
+        design = self.rows.in_one_place().design
+        scores = design.scores(w, design.rows(rows), np.zeros(design.n_rows))
+        return (scores[rows] > 0.0).astype(np.intp)
+
+    # Hard labels ---------------------------------------------------------------------------
+
+    def label_best(self) -> int:
+        """Label the prescribed number of largest scores positive; count the switched labels."""
+        return self.rows.cut(self.rows.largest(self.n_positive))
+
+    def objective(self, w: Floats, lam: float) -> float:
+        """Compute J at the chosen labels."""
+        return self._objective(w, lam, *self.rows.losses())
+
+    def balanced_objective(self, w: Floats, lam: float) -> float:
+        """Compute the smallest J over labels with the required count."""
+        best = self.rows.largest(self.n_positive)
+        return self._objective(w, lam, *self.rows.losses_of_cut(best))
+
+    def _objective(self, w: Floats, lam: float, fit: float, rest: float) -> float:
+        return 0.5 * self.reg * dot(w, w) + fit + 0.5 * lam * rest / self.n_unlabeled
+
+    # Soft labels ---------------------------------------------------------------------------
+
+    def soften(self, soft: SoftLabels, *, keep: bool = False) -> None:
+        """Minimise J minus the entropy, at a temperature, over beliefs of the unlabelled rows.
+
+        The blocks hold the beliefs, ``soft`` their price. With ``keep`` the blocks also keep
+        the beliefs before.
+        """
+        first = keep
+
+        def sums(price: float) -> tuple[float, float, float]:
+            nonlocal first
+            found = self.rows.soften(price, soft.temperature, soft.lam, first)
+            first = False
+            return found
+
+        soft.price = balancing_price(
+            sums,
+            lambda: self.rows.gap_range(soft.lam),
+            soft.temperature,
+            self.positive_share,
+            soft.price,
+            BELIEF_TOL,
+        )
+
+    def free_energy(self, w: Floats, soft: SoftLabels) -> float:
+        """Compute J minus the entropy, at the soft labels that minimise it."""
+        assert soft.price is not None
+        fit, negative, rest = self.rows.soft_losses(soft.price, soft.temperature, soft.lam)
+        objective = self._objective(w, soft.lam, fit, negative)
+        return objective + 0.5 * rest / self.n_unlabeled
+
+    # Balance -------------------------------------------------------------------------------
+
+    def excess(self) -> int:
+        """Return by how many the positive outputs of unlabelled rows exceed the required number."""
+        return self.rows.n_positive_outputs() - self.n_positive
+
+    def imbalance(self) -> float:
+        """Return the excess or lack of positive outputs, relative to the rarer class."""
+        return self._relative(self.excess())
+
+    def is_balanced(self, tol: float) -> bool:
+        """Tell whether the outputs keep the class shares up to ``tol``, or up to one row."""
+        excess = self.excess()
+        return abs(excess) <= 1 or self._relative(excess) <= tol
+
+    def _relative(self, excess: int) -> float:
+        rarer = min(self.n_positive, self.n_unlabeled - self.n_positive)
+        return abs(excess) / max(rarer, 1)
+
+    def balancing_shift(self, tol: float) -> float:
+        """Return the smallest change of the intercept that makes the outputs balanced."""
+        if self.is_balanced(tol):
+            return 0.0
+        u, excess = self.n_unlabeled, self.excess()
+        slack = max(1, int(tol * min(self.n_positive, u - self.n_positive)))
+        wanted = self.n_positive + int(np.sign(excess)) * slack
+        last, next_one = (self.rows.largest(k).threshold for k in (wanted, wanted + 1))
+        return -0.5 * (last + next_one)
+
+    def balance(self, state: State, tol: float) -> None:
+        """Move the intercept just far enough if too many or too few outputs are positive."""
+        shift = self.balancing_shift(tol)
+        if not shift:
+            return
+        before = self.imbalance()
+        state.w[-1] += shift / self.rows.bias
+        self.rows.shift(shift)
+        self.recorder.note(
+            f"intercept moved by {shift:.3g}: the share of positive outputs missed the class "
+            f"share by {before:.1%} of the rarer class, now by {self.imbalance():.1%}"
+        )
+
+
+def _sum_of(parts: Sequence[Floats | None], base: Floats, factor: float) -> Floats:
+    """Add vectors in order, and a multiple of another one; the first is changed in place."""
+    found = [part for part in parts if part is not None]
+    if not found:
+        return factor * base
+    total = found[0]
+    for part in found[1:]:
+        total += part
+    add(total, factor, base)
+    return total

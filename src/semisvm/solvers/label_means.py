@@ -1,0 +1,272 @@
+r"""The margin between the means of the unlabelled rows of two classes.
+
+Let m+ and m- be the means of the unlabelled rows that are labelled positive and negative.
+Li, Kwok and Zhou (ICML 2009) maximise the margin rho by which they are separated, ::
+
+    min  1/2 ||w||^2 + C sum_i max(0, 1 - y_i f(x_i)) - C_unlabeled rho,    f(x) = w . x + b
+    f(m+) >= rho,  f(m-) <= -rho
+
+rho is the smaller of f(m+) and -f(m-). With the midpoint m = (m+ + m-)/2 of the means it is
+w . (m+ - m-)/2 - |f(m)|, so the problem is ::
+
+    min  1/2 ||w||^2 - v . w + C sum_i max(0, 1 - y_i f(x_i)) + C_unlabeled |f(m)|
+    v = C_unlabeled (m+ - m-)/2
+
+a support vector machine on the labelled rows and one more row, the midpoint, that should
+have output zero. Its weights are pushed by v: w = v + sum_i beta_i x_i + beta_m m. It is
+the dual of `solvers.smo` with l + 1 coordinates; only inner products with v and m are
+needed. Its objective is that of `solvers.smo` minus 1/2 ||v||^2.
+
+A choice of labels is a *plane*. For several planes with weights mu in the simplex, the
+relaxation ::
+
+    max over beta of  min over t of  y . beta - F_t(beta),    F_t = 1/2 ||w_t||^2
+
+is min over mu of the same dual with G, the push and ||v||^2 averaged by mu (multiple
+kernel learning). Moving weight from the plane with the smallest F_t to the one with the
+largest, just as far as that helps, lowers it; the remaining gap is max F_t - mu . F.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from semisvm.designs import Design, Floats, Index
+from semisvm.solvers.inner_products import WholeGram
+from semisvm.solvers.smo import PairProblem, PairState, hinge_problem, solve_pairs
+from semisvm.vectors import dot
+
+Signs = NDArray[np.bool_]
+
+# The dual is solved to this fraction of the tolerance of the relaxation.
+INNER = 0.1
+# Maximum number of changes of the weights of the planes; two planes need one.
+MAX_MOVES = 100
+# Accuracy of the weight that is moved from one plane to another.
+SHARE_TOL = 1e-9
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A choice of labels: its two vectors and their inner products.
+
+    Attributes
+    ----------
+    middle : array of shape (n_weights,)
+        m.
+    push : array of shape (n_weights,)
+        v.
+    products : array of shape (l + 1,)
+        m . x_i for the labelled rows, then m . m.
+    pushes : array of shape (l + 1,)
+        v . x_i for the labelled rows, then v . m.
+    square : float
+        v . v.
+    """
+
+    middle: Floats
+    push: Floats
+    products: Floats
+    pushes: Floats
+    square: float
+
+
+@dataclass
+class Mixture:
+    """Planes with their weights, and the dual solution for them.
+
+    Attributes
+    ----------
+    planes : sequence of Plane
+    mu : array of shape (k,)
+        Weights of the planes, not negative, with sum one.
+    dual : PairState
+    energies : array of shape (k,)
+        F_t = 1/2 ||w_t||^2.
+    """
+
+    planes: Sequence[Plane]
+    mu: Floats
+    dual: PairState
+    energies: Floats
+
+    @property
+    def objective(self) -> float:
+        """The primal objective at the weights mu."""
+        squares = np.array([plane.square for plane in self.planes])
+        return self.dual.scale - 0.5 * dot(self.mu, squares)
+
+    @property
+    def gap(self) -> float:
+        """Upper bound on the distance of the objective from the minimum over all mu."""
+        return self.dual.gap + float(self.energies.max()) - dot(self.mu, self.energies)
+
+
+@dataclass(frozen=True)
+class MeanMargin:
+    """The labelled rows, and the unlabelled rows, of which only means are needed.
+
+    Attributes
+    ----------
+    design : Design
+    labeled, unlabeled : arrays of row indices
+    positive : bool array of shape (l,)
+        Whether each labelled row has the second class.
+    C, C_unlabeled : float
+    gram : array of shape (l, l)
+        Inner products of the labelled rows.
+    """
+
+    design: Design
+    labeled: Index
+    unlabeled: Index
+    positive: Signs
+    C: float
+    C_unlabeled: float
+    gram: Floats
+
+    def supervised(self) -> PairProblem:
+        """Return the SVM of the labelled rows alone."""
+        return hinge_problem(
+            WholeGram(self.gram), self.positive, np.full(len(self.positive), self.C)
+        )
+
+    def plane(self, labels: Signs) -> Plane:
+        """Compute the plane for labels of the unlabelled rows; both classes must occur."""
+        n_positive = int(np.count_nonzero(labels))
+        share = np.where(labels, 0.5 / n_positive, 0.5 / (len(labels) - n_positive))
+        middle = self._combine(share)
+        push = self._combine(self.C_unlabeled * np.where(labels, share, -share))
+        return Plane(
+            middle,
+            push,
+            np.append(self._outputs(middle), dot(middle, middle)),
+            np.append(self._outputs(push), dot(push, middle)),
+            dot(push, push),
+        )
+
+    def _combine(self, coefficients: Floats) -> Floats:
+        design, spread = self.design, np.zeros(self.design.n_rows)
+        spread[self.unlabeled] = coefficients
+        return design.pull_back(spread, design.rows(self.unlabeled), np.empty(design.n_weights))
+
+    def _outputs(self, w: Floats) -> Floats:
+        design, rows = self.design, self.design.rows(self.labeled)
+        return design.scores(w, rows, np.zeros(design.n_rows))[self.labeled]
+
+    def problem(self, planes: Sequence[Plane], mu: Floats) -> PairProblem:
+        """Return the dual for planes with weights."""
+        alone, size = self.supervised(), len(self.labeled)
+        G = np.empty((size + 1, size + 1))
+        G[:size, :size] = self.gram
+        G[size] = G[:, size] = _average(mu, [plane.products for plane in planes])
+        return PairProblem(
+            WholeGram(G),
+            np.append(alone.target, 0.0),
+            np.append(alone.lower, -self.C_unlabeled),
+            np.append(alone.upper, self.C_unlabeled),
+            _average(mu, [plane.pushes for plane in planes]),
+        )
+
+    def start(self, tol: float, max_iter: int) -> Floats:
+        """Compute the duals of the labelled rows alone, with zero for the midpoint."""
+        problem = self.supervised()
+        state = solve_pairs(problem, PairState.zero(problem), tol=tol, max_iter=max_iter)
+        return np.append(state.beta, 0.0)
+
+    def solve(
+        self, planes: Sequence[Plane], mu: Floats, beta: Floats, *, tol: float, max_iter: int
+    ) -> Mixture:
+        """Find the best duals for given weights of the planes, starting from given duals."""
+        problem = self.problem(planes, mu)
+        state = PairState.at(problem, beta)
+        solve_pairs(problem, state, tol=tol, max_iter=max_iter)
+        return Mixture(planes, mu, state, self.energies(planes, state.beta))
+
+    def mix(
+        self, planes: Sequence[Plane], mu: Floats, beta: Floats, *, tol: float, max_iter: int
+    ) -> Mixture:
+        """Find the best weights of the planes, and their duals."""
+
+        def at(weights: Floats, start: Floats) -> Mixture:
+            return self.solve(planes, weights, start, tol=INNER * tol, max_iter=max_iter)
+
+        here = at(mu, beta)
+        for _ in range(MAX_MOVES):
+            # planes cannot be weighed by duals that are not found
+            if here.gap <= tol * here.dual.scale or not here.dual.converged:
+                break
+            most = int(here.energies.argmax())
+            least = int(np.where(here.mu > 0.0, here.energies, np.inf).argmin())
+            weights = _moved(at, here, most, least)
+            if weights is None:
+                break
+            here = at(weights, here.dual.beta)
+        return here
+
+    def energies(self, planes: Sequence[Plane], beta: Floats) -> Floats:
+        """Compute F_t = 1/2 ||w_t||^2 for each plane."""
+        own, middle = beta[:-1], float(beta[-1])
+        inside = dot(own, self.gram @ own)
+        return np.array(
+            [
+                0.5 * (inside + 2.0 * middle * dot(own, plane.products[:-1]))
+                + 0.5 * middle**2 * plane.products[-1]
+                + dot(beta, plane.pushes)
+                + 0.5 * plane.square
+                for plane in planes
+            ]
+        )
+
+    def labeled_direction(self, beta: Floats) -> Floats:
+        """Compute the part of the weights from the labelled rows, sum beta_i x_i."""
+        design, spread = self.design, np.zeros(self.design.n_rows)
+        spread[self.labeled] = beta[: len(self.labeled)]
+        return design.pull_back(spread, design.rows(self.labeled), np.empty(design.n_weights))
+
+    def weights(self, found: Mixture) -> Floats:
+        """Compute the weights of the model, with its intercept."""
+        w = self.labeled_direction(found.dual.beta)
+        for share, plane in zip(found.mu.tolist(), found.planes, strict=True):
+            w += share * (float(found.dual.beta[-1]) * plane.middle + plane.push)
+        w[-1] = found.dual.intercept / self.design.bias
+        return w
+
+    def margin(self, found: Mixture) -> float:
+        """Compute rho, the margin by which the means are separated, averaged over planes."""
+        beta, own = found.dual.beta, found.mu
+        along = _average(own, [plane.pushes for plane in found.planes])
+        square = dot(own, np.array([plane.square for plane in found.planes]))
+        at_middle = float(found.dual.gradient[-1]) + found.dual.intercept
+        return (dot(beta, along) + square) / self.C_unlabeled - abs(at_middle)
+
+
+def _average(mu: Floats, vectors: Sequence[Floats]) -> Floats:
+    return np.sum([share * v for share, v in zip(mu, vectors, strict=True)], axis=0)
+
+
+def _moved(
+    at: Callable[[Floats, Floats], Mixture], here: Mixture, most: int, least: int
+) -> Floats | None:
+    """Move weight between two planes until their energies are equal, or all of it."""
+
+    def after(share: float) -> Floats:
+        mu = here.mu.copy()
+        mu[most] += share
+        mu[least] -= share
+        return mu
+
+    def excess(share: float) -> float:
+        energies = at(after(share), here.dual.beta).energies
+        return float(energies[most] - energies[least])
+
+    everything = float(here.mu[least])
+    if excess(everything) >= 0.0:
+        return after(everything)
+    if excess(0.0) <= 0.0:
+        # the two differ by less than the duals are precise
+        return None
+    return after(float(brentq(excess, 0.0, everything, xtol=SHARE_TOL)))

@@ -1,0 +1,351 @@
+r"""Modified finite Newton for regularised linear models.
+
+For the squared hinge the objective f of a problem (see `solvers.problems`) is piecewise
+quadratic: a Newton step solves a least squares problem over only the rows inside the
+margin, by conjugate gradients, and an exact line search makes it converge (Keerthi and
+DeCoste, JMLR 6, 2005). Other smooth losses take the same steps.
+
+f - reg/2 ||w||^2 is convex, so f(w) - min f <= ||grad f(w)||^2 / (2 reg). The solver
+stops when this bound falls below ``tol`` times f(w): the relative error of a returned
+objective is certified, not estimated.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from semisvm.designs import Floats
+from semisvm.solvers import conjugate_gradients
+from semisvm.solvers.problems import Linearization, Problem, ReducedProblem
+from semisvm.vectors import add, dot
+
+# A first step from zero starts with every row active; solving it accurately is a waste.
+CRUDE_CG_STEPS = 10
+MAX_CG_STEPS = 2_000
+MORE_CG_STEPS, CG_STEPS_PER_WEIGHT = 100, 20
+# A Newton step reduces the residual to this fraction of the gradient, or to just below what
+# the tolerance requires.
+FORCING = 0.1
+OVERSHOOT = 0.5
+# With few weights conjugate gradients are finite: if a tight solution is required, solving
+# every step tightly costs little, and the last step reaches the solution.
+FEW_WEIGHTS = 500
+TIGHT_TOL = 1e-8
+TIGHT_FORCING = 1e-9
+# From this tolerance on a solution is certified by a recomputed gradient, not by an updated
+# one.
+CHECKED_TOL = 1e-5
+MAX_LINE_STEPS = 50
+# Fraction of the first derivative that may be left: the residual of a full step is orthogonal
+# to it, so unless rows change sides, one evaluation at t = 1 is enough.
+LINE_TOLERANCE = 1e-3
+# Steps whose predicted gain is below the rounding of the objective may still halve the
+# gradient, which the certificate needs. The solve ends after this many that do not.
+MAX_IDLE_STEPS = 5
+ROUNDING = float(np.finfo(np.float64).eps)
+# A step in which labels respond is taken if the energy falls by this fraction of what its
+# slope predicts; otherwise a shorter one is tried, up to MAX_TRIALS times.
+LEAST_GAIN = 1e-4
+MAX_TRIALS = 20
+# Relative error up to which the energy counts as having fallen as predicted.
+TRUST = 0.1
+
+
+@dataclass
+class State:
+    """Weights, and statistics of the last solve; solvers change it in place.
+
+    Attributes
+    ----------
+    w : array of shape (n_weights,)
+    objective : float
+    gradient_norm : float
+    gap : float
+        Certified bound on f(w) - min f.
+    n_iter, cg_steps, n_active : int
+    converged : bool
+    gradient : array of shape (n_weights,), optional
+        Gradient of the last problem at the weights.
+    """
+
+    w: Floats
+    objective: float = np.inf
+    gradient_norm: float = np.inf
+    gap: float = np.inf
+    n_iter: int = 0
+    cg_steps: int = 0
+    n_active: int = 0
+    converged: bool = False
+    gradient: Floats | None = None
+
+    def copy(self) -> Self:
+        """Return a copy with its own weights."""
+        return replace(self, w=self.w.copy(), gradient=None)
+
+
+def minimize(
+    problem: Problem,
+    state: State,
+    *,
+    tol: float,
+    max_iter: int = 200,
+    on_step: Callable[[State], bool] | None = None,
+    start: Linearization | None = None,
+    search: "Search | None" = None,
+) -> State:
+    """Minimise f from a state, in place; the problem holds the scores of its weights.
+
+    Parameters
+    ----------
+    problem : Problem
+    state : State
+        Start; holds the solution afterwards.
+    tol : float
+        Certified relative error of the objective at which to stop.
+    max_iter : int
+        Maximum number of Newton steps.
+    on_step : callable, optional
+        Called with the state at the start and after every step; True ends the solve.
+    start : Linearization, optional
+        Linearization of the problem at the state, if known.
+    search : Search, optional
+        How far to move along a step; by default an exact line search, for convex problems.
+    """
+    search = LineSearch() if search is None else search
+    crude = search.convex and not problem.quadratic and not state.w.any()
+    state.n_iter = state.cg_steps = 0
+    here: Linearization | None = start or problem.linearize(state.w)
+    while here is not None:
+        measure(state, here, problem.reg, tol)
+        if state.converged and not here.exact and tol <= CHECKED_TOL:
+            here = problem.linearize(state.w)
+            continue
+        stopped = on_step is not None and on_step(state)
+        if state.converged or stopped or state.n_iter == max_iter:
+            break
+        max_steps = CRUDE_CG_STEPS if crude and state.n_iter == 0 else MAX_CG_STEPS
+        here = search.step(problem, state, here, tol, max_steps)
+    return state
+
+
+class Search(ABC):
+    """A safeguard of Newton's method: how a step is computed, and how far it is taken."""
+
+    convex: bool
+
+    @abstractmethod
+    def step(
+        self, problem: Any, state: State, here: Linearization, tol: float, max_steps: int
+    ) -> Linearization | None:
+        """Take a step; return the linearization there, or None if the solve ends."""
+
+
+class LineSearch(Search):
+    """An exact line search, for convex problems."""
+
+    convex = True
+
+    def __init__(self) -> None:
+        self._idle = 0
+        self._smallest = np.inf
+
+    def _is_idle(self, state: State, slope: float) -> bool:
+        """Tell whether the last steps neither predicted a gain nor halved the gradient."""
+        halved = state.gradient_norm < 0.5 * self._smallest
+        if halved:
+            self._smallest = state.gradient_norm
+        useful = halved or -slope > ROUNDING * state.objective
+        self._idle = 0 if useful else self._idle + 1
+        return self._idle == MAX_IDLE_STEPS
+
+    def step(
+        self, problem: Problem, state: State, here: Linearization, tol: float, max_steps: int
+    ) -> Linearization | None:
+        """Move to the minimum along a Newton step."""
+        step, residual, cg_steps = newton_step(problem, here, state, tol, max_steps)
+        slope = dot(here.gradient, step)
+        idle = self._is_idle(state, slope)
+        problem.look(step)
+        t = line_search(problem, state.w, step, slope)
+        state.n_iter += 1
+        state.cg_steps += cg_steps
+        if t == 0.0 or idle:
+            # no further descent in double precision
+            return None
+        add(state.w, t, step)
+        # the step solves H step = -gradient - residual
+        residual *= -t
+        add(residual, 1.0 - t, here.gradient)
+        return problem.advance(state.w, t, residual)
+
+
+class Backtracking(Search):
+    """Backtracking on the energy of a problem whose labels respond.
+
+    Parameters
+    ----------
+    before : float, optional
+        The energy at the start; None is the objective of the state.
+    max_trials : int
+        Maximum number of step lengths to try.
+
+    Attributes
+    ----------
+    energy : float
+        Energy after the step.
+    as_predicted : bool
+        Whether the step was solved tightly, taken in full, and gained what was predicted.
+    """
+
+    convex = False
+
+    def __init__(self, before: float | None = None, max_trials: int = MAX_TRIALS) -> None:
+        self.before = before
+        self.max_trials = max_trials
+        self.energy = np.inf
+        self.as_predicted = False
+
+    def step(
+        self,
+        problem: ReducedProblem,
+        state: State,
+        here: Linearization,
+        tol: float,
+        max_steps: int,
+    ) -> Linearization | None:
+        """Take one step and end the solve, so that the caller can inspect the labels."""
+        before = state.objective if self.before is None else self.before
+        step, residual, state.cg_steps = newton_step(problem, here, state, tol, max_steps)
+        enough = dot(residual, residual) <= 2.0 * problem.reg * tol * state.objective
+        if state.cg_steps == 0:
+            # the energy curves down along the first direction
+            here = problem.hold(state.w)
+            step, _, state.cg_steps = newton_step(
+                problem, here, state, tol, max_steps, reduced=False
+            )
+            enough = False
+        slope = dot(here.gradient, step)
+        state.gradient = None
+        problem.look(step)
+        t = self._descend(problem, state, step, slope, before)
+        if t > 0.0:
+            state.n_iter = 1
+            # a parabola gains half of the slope
+            off = abs(self.energy - before - 0.5 * slope)
+            self.as_predicted = enough and t == 1.0 and off <= TRUST * 0.5 * abs(slope)
+        return None
+
+    def _descend(
+        self, problem: ReducedProblem, state: State, step: Floats, slope: float, before: float
+    ) -> float:
+        """Shorten a step until the energy falls; return its length, or 0 if it never does."""
+        t, ahead = 0.0, 1.0
+        for _ in range(self.max_trials):
+            add(state.w, ahead - t, step)
+            problem.move(ahead - t)
+            t = ahead
+            self.energy = problem.energy(state.w)
+            if self.energy <= before + LEAST_GAIN * t * slope:
+                return t
+            # the minimum of a parabola through the values
+            bend = self.energy - before - t * slope
+            part = -0.5 * t * slope / bend if 0.0 < bend < np.inf else 0.0
+            ahead = t * min(max(part, 0.1), 0.5)
+        add(state.w, -t, step)
+        problem.move(-t)
+        self.energy = before
+        return 0.0
+
+
+def newton_step(
+    problem: Problem,
+    here: Linearization,
+    state: State,
+    tol: float,
+    max_steps: int = MAX_CG_STEPS,
+    *,
+    reduced: bool = True,
+) -> tuple[Floats, Floats, int]:
+    """Compute the step to the minimum of the quadratic model, as accurately as is useful.
+
+    Without ``reduced`` the labels of a problem in which they respond are held fixed.
+
+    Returns
+    -------
+    step : array of shape (n_weights,)
+        Zero if the model curves down along the first direction.
+    residual : array of shape (n_weights,)
+    cg_steps : int
+    """
+    # without rounding, as many steps as there are weights would do
+    max_steps = min(max_steps, MORE_CG_STEPS + CG_STEPS_PER_WEIGHT * problem.n_weights)
+    inverse = problem.inverse()
+    if reduced:
+        problem.curve()
+    return conjugate_gradients.solve(
+        problem.product,
+        problem.reg,
+        -here.gradient,
+        inverse=inverse,
+        scales=problem.scales,
+        workers=problem.workers,
+        stop=_residual_goal(problem, state, tol),
+        max_steps=max_steps,
+    )
+
+
+def measure(state: State, here: Linearization, reg: float, tol: float) -> None:
+    """Store objective and gradient in the state, and whether it has converged."""
+    state.objective = here.value + 0.5 * reg * dot(state.w, state.w)
+    state.n_active = here.n_active
+    judge(state, here.gradient, reg, tol)
+
+
+def judge(state: State, gradient: Floats, reg: float, tol: float) -> None:
+    """Store the gradient in the state, and whether it has converged."""
+    squared = dot(gradient, gradient)
+    state.gradient = gradient
+    state.gradient_norm = float(np.sqrt(squared))
+    state.gap = squared / (2.0 * reg)
+    state.converged = state.gap <= tol * state.objective
+
+
+def _residual_goal(problem: Problem, state: State, tol: float) -> float:
+    """Return the norm of the residual to which the linear system is worth solving."""
+    enough = OVERSHOOT * float(np.sqrt(2.0 * problem.reg * tol * state.objective))
+    if problem.n_weights <= FEW_WEIGHTS and tol <= TIGHT_TOL:
+        return min(TIGHT_FORCING * state.gradient_norm, enough)
+    return enough if problem.quadratic else max(FORCING * state.gradient_norm, enough)
+
+
+def line_search(
+    problem: Problem, w: Floats, step: Floats, start: float, tol: float = LINE_TOLERANCE
+) -> float:
+    """Find the minimiser of t -> f(w + t step) on t >= 0, given the derivative at 0.
+
+    The derivative is increasing, and piecewise linear for the squared losses: Newton's
+    method on it, kept inside a bracket, reaches the piece that holds the root and then needs
+    one step. Each step is one pass over the scores, instead of a full sort of the breakpoints.
+    """
+    reg = problem.reg
+    ws, ss = dot(w, step), dot(step, step)
+    if not start < 0.0:
+        return 0.0
+    low, high, t = 0.0, np.inf, 1.0
+    for _ in range(MAX_LINE_STEPS):
+        [(first, second)] = problem.along((t,)).tolist()
+        first += reg * (ws + t * ss)
+        second += reg * ss
+        if abs(first) <= tol * -start:
+            break
+        if first < 0.0:
+            low = t
+        else:
+            high = t
+        t -= first / second
+        if not low < t < high:
+            t = 0.5 * (low + high) if high < np.inf else 2.0 * low
+    return t

@@ -1,0 +1,273 @@
+r"""Weight steps as data: what is minimised, in the form that `newton.minimize` needs.
+
+Every problem is ::
+
+    min_w f(w) = reg/2 ||w||^2 + sum over rows of a loss of the row's scores
+
+where scores are linear in the weights. The scores, and all other vectors over rows, live in
+blocks. A problem provides what the solver needs from them: value, gradient and curvature at the
+current weights, and derivatives along a step. If the curvature predicts the slopes of all but a
+few rows, the gradient is updated from the one before, and only these rows are read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from semisvm.blocks import ManyScoreRows, OneScoreRows
+from semisvm.designs import Floats
+from semisvm.designs.workers import Workers
+from semisvm.solvers.conjugate_gradients import Operator
+from semisvm.solvers.woodbury import HeavyRows
+from semisvm.vectors import add, dot
+
+
+@dataclass
+class Linearization:
+    """A problem at the current weights.
+
+    Attributes
+    ----------
+    value : float
+        Value of the loss, without the regulariser.
+    gradient : array of shape (n_weights,)
+        Gradient of f, with the regulariser.
+    n_active : int
+        Number of rows with curvature.
+    exact : bool
+        Whether the gradient was computed from scratch rather than updated.
+    """
+
+    value: float
+    gradient: Floats
+    n_active: int
+    exact: bool = True
+
+
+class Problem(Protocol):
+    """What the Newton solver needs from a problem. Its scores are those of the current weights.
+
+    The curvature is that of the last linearization; the next `look` discards it.
+    """
+
+    @property
+    def reg(self) -> float:
+        """Strength of the regularisation."""
+        ...
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        ...
+
+    @property
+    def workers(self) -> Workers:
+        """Threads of the driver."""
+        ...
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the curvature is constant."""
+        ...
+
+    def linearize(self, w: Floats) -> Linearization:
+        """Compute value, gradient and curvature at the weights."""
+        ...
+
+    def curve(self) -> None:
+        """Prepare the curvature for products."""
+        ...
+
+    def product(self, p: Floats, out: Floats) -> Floats:
+        """Multiply a vector by the curvature."""
+        ...
+
+    def scales(self) -> Floats:
+        """Compute the diagonal of the curvature, or a bound on it."""
+        ...
+
+    def inverse(self) -> Operator | None:
+        """Return a preconditioner of the curvature, if there is one."""
+        ...
+
+    def look(self, step: Floats) -> None:
+        """Compute the scores of a step."""
+        ...
+
+    def along(self, times: Sequence[float]) -> Floats:
+        """Compute the first two derivatives of the loss along the step, at several lengths."""
+        ...
+
+    def advance(self, w: Floats, t: float, predicted: Floats) -> Linearization:
+        """Move along the step and linearize there.
+
+        Parameters
+        ----------
+        w : array of shape (n_weights,)
+            Weights after the step.
+        t : float
+            Length of the step.
+        predicted : array of shape (n_weights,)
+            The gradient if the curvature is constant along the step; changed in place.
+        """
+        ...
+
+
+class ReducedProblem(Problem, Protocol):
+    """A problem whose labels respond to the weights, so it need not be convex.
+
+    Its curvature is the reduced Hessian, with the labels eliminated.
+    """
+
+    def energy(self, w: Floats) -> float:
+        """Compute the objective at the weights, with the best labels for them."""
+        ...
+
+    def hold(self, w: Floats) -> Linearization:
+        """Linearize with the labels held fixed, which is convex even if the reduced is not."""
+        ...
+
+    def move(self, t: float) -> None:
+        """Move along the step."""
+        ...
+
+
+class RowsProblem:
+    """The weight step for the current costs of rows in blocks.
+
+    Parameters
+    ----------
+    rows : OneScoreRows or ManyScoreRows
+    reg : float
+    heavy : HeavyRows, optional
+        Labelled rows, if they are few and have large weights.
+    quadratic : bool
+        Whether the curvature is constant.
+    """
+
+    def __init__(
+        self,
+        rows: OneScoreRows | ManyScoreRows,
+        reg: float,
+        heavy: HeavyRows | None = None,
+        *,
+        quadratic: bool = False,
+    ) -> None:
+        self.rows = rows
+        self.reg = reg
+        self.heavy = heavy
+        self.quadratic = quadratic
+        self.workers = rows.workers
+        self.n_weights = rows.n_weights
+
+    def linearize(self, w: Floats) -> Linearization:
+        """Compute value, gradient and curvature, the latter only over the active rows."""
+        value, gradient, n_active = self.rows.linearize()
+        add(gradient, self.reg, w)
+        return Linearization(value, gradient, n_active)
+
+    def curve(self) -> None:
+        """Do nothing: the rows prepare the curvature themselves."""
+
+    def product(self, p: Floats, out: Floats) -> Floats:
+        """Multiply a vector by the curvature."""
+        return self.rows.curvature(p, out)
+
+    def scales(self) -> Floats:
+        """Compute the diagonal of the curvature, or a bound on it."""
+        return self.rows.column_scales()
+
+    def inverse(self) -> Operator | None:
+        """Return the inverse of the curvature of the labelled rows, if these are few."""
+        if self.heavy is None:
+            return None
+        return self.heavy.inverse(self.rows.labeled_curvature(), self.reg)
+
+    def look(self, step: Floats) -> None:
+        """Compute the scores of a step."""
+        self.rows.look(step)
+
+    def along(self, times: Sequence[float]) -> Floats:
+        """Compute the first two derivatives of the loss along the step, at several lengths."""
+        return self.rows.along(times)
+
+    def advance(self, w: Floats, t: float, predicted: Floats) -> Linearization:
+        """Move along the step and linearize there, from the rows that change sides."""
+        found = self.rows.advance(t)
+        if found is None:
+            return self.linearize(w)
+        value, n_active, parts = found
+        for part in parts:
+            if part is not None:
+                predicted += part
+        return Linearization(value, predicted, n_active, exact=False)
+
+
+@dataclass
+class SoftLabels:
+    """The parameters of the soft labels of a two-class problem; blocks hold the labels.
+
+    Attributes
+    ----------
+    lam : float
+        Weight of the unlabelled rows.
+    temperature : float
+    price : float, optional
+        Price of a positive label, which fixes their number.
+    """
+
+    lam: float
+    temperature: float
+    price: float | None = None
+
+
+class ReducedHessian:
+    """The curvature of rows whose soft labels respond; see `blocks.one_score`.
+
+    The rows compute its diagonal part. The rest is one outer product, because the price of a
+    label depends on all rows.
+    """
+
+    def __init__(self, rows: OneScoreRows) -> None:
+        self.rows = rows
+        self._together: Floats | None = None
+        self._strength = 0.0
+
+    def reduce(self, soft: SoftLabels, *, charged: bool) -> None:
+        """Let the labels respond to the coming step."""
+        total, together = self.rows.respond(soft.temperature, soft.lam, charged)
+        self._together = together if total > 0.0 else None
+        if total > 0.0:
+            self._strength = 0.5 / (self.rows.n_unlabeled * soft.temperature) / total
+
+    def forget(self) -> None:
+        """Hold the labels fixed."""
+        self._together = None
+
+    def product(self, p: Floats, out: Floats) -> Floats:
+        """Multiply a vector by the reduced Hessian."""
+        self.rows.curvature(p, out)
+        if self._together is not None:
+            add(out, self._strength * dot(self._together, p), self._together)
+        return out
+
+
+class RespondingProblem(RowsProblem):
+    """Base of the weight steps of two classes whose labels respond."""
+
+    def __init__(self, rows: OneScoreRows, reg: float, heavy: HeavyRows | None) -> None:
+        super().__init__(rows, reg, heavy)
+        self.hessian = ReducedHessian(rows)
+
+    def product(self, p: Floats, out: Floats) -> Floats:
+        """Multiply a vector by the reduced Hessian."""
+        return self.hessian.product(p, out)
+
+    def hold(self, w: Floats) -> Linearization:
+        """Linearize with the labels held fixed."""
+        self.hessian.forget()
+        return RowsProblem.linearize(self, w)
+
+    def move(self, t: float) -> None:
+        """Move along the step."""
+        self.rows.move(t)

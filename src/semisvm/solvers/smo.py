@@ -1,0 +1,234 @@
+r"""Support vector machines with a free intercept, by pairwise ascent in the dual (SMO).
+
+Dual. For a positive semi-definite G, with bounds that contain zero, ::
+
+    max_beta D(beta) = t . beta - 1/2 beta' G beta - a . beta,    sum beta = 0,
+                       lower <= beta <= upper
+
+Primal. The multiplier of the sum is the intercept b. With g = G beta + a - t, row k has the
+output f_k = g_k + t_k + b and the loss ::
+
+    l_k(f) = max over lower_k <= beta <= upper_k of beta (t_k - f)
+
+    [0, C],  t = 1:   C max(0, 1 - f)        the hinge of a positive row
+    [-C, 0], t = -1:  C max(0, 1 + f)        the hinge of a negative row
+    [-C, C], t = 0:   C |f|                  a row that should have output zero
+
+A push ``a`` stands for a given part of the weight vector that does not depend on beta; it is
+zero in an ordinary SVM.
+
+Ascent. One coordinate rises and another falls by as much, so that the sum stays zero. The
+first is the one with the largest violation, the second the one with which the pair gains most
+(Fan, Chen and Lin, Working set selection using second order information, JMLR 6, 2005). This
+is done within a working set: the coordinates between their bounds, and those with the largest
+violations. Its part of G is small and stays in the cache; then the other gradients are updated.
+
+Certificate. Since sum beta = 0, the duality gap is a sum over rows, ::
+
+    P - D = sum_k [ max(lower_k r_k, upper_k r_k) - beta_k r_k ],    r_k = -(g_k + b)
+
+with no negative term, and P - min P <= P - D. The solver stops when the gap is at most
+``tol`` times the sum of 1/2 beta' G beta and the losses.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.designs import Floats, Index
+from semisvm.solvers import _smo_kernels as kernels
+from semisvm.solvers.inner_products import Gram
+from semisvm.vectors import dot
+
+# Pairs to move between two looks at the largest violation. Rounding may keep it from falling: the
+# ascent ends after so many looks in a row at which it has not shrunk.
+MOVES = 10_000
+SHRINKING = 0.95
+MAX_IDLE = 30
+# Largest violation by a pair, in units of outputs, at which the gap is first computed; it is
+# lowered until the gap is small, or to the limit of double precision.
+FIRST_VIOLATION = 1e-3
+LAST_VIOLATION = 1e-13
+TIGHTEN = 0.1
+# Within a working set the ascent continues until the violation is this fraction of the first.
+INSIDE = 0.1
+# Size of a working set; more if more coordinates are between their bounds.
+FEW = 256
+
+
+@dataclass(frozen=True)
+class PairProblem:
+    """A dual with bounds and a sum of zero.
+
+    Attributes
+    ----------
+    gram : Gram
+        G.
+    target : array of shape (n,)
+        t: 1 and -1 for rows of the two classes.
+    lower, upper : arrays of shape (n,)
+        With lower <= 0 <= upper; some lower bounds below zero, some upper bounds above.
+    push : array of shape (n,)
+        a: outputs of the given part of the weights.
+    """
+
+    gram: Gram
+    target: Floats
+    lower: Floats
+    upper: Floats
+    push: Floats
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.target)
+
+
+def hinge_problem(gram: Gram, positive: NDArray[np.bool_], cost: Floats) -> PairProblem:
+    """Return the dual of an SVM: rows of two classes with one cost per row."""
+    target = np.where(positive, 1.0, -1.0)
+    lower, upper = np.where(positive, 0.0, -cost), np.where(positive, cost, 0.0)
+    return PairProblem(gram, target, lower, upper, np.zeros(len(target)))
+
+
+@dataclass
+class PairState:
+    """Duals and derived quantities; the solver changes it in place.
+
+    Attributes
+    ----------
+    beta : array of shape (n,)
+    gradient : array of shape (n,)
+        g = G beta + a - t.
+    intercept : float
+    loss : float
+        Sum of the losses l_k.
+    curvature : float
+        beta' G beta.
+    gap : float
+        P - D, a bound on the error of the primal objective.
+    violation : float
+        Largest violation by a pair of coordinates.
+    n_iter : int
+        Number of pairs moved.
+    converged : bool
+    """
+
+    beta: Floats
+    gradient: Floats
+    intercept: float = 0.0
+    loss: float = np.inf
+    curvature: float = np.inf
+    gap: float = np.inf
+    violation: float = np.inf
+    n_iter: int = 0
+    converged: bool = False
+
+    @classmethod
+    def zero(cls, problem: PairProblem) -> Self:
+        """Start with all duals at zero, which needs no column."""
+        return cls(np.zeros(problem.size), problem.push - problem.target)
+
+    @classmethod
+    def at(cls, problem: PairProblem, beta: Floats) -> Self:
+        """Start with given duals (copied), within the bounds and with sum zero."""
+        state = cls.zero(problem)
+        state.beta[:] = beta
+        problem.gram.add(np.arange(problem.size), beta, state.gradient)
+        return state
+
+    @property
+    def scale(self) -> float:
+        """The value to which the gap is relative."""
+        return 0.5 * self.curvature + self.loss
+
+
+def solve_pairs(problem: PairProblem, state: PairState, *, tol: float, max_iter: int) -> PairState:
+    """Maximise the dual from a state, in place.
+
+    Parameters
+    ----------
+    problem : PairProblem
+    state : PairState
+        Start: duals within the bounds with sum zero, and their gradient.
+    tol : float
+        Gap at which to stop, relative to ``state.scale``.
+    max_iter : int
+        Maximum number of pairs to move.
+    """
+    state.n_iter = 0
+    violation = FIRST_VIOLATION
+    while True:
+        finished = _ascend(problem, state, violation, max_iter)
+        certify(problem, state)
+        state.converged = state.gap <= tol * state.scale
+        if state.converged or not finished or violation <= LAST_VIOLATION:
+            return state
+        violation *= TIGHTEN
+
+
+def _ascend(problem: PairProblem, state: PairState, violation: float, max_iter: int) -> bool:
+    """Move pairs until none violates; return False if that takes too many, or leads nowhere."""
+    smallest, idle = np.inf, 0
+    while True:
+        highest, lowest = _wishes(problem, state)
+        if not highest - lowest > violation:
+            return True
+        idle = 0 if highest - lowest < SHRINKING * smallest else idle + 1
+        smallest = min(smallest, highest - lowest) if idle == 0 else smallest
+        if state.n_iter >= max_iter or idle == MAX_IDLE:
+            return False
+        rows = _working_set(problem, state, 0.5 * (highest + lowest))
+        beta, gradient = state.beta[rows], state.gradient[rows]
+        state.n_iter += kernels.ascend(
+            problem.gram.among(rows),
+            problem.lower[rows],
+            problem.upper[rows],
+            beta,
+            gradient,
+            max(violation, INSIDE * (highest - lowest)),
+            min(max_iter - state.n_iter, MOVES),
+        )
+        problem.gram.add(rows, beta - state.beta[rows], state.gradient)
+        state.beta[rows] = beta
+
+
+def _wishes(problem: PairProblem, state: PairState) -> tuple[float, float]:
+    """Return the largest -gradient that can rise and the smallest that can fall.
+
+    If the first is not above the second, the duals are optimal, with any intercept between
+    the two.
+    """
+    wish = -state.gradient
+    highest = wish[state.beta < problem.upper].max()
+    lowest = wish[state.beta > problem.lower].min()
+    return float(highest), float(lowest)
+
+
+def _working_set(problem: PairProblem, state: PairState, intercept: float) -> Index:
+    """List the coordinates between their bounds, then those with the largest violations."""
+    if problem.size <= FEW:
+        return np.arange(problem.size)
+    rest = -state.gradient - intercept
+    above, below = state.beta > problem.lower, state.beta < problem.upper
+    rise, fall = np.where(below, rest, -np.inf), np.where(above, -rest, -np.inf)
+    first = above & below
+    size = min(max(FEW, 2 * int(np.count_nonzero(first))), problem.gram.room)
+    # the pair with the largest violation is always included, so every working set progresses
+    first[[rise.argmax(), fall.argmax()]] = True
+    return np.sort(np.lexsort((-np.maximum(rise, fall), ~first))[:size])
+
+
+def certify(problem: PairProblem, state: PairState) -> None:
+    """Measure intercept, losses and the duality gap at the gradient of a state."""
+    highest, lowest = _wishes(problem, state)
+    state.violation = max(highest - lowest, 0.0)
+    state.intercept = 0.5 * (highest + lowest)
+    rest = -state.gradient - state.intercept
+    losses = np.maximum(problem.lower * rest, problem.upper * rest)
+    state.loss = float(losses.sum())
+    state.gap = max(state.loss - dot(state.beta, rest), 0.0)
+    products = state.gradient + problem.target - problem.push
+    state.curvature = max(dot(state.beta, products), 0.0)

@@ -1,0 +1,101 @@
+r"""A preconditioner from the few rows with large weights, by the Woodbury identity.
+
+A labelled row has weight 1/l and an unlabelled one 1/u. With few labels the curvature is a
+small multiple of the identity, plus a little from very many rows, plus much from the few
+labelled rows S. Conjugate gradients would find those directions one by one. Instead ::
+
+    M = reg I + X_S^T C X_S
+
+is inverted exactly, through a system with one unknown per row of S (G = X_S X_S^T) ::
+
+    M^-1 r = 1/reg [ r - X_S^T C^1/2 (reg I + C^1/2 G C^1/2)^-1 C^1/2 X_S r ]
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from semisvm.designs import Design, Floats, RowList
+from semisvm.vectors import factorise, solve_factored
+
+# A factorisation takes |S|^3 / 6 multiplications, which should not exceed this many passes
+# over the data.
+PASSES_PER_FACTORISATION = 4
+
+
+@dataclass(frozen=True)
+class HeavyRows:
+    """Rows of a design with their inner products.
+
+    Attributes
+    ----------
+    design : Design
+    rows : RowList
+    gram : array of shape (k, k)
+        Inner products of the rows, with the constant feature.
+    """
+
+    design: Design
+    rows: RowList
+    gram: Floats
+
+    def inverse(self, curvature: Floats, reg: float) -> "Inverse | None":
+        """Return M^-1 for curvatures (k, m) of the rows: m systems, one per column.
+
+        None if a factorisation fails.
+        """
+        roots = np.sqrt(curvature.T)
+        factors = np.empty((len(roots), *self.gram.shape))
+        for factor, root in zip(factors, roots, strict=True):
+            factor[...] = root[:, None] * self.gram * root
+            factor[np.diag_indices_from(factor)] += reg
+            if not factorise(factor):
+                return None
+        return Inverse(self, np.ascontiguousarray(roots), factors, reg)
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """M^-1 as a function of flat weight vectors."""
+
+    heavy: HeavyRows
+    roots: Floats
+    factors: Floats
+    reg: float
+
+    def __call__(self, r: Floats, out: Floats) -> Floats:
+        """Write M^-1 r to ``out``."""
+        heavy, m = self.heavy, len(self.roots)
+        scores = heavy.design.few_scores(r.reshape(-1, m), heavy.rows)
+        moves = np.ascontiguousarray(scores.T)
+        moves *= self.roots
+        for factor, move in zip(self.factors, moves, strict=True):
+            solve_factored(factor, move)
+        moves *= self.roots
+        np.divide(r, self.reg, out=out)
+        moves /= -self.reg
+        heavy.design.add_few(np.ascontiguousarray(moves.T), heavy.rows, out.reshape(-1, m))
+        return out
+
+
+def heavy_rows(
+    design: Design, rows: RowList, weight: Floats, reg: float, total_work: int
+) -> HeavyRows | None:
+    """Prepare the rows if they are few and heavy enough to slow conjugate gradients.
+
+    Parameters
+    ----------
+    design : Design
+    rows : RowList
+    weight : array of shape (k,)
+        Their largest curvatures.
+    reg : float
+    total_work : int
+        Number of entries that a pass over all rows of the problem reads.
+    """
+    if not 0 < len(rows) ** 3 <= 6 * PASSES_PER_FACTORISATION * total_work:
+        return None
+    gram = design.gram(rows)
+    if np.mean(weight * gram.diagonal()) <= reg:
+        return None
+    return HeavyRows(design, rows, gram)

@@ -1,0 +1,103 @@
+"""The library names its parameters; the command line names its options."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+
+import typer
+from typer.testing import CliRunner
+
+import semisvm
+from semisvm.cli.app import app
+from semisvm.cli.errors import UserError, message_of
+from semisvm.cli.spelling import OPTIONS, SWITCHES, in_options
+from semisvm.io import DataError, read
+
+SOURCE = Path(semisvm.__file__).parent
+COMMANDS = {"cli", "reproduce", "demo.py"}
+"""They parse options themselves."""
+
+
+def literals(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_the_library_quotes_no_options():
+    found = {
+        (str(path.relative_to(SOURCE)), text)
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] not in COMMANDS
+        for text in literals(path)
+        if "--" in text
+        and any(option in text for option in [*OPTIONS.values(), *SWITCHES.values()])
+    }
+    # the registry has them as data, for the table of "semisvm methods"
+    assert {text for path, text in found if path == "registry.py"} <= set(OPTIONS.values())
+    assert not {path for path, _ in found} - {"registry.py"}
+
+
+def test_all_options_are_there():
+    commands = typer.main.get_command(app).commands.values()
+    known = {word for c in commands for p in c.params for word in (*p.opts, *p.secondary_opts)}
+    assert set(OPTIONS.values()) <= known
+    assert {text.split()[0] for text in SWITCHES.values()} <= known
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            "use unlabeled='-1'; if 0 does, unlabeled='0'.",
+            "use --unlabeled -1; if 0 does, --unlabeled 0.",
+        ),
+        ("If so, use max_columns=7.", "If so, use --columns 7."),
+        (
+            "Name columns with text=, numeric= or categorical=.",
+            "Name columns with --text, --numeric or --categorical.",
+        ),
+        ("use quotes=False if", "use --no-quotes if"),
+        ("the parameter class_prior has no effect", "the option --prior has no effect"),
+        ("use label='my label'", "use --label 'my label'"),
+        ("reg=0.01 scored 0.9", "reg=0.01 scored 0.9"),
+        ("the column 'key=a'", "the column 'key=a'"),
+        ("monkey='x'", "monkey='x'"),
+        ("the parameters of the fit", "the parameters of the fit"),
+    ],
+)
+def test_parameters_become_options(message, expected):
+    assert in_options(message) == expected
+
+
+def test_names_of_files_stay():
+    error = DataError("use format='npz'.", "format='npz'", 3)
+    assert str(error) == "format='npz', line 3: use format='npz'."
+    assert message_of(error) == "format='npz', line 3: use --format npz."
+    assert message_of(UserError("--label is 'key='")) == "--label is 'key='"
+
+
+def test_both_say_what_to_do(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("a,b\nfür,1\n".encode("latin-1"))
+    with pytest.raises(DataError, match="for instance with encoding='latin-1'"):
+        read(path)
+    fit = ["fit", str(path), "--label", "b", "-o", str(tmp_path / "m")]
+    result = CliRunner().invoke(app, fit)
+    assert result.exit_code == 2
+    assert "for instance with --encoding latin-1." in result.stderr
+
+
+def test_notes_name_options(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{k},{label}\n" for k, label in enumerate("ab??????")))
+    fit = ["fit", str(path), "--label", "y", "--unlabeled", "?", "-a", "tsvm"]
+    fit += ["--numeric", "x", "-o", str(tmp_path / "m")]
+    shown = CliRunner().invoke(app, fit)
+    assert "or try an estimate, --prior estimate." in shown.stdout
+    assert "estimate, --prior estimate." in CliRunner().invoke(app, [*fit, "--json"]).stdout
+    (note,) = [n for n in semisvm.load(tmp_path / "m").summary["notes"] if "shares" in n]
+    assert note.endswith("or try an estimate, class_prior='estimate'.")

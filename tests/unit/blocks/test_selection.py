@@ -1,0 +1,79 @@
+"""The k largest outputs over blocks, against a sort."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semisvm.blocks.selection import largest
+from semisvm.label_steps import top_labels
+
+
+class Outputs:
+    """Answers of a block about its outputs."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def outputs(self, low=-np.inf, high=np.inf):
+        return self.values[(self.values >= low) & (self.values <= high)]
+
+    def output_range(self):
+        return (self.values.min(), self.values.max()) if len(self.values) else (np.inf, -np.inf)
+
+    def count_above(self, values):
+        return [int(np.count_nonzero(self.values > value)) for value in values]
+
+    def count_at(self, value):
+        return int(np.count_nonzero(self.values == value))
+
+
+def asking(blocks, seen):
+    def ask(name, *arguments):
+        answers = [getattr(block, name)(*arguments) for block in blocks]
+        if name == "outputs":
+            seen.append(sum(len(answer) for answer in answers))
+        return answers
+
+    return ask
+
+
+def labels_of(parts, cut):
+    found = []
+    for values, tied in zip(parts, cut.tied, strict=True):
+        labels = values > cut.threshold
+        labels[np.flatnonzero(values == cut.threshold)[:tied]] = True
+        found.append(labels)
+    return np.concatenate(found)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=1, max_size=60),
+    st.integers(0, 62),
+    st.integers(1, 4),
+    st.sampled_from([2, 5, np.inf]),
+)
+def test_the_largest_are_found_whatever_the_ties(values, k, n_blocks, max_gathered):
+    whole = np.array(values, dtype=np.float64)
+    parts = np.array_split(whole, n_blocks)
+    cut = largest(asking([Outputs(p) for p in parts], []), len(whole), k, max_gathered)
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
+
+
+def test_few_outputs_travel():
+    whole = np.random.default_rng(0).standard_normal(20_000)
+    parts, seen = np.array_split(whole, 7), []
+    cut = largest(asking([Outputs(p) for p in parts], seen), len(whole), 6_543, 50)
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, 6_543))
+    assert seen
+    assert max(seen) <= 60
+
+
+@pytest.mark.parametrize("k", [1, 999, 1000])
+def test_outputs_that_are_all_equal_do_not_travel(k):
+    parts, seen = np.array_split(np.full(2_000, 3.5), 3), []
+    cut = largest(asking([Outputs(p) for p in parts], seen), 2_000, k, 50)
+    assert labels_of(parts, cut).sum() == k
+    assert labels_of(parts, cut)[:k].all()
+    assert max(seen, default=0) <= 50

@@ -1,0 +1,341 @@
+from functools import partial
+from threading import Event
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from problems import sparse_text
+from semisvm.designs import CsrDesign, DenseDesign, Design, Workers, csr, make_design, workers
+from semisvm.designs.workers import balanced_blocks
+from semisvm.kernels import fit_map
+
+BIAS = 0.7
+
+
+def reference(X):
+    X = np.asarray(X.todense() if sparse.issparse(X) else X, dtype=np.float64)
+    return np.column_stack([X, np.full(len(X), BIAS)])
+
+
+def as_int64(X):
+    X = X.copy()
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def frozen(X):
+    X = X.copy()
+    X.data.flags.writeable = X.indices.flags.writeable = X.indptr.flags.writeable = False
+    return X
+
+
+FORMS = {
+    "csr64": lambda X: X,
+    "csr32": lambda X: X.astype(np.float32),
+    "csr array": sparse.csr_array,
+    "int64 indices": as_int64,
+    "read-only": frozen,
+    "dense64": lambda X: X.toarray(),
+    "dense32": lambda X: X.toarray().astype(np.float32),
+    "fortran": lambda X: np.asfortranarray(X.toarray()),
+    "trapezoid64": lambda X: np.tril(X.toarray(), 15)[::-1],
+    "trapezoid32": lambda X: np.tril(X.toarray(), 15).astype(np.float32),
+}
+
+
+@pytest.fixture(params=[False, True], ids=["as it comes", "renumbered"])
+def renumber(request, monkeypatch):
+    monkeypatch.setattr(csr, "RENUMBER_MIN_COLUMNS", 1)
+    monkeypatch.setattr(csr, "RENUMBER_MIN_ENTRIES", 1)
+    monkeypatch.setattr(csr, "RENUMBER_MAX_MEMORY", 10.0)
+    return request.param
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_seam_against_numpy(form, n_threads, renumber, monkeypatch):
+    monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+    X, _ = sparse_text(60, 90)
+    X = FORMS[form](X)
+    rng = np.random.default_rng(0)
+    with Workers(n_threads) as pool:
+        design = make_design(X, BIAS, pool, renumber=renumber)
+        A = reference(X)
+        index = np.sort(rng.permutation(60)[:35])
+        rows = design.rows(index)
+        coef, intercept = rng.standard_normal(90), 0.4
+        w = design.encode(coef, intercept)
+        flat = np.append(coef, intercept / BIAS)
+        v, c = rng.standard_normal(60), rng.random(60)
+
+        def plain(out):
+            coefficients, b = design.decode(out)
+            return np.append(coefficients, b / BIAS)
+
+        scores = design.scores(w, rows, np.full(60, np.nan))
+        np.testing.assert_allclose(
+            scores[index], A[index] @ flat, rtol=1e-6 if "32" in form else 1e-12
+        )
+        assert np.isnan(np.delete(scores, index)).all()
+        out = np.empty(design.n_weights)
+        np.testing.assert_allclose(
+            plain(design.pull_back(v, rows, out)), A[index].T @ v[index], rtol=1e-10, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            plain(design.curvature(w, c, rows, out)),
+            A[index].T @ (c[index] * (A[index] @ flat)),
+            rtol=1e-10,
+            atol=1e-12,
+        )
+        np.testing.assert_allclose(
+            plain(design.column_scales(c, rows, out)),
+            c[index] @ A[index] ** 2,
+            rtol=1e-10,
+            atol=1e-12,
+        )
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0, 3.0])
+def test_encode_and_decode_are_inverse(bias, renumber):
+    X, _ = sparse_text(30, 40)
+    coef = np.random.default_rng(0).standard_normal(40)
+    for design in (
+        CsrDesign(X, bias, Workers(), renumber),
+        DenseDesign(X.toarray(), bias, Workers()),
+    ):
+        back, intercept = design.decode(design.encode(coef, 2.0))
+        np.testing.assert_array_equal(back, coef)
+        assert intercept == pytest.approx(2.0 if bias else 0.0)
+
+
+def test_data_are_not_copied():
+    X, _ = sparse_text()
+    design = CsrDesign(X, 1.0, Workers(), renumber=False)
+    assert np.shares_memory(design._arrays[1], X.indices)
+    assert np.shares_memory(design._arrays[2], X.data)
+    dense = X.toarray()
+    assert np.shares_memory(DenseDesign(dense, 1.0, Workers())._arrays[0], dense)
+
+
+def test_renumbering_takes_two_bytes_an_entry(renumber):
+    X, _ = sparse_text()
+    design = CsrDesign(X, 1.0, Workers(), renumber=True)
+    assert design._arrays[1].dtype == np.uint16
+    assert np.shares_memory(design._arrays[2], X.data)
+    counts = np.bincount(design._arrays[1], minlength=X.shape[1])
+    assert np.all(np.diff(counts) <= 0), "frequent columns come first"
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "index_bytes", "n_entries", "dtype", "worth"),
+    [
+        (50_000, 4, 10**6, np.float32, True),
+        (50_000, 4, 10**6, np.float64, True),
+        (100_000, 4, 10**6, np.float64, True),
+        (100_000, 4, 10**6, np.float32, False),  # the copy would be half of X
+        (50_000, 4, 10**4, np.float64, False),  # too small to pay
+        (1_000, 4, 10**6, np.float64, False),  # fits in the cache as it is
+    ],
+)
+def test_when_renumbering_is_worth_it(n_columns, index_bytes, n_entries, dtype, worth):
+    data = np.empty(n_entries, dtype=dtype)
+    assert csr.worth_renumbering(n_columns, index_bytes * n_entries, data) is worth
+
+
+def test_same_bits_every_time(monkeypatch):
+    monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+    X, _ = sparse_text(300, 400)
+    rng = np.random.default_rng(1)
+    p, c = rng.standard_normal(401), rng.random(300)
+    with Workers(3) as pool:
+        design = make_design(X, 1.0, pool)
+        first = design.curvature(p, c, design.all_rows, np.empty(401))
+        for _ in range(20):
+            again = design.curvature(p, c, design.all_rows, np.empty(401))
+            np.testing.assert_array_equal(first, again)
+
+
+def test_blocks_cover_and_balance():
+    work = np.random.default_rng(0).integers(1, 100_000, 1000)
+    for n_threads in (1, 2, 5):
+        blocks = balanced_blocks(np.cumsum(work), n_threads)
+        assert [k for start, stop in blocks for k in range(start, stop)] == list(range(1000))
+        totals = [work[start:stop].sum() for start, stop in blocks]
+        assert len(blocks) == n_threads
+        assert max(totals) < 1.05 * sum(totals) / n_threads
+
+
+def test_smaller_blocks_come_last():
+    total = np.cumsum(np.random.default_rng(0).integers(1, 100_000, 1000))
+    blocks = balanced_blocks(total, 3, late=0.25)
+    assert [k for start, stop in blocks for k in range(start, stop)] == list(range(1000))
+    work = np.diff([0, *(total[stop - 1] for _, stop in blocks)]) / total[-1]
+    np.testing.assert_allclose(work, [0.25, 0.25, 0.25, 1 / 12, 1 / 12, 1 / 12], atol=0.002)
+
+
+def test_threads_take_the_blocks_that_are_left():
+    taken, gate = [], Event()
+
+    def task(k, start, stop):
+        if k == 0:
+            # the others are done by the second thread while this one is busy
+            assert gate.wait(30)
+        taken.append(k)
+        if k == 3:
+            gate.set()
+
+    with Workers(2) as pool:
+        pool.run(task, ((0, 1), (1, 2), (2, 3), (3, 4)))
+    assert taken == [1, 2, 3, 0]
+
+
+def test_little_work_stays_on_one_thread():
+    assert balanced_blocks(np.arange(1, 101), 4) == ((0, 100),)
+    assert balanced_blocks(np.ones(0, dtype=int), 4) == ((0, 0),)
+
+
+def test_error_in_a_worker_reaches_the_caller():
+    def task(k, start, stop):
+        if k == 1:
+            raise RuntimeError("block failed")
+
+    with Workers(2) as pool, pytest.raises(RuntimeError, match="block failed"):
+        pool.run(task, ((0, 1), (1, 2)))
+
+
+def blas_threads():
+    return {
+        library["num_threads"] for library in ThreadpoolController().select(user_api="blas").info()
+    }
+
+
+def test_blas_keeps_to_one_thread_while_workers_live():
+    with threadpool_limits(2, user_api="blas"):
+        with Workers(1):
+            assert blas_threads() == {1}
+            with Workers(2):
+                assert blas_threads() == {1}
+            assert blas_threads() == {1}, "the last to leave restores"
+        assert blas_threads() == {2}
+
+
+def test_blas_threads_come_back_whatever_the_order():
+    with threadpool_limits(2, user_api="blas"):
+        first, second = Workers(1), Workers(1)
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == {2}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("part", [False, True])
+def test_dense_products_with_many_columns_agree_with_sparse_ones(dtype, part):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((700, 9)).astype(dtype)
+    P, V = rng.standard_normal((10, 4)), rng.standard_normal((700, 4))
+
+    def double(index, start, stop, Q):
+        Q *= 2.0
+
+    answers = []
+    with Workers(2) as pool:
+        for design in (make_design(X, BIAS, pool), make_design(sparse.csr_array(X), BIAS, pool)):
+            rows = design.rows(np.arange(0, 700, 3)) if part else design.all_rows
+            answers.append(
+                [
+                    design.scores_many(P, rows, np.zeros((700, 4))),
+                    design.pull_back_many(V, rows, np.empty((10, 4))),
+                    design.curvature_many(P, double, rows, np.empty((10, 4))),
+                ]
+            )
+    for dense, thin in zip(*answers, strict=True):
+        np.testing.assert_allclose(dense, thin, rtol=1e-10, atol=1e-9)
+
+
+@given(
+    lengths=st.lists(st.integers(0, 12), min_size=1, max_size=40),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    n_threads=st.sampled_from([1, 2]),
+    seed=st.integers(0, 3),
+)
+@settings(max_examples=40, deadline=None)
+def test_zeros_at_the_end_of_a_row_are_not_read(lengths, dtype, n_threads, seed):
+    """NaN in their place changes no answer, and the answers are those of all entries."""
+    rng, n, d = np.random.default_rng(seed), len(lengths), 14
+    beyond = np.arange(d) >= np.array(lengths)[:, None]
+    X = np.where(beyond, 0.0, rng.standard_normal((n, d))).astype(dtype)
+    A, holes = reference(X), X.copy()
+    index = np.flatnonzero(rng.random(n) < 0.7)
+    w, v, c = rng.standard_normal(d + 1), rng.standard_normal(n), rng.random(n)
+    with pytest.MonkeyPatch.context() as patch, Workers(n_threads) as pool:
+        patch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+        design = DenseDesign(holes, BIAS, pool)
+        np.testing.assert_array_equal(design._lengths, lengths)
+        holes[beyond] = np.nan
+        rows, out = design.rows(index), np.empty(d + 1)
+        assert rows.work == np.sum(np.array(lengths)[index] + 1)
+        part, step = A[index], v[index]
+        wide = 1e-6 if dtype == np.float32 else 1e-12
+        close = partial(np.testing.assert_allclose, rtol=wide, atol=wide)
+        close(design.scores(w, rows, np.zeros(n))[index], part @ w)
+        close(design.pull_back(v, rows, out), part.T @ step)
+        close(design.curvature(w, c, rows, out), part.T @ (c[index] * (part @ w)))
+        close(design.column_scales(c, rows, out), c[index] @ part**2)
+        _, found = design.pull_back_found(v, rows, lambda some: (0, some[v[some] > 0.0]), out)
+        np.testing.assert_array_equal(np.concatenate(found), index[step > 0.0])
+        close(out, part[step > 0.0].T @ step[step > 0.0])
+
+
+@pytest.mark.parametrize(
+    ("X", "known"),
+    [
+        (np.ones((4, 6)), False),
+        (np.eye(4, 6), True),
+        (np.eye(4, 6)[:, ::-1], True),
+        (np.column_stack([np.zeros((4, 5)), np.ones(4)]), False),
+        (np.full((4, 6), np.nan), False),
+        (np.zeros((4, 6)), True),
+    ],
+)
+def test_lengths_are_kept_where_they_save_something(X, known):
+    assert (DenseDesign(X, 1.0, Workers())._lengths is not None) == known
+
+
+def test_half_of_an_exact_factor_is_read():
+    X = np.random.default_rng(0).standard_normal((200, 5))
+    _, features = fit_map(X, "rbf", gamma=1.0, tol=0.0)
+    assert features.shape == (200, 200)
+    design = make_design(features, 1.0, Workers())
+    assert design.all_rows.work == 200 * 201 // 2 + 200
+
+
+def test_rows_as_a_matrix_in_the_order_of_the_design(monkeypatch):
+    monkeypatch.setattr(csr, "worth_renumbering", lambda *facts: True)
+    X, _ = sparse_text(60, 5000)
+    index, w = np.array([3, 7, 41]), np.random.default_rng(0).standard_normal(5000)
+    for design in (CsrDesign(X, 0.0, Workers()), DenseDesign(X.toarray(), 0.0, Workers())):
+        own = design.encode(w, 0.0)[:-1]
+        assert np.array_equal(own, w) == isinstance(design, DenseDesign)
+        np.testing.assert_allclose(design.matrix(index) @ own, X[index] @ w)
+    with pytest.raises(TypeError, match="DenseDesign cannot return its rows"):
+        Design.matrix(design, index)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_inner_products_of_a_few_rows(form, renumber):
+    """A design's own way and the one that any design has."""
+    X, _ = sparse_text(60, 90)
+    X = sparse.vstack([X[:7], sparse.csr_matrix((1, 90)), X[8:]], format="csr")
+    X = FORMS[form](X)
+    design = make_design(X, BIAS, Workers(), renumber=renumber)
+    index = np.array([0, 7, 8, 31, 59])
+    A = reference(X)[index]
+    np.testing.assert_allclose(design.gram(design.rows(index)), A @ A.T, rtol=1e-6)
+    np.testing.assert_allclose(Design.gram(design, design.rows(index)), A @ A.T, rtol=1e-6)

@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import approx_fprime
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+
+from problems import hide, sparse_text, two_blobs, two_class_task
+from semisvm import GradientTSVC, NewtonSVC
+from semisvm.methods.gradient_descent import Descending, Outputs
+
+
+def function_of(kind, lam=0.7):
+    X, y = sparse_text(60, 20) if kind == "sparse" else two_blobs(60, 5)
+    task = two_class_task(X, hide(y, 12), bias=0.6)
+    method = Descending(task, np.zeros(task.n_weights - 1), 1)
+    return Outputs(task, method.block, lam, method.mu)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_gradient_by_finite_differences(kind):
+    function = function_of(kind)
+    v = 0.3 * np.random.default_rng(0).standard_normal(function.task.n_weights - 1)
+
+    def value(v):
+        return function.at(v, function.scores(v)).value
+
+    point = function.at(v, function.scores(v))
+    np.testing.assert_allclose(point.gradient, approx_fprime(v, value, 1e-7), atol=1e-5)
+    step = np.random.default_rng(1).standard_normal(len(v))
+    along = function.along(point, step, function.scores(step))
+    for t in (0.0, 0.4, 1.3):
+        there, slope = along(t)
+        assert there == pytest.approx(value(v + t * step), rel=1e-12)
+        rise = (along(t + 1e-6)[0] - along(t - 1e-6)[0]) / 2e-6
+        assert slope == pytest.approx(rise, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_the_mean_output_is_what_the_prior_says_whatever_the_weights(kind):
+    function = function_of(kind)
+    block, design = function.block, function.block.design
+    v = np.random.default_rng(0).standard_normal(design.n_weights - 1)
+    w = function.weights(v, function.level)
+    outputs = design.scores(w, design.all_rows, np.zeros(design.n_rows))
+    assert outputs[block.unlabeled].mean() == pytest.approx(function.level, abs=1e-12)
+    np.testing.assert_allclose(outputs, function.scores(v) + function.level, atol=1e-12)
+
+
+def test_a_finished_fit_is_a_first_order_point_and_keeps_the_mean():
+    X, y = two_blobs(200, 4, gap=3.0)
+    labels = hide(y, 10)
+    model = GradientTSVC(class_prior=[0.5, 0.5], balance_tol=None, tol=1e-10).fit(X, labels)
+    free = labels == -1
+    assert model.decision_function(X[free]).mean() == pytest.approx(0.0, abs=1e-9)
+    assert model.trace_["gradient_norm"][-1] < 1e-5
+    assert model.score(X[free], y[free]) > 0.95
+    falls = [row["objective"] for row in model.trace_ if row["level"] == model.trace_[-1]["level"]]
+    assert falls[-1] == pytest.approx(model.objective_)
+
+
+def test_sparse_rows_and_dense_rows_agree():
+    X, y = sparse_text(300, 200)
+    labels = hide(y, 20)
+    thin = GradientTSVC(class_prior=[0.5, 0.5], tol=1e-9).fit(X, labels)
+    full = GradientTSVC(class_prior=[0.5, 0.5], tol=1e-9).fit(X.toarray(), labels)
+    np.testing.assert_array_equal(thin.transduction_, full.transduction_)
+    assert thin.objective_ == pytest.approx(full.objective_, rel=1e-6)
+
+
+def test_it_gains_over_the_supervised_machine():
+    X, y = make_moons(200, noise=0.05, random_state=0)
+    labels = hide(y, 6)
+    shared = {"kernel": "rbf", "gamma": 5.0, "reg": 1e-2}
+    supervised = NewtonSVC(**shared).fit(X, labels).score(X, y)
+    model = GradientTSVC(class_prior=[0.5, 0.5], **shared).fit(X, labels)
+    assert model.score(X, y) > supervised + 0.02
+
+
+def test_many_classes_are_one_against_the_rest():
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 4
+    X = sparse.csr_matrix(3.0 * np.eye(4)[y] + 0.7 * rng.standard_normal((240, 4)))
+    labels = hide(y, 8)
+    model = GradientTSVC(1e-2, class_prior=np.full(4, 0.25)).fit(X, labels)
+    assert model.coef_.shape == (4, 4)
+    assert model.score(X, y) > 0.97
+    again = GradientTSVC(1e-2, class_prior=np.full(4, 0.25), warm_start=True).fit(X, labels)
+    levels = again.n_iter_
+    assert again.fit(X, labels).n_iter_ < levels
+
+
+def test_a_rare_class_keeps_its_share():
+    X, y = two_blobs(400, 4, gap=2.5, positive=0.1)
+    labels, free = hide(y, 30), slice(None)
+    model = GradientTSVC(class_prior=[0.9, 0.1]).fit(X, labels)
+    share = np.mean(model.predict(X)[free] == 1)
+    assert 0.08 <= share <= 0.12
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"unlabeled_weight": 0}, {"annealing_rate": 1.0}, {"balance_tol": -1}, {"reg": 0}]
+)
+def test_parameters_that_make_no_sense(wrong):
+    X, y = two_blobs(20)
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        GradientTSVC(**wrong).fit(X, y)
+
+
+def test_steps_are_limited():
+    X, y = two_blobs(200, 4)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = GradientTSVC(max_iter=2, tol=1e-12).fit(X, hide(y, 10))
+    assert model.trace_["newton_steps"].max() == 2

@@ -1,0 +1,265 @@
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+
+from problems import charged_block, linearized, solve_from, sparse_text, two_blobs, weight_step
+from semisvm.blocks import one_score
+from semisvm.designs import Workers, make_design
+from semisvm.losses import LOSSES
+from semisvm.solvers import conjugate_gradients, newton
+from semisvm.solvers.newton import line_search
+from semisvm.solvers.problems import RowsProblem
+
+SMOOTH = sorted(name for name, loss in LOSSES.items() if loss.two and loss.two.smooth)
+PIECEWISE = ["squared", "squared_hinge"]
+
+
+def problem_of(X, y, reg=1e-2, loss="squared_hinge", soft=False, rows=None, seed=0, scale=1.0):
+    n = len(y)
+    design = make_design(X, 1.0, Workers())
+    p = np.random.default_rng(seed).random(n) if soft else y.astype(float)
+    a, b = scale * p / n, scale * (1 - p) / n
+    return weight_step(charged_block(design, LOSSES[loss].two, a, b, rows), reg)
+
+
+def costs_of(problem):
+    [block] = problem.rows.blocks
+    rows, a, b = block.charged()
+    return block, rows, a, b
+
+
+def value(problem, w):
+    block, rows, a, b = costs_of(problem)
+    design, loss, index = block.design, block.loss, rows.index
+    o = design.scores(w, rows, np.zeros(design.n_rows))[index]
+    fit = 0.5 * (a[index] @ loss.values(o) + b[index] @ loss.values(-o))
+    return fit + 0.5 * problem.reg * w @ w
+
+
+def solve(problem, tol=1e-12, w=None, **options):
+    return solve_from(problem, w, tol=tol, **options)
+
+
+CASES = {
+    "n > d": lambda: two_blobs(120, 6),
+    "d > n": lambda: two_blobs(20, 60),
+    "sparse": lambda: sparse_text(80, 150),
+    "overlapping": lambda: two_blobs(200, 4, gap=0.3),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("soft", [False, True])
+def test_first_order_conditions_by_finite_differences(case, loss, soft):
+    problem = problem_of(*CASES[case](), loss=loss, soft=soft)
+    state = solve(problem)
+    assert state.converged
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        e = rng.standard_normal(len(state.w))
+        h = 1e-7
+        slope = (value(problem, state.w + h * e) - value(problem, state.w - h * e)) / (2 * h)
+        assert abs(slope) < 1e-6
+
+
+def test_gradient_norm_is_that_of_the_gradient():
+    problem = problem_of(*two_blobs(60, 5))
+    rng = np.random.default_rng(3)
+    w = rng.standard_normal(problem.n_weights)
+    state = solve(problem, w=w, max_iter=0)
+    h, gradient = 1e-6, []
+    for j in range(len(w)):
+        e = np.zeros(len(w))
+        e[j] = h
+        gradient.append((value(problem, w + e) - value(problem, w - e)) / (2 * h))
+    assert state.gradient_norm == pytest.approx(np.linalg.norm(gradient), rel=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("loss", PIECEWISE)
+def test_gradients_follow_from_those_before(case, loss, monkeypatch):
+    """What a solve ends with, never computed afresh, is the gradient, value and curvature."""
+    monkeypatch.setattr(newton, "CHECKED_TOL", 0.0)
+    monkeypatch.setattr(one_score, "MAX_CHANGED", 1.0)
+    problem = problem_of(*CASES[case](), loss=loss, soft=True)
+    count = Mock(side_effect=RowsProblem.linearize)
+    monkeypatch.setattr(RowsProblem, "linearize", lambda *given: count(*given))
+    state = solve(problem, tol=1e-6)
+    assert state.n_iter >= (1 if problem.quadratic else 2)
+    assert count.call_count == 1
+    here = linearized(problem, state.w)
+    np.testing.assert_allclose(state.gradient, here.gradient, atol=1e-13)
+    assert state.objective == pytest.approx(value(problem, state.w), rel=1e-12)
+    assert state.n_active == here.n_active
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_move_gives_the_linearization_there(share, monkeypatch):
+    monkeypatch.setattr(one_score, "MAX_CHANGED", share)
+    problem = problem_of(*two_blobs(120, 6), soft=True)
+    rng = np.random.default_rng(5)
+    w, step = 0.3 * rng.standard_normal((2, problem.n_weights))
+    t, out = 0.8, np.empty(problem.n_weights)
+    here = linearized(problem, w)
+    predicted = here.gradient + t * problem.reg * step + t * problem.product(step, out)
+    problem.look(step)
+    moved = problem.advance(w + t * step, t, predicted)
+    [block] = problem.rows.blocks
+    scores, product, scales = block.scores, problem.product(step, out.copy()), problem.scales()
+    there = linearized(problem, w + t * step)
+    np.testing.assert_allclose(scores, block.scores, rtol=1e-12)
+    assert moved.exact == (share == 0.0)
+    assert moved.value == pytest.approx(there.value)
+    assert moved.n_active == there.n_active
+    np.testing.assert_allclose(moved.gradient, there.gradient, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(product, problem.product(step, out), rtol=1e-12)
+    np.testing.assert_allclose(scales, problem.scales(), rtol=1e-12)
+
+
+def test_tight_solutions_are_certified_afresh(monkeypatch):
+    problem = problem_of(*two_blobs(120, 6))
+    seen, original = [], RowsProblem.linearize
+
+    def spy(self, w):
+        seen.append(w.copy())
+        return original(self, w)
+
+    monkeypatch.setattr(RowsProblem, "linearize", spy)
+    solution = solve(problem, tol=1e-8)
+    np.testing.assert_array_equal(seen[-1], solution.w)
+    seen.clear()
+    loose = solve(problem, tol=1e-2)
+    assert not np.array_equal(seen[-1], loose.w)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-8])
+def test_gap_certifies_the_error(tol):
+    problem = problem_of(*two_blobs(200, 5, gap=0.8))
+    best = solve(problem, tol=1e-15).objective
+    state = solve(problem, tol=tol)
+    assert state.converged
+    assert -1e-15 <= state.objective - best <= state.gap + 1e-15
+    assert state.gap <= tol * state.objective
+
+
+def test_objective_never_rises():
+    seen = []
+    problem = problem_of(*two_blobs(900, 600, gap=0.4), reg=1e-5)
+    solve(problem, on_step=lambda s: seen.append(s.objective))
+    assert len(seen) > 3
+    assert np.all(np.diff(seen) <= 1e-16)
+
+
+def test_only_the_rows_of_the_problem_are_read():
+    X, y = two_blobs(100, 5)
+    rows = np.arange(0, 100, 3)
+    part = problem_of(X, y, rows=rows, scale=100 / len(rows))
+    alone = problem_of(X[rows], y[rows])
+    np.testing.assert_allclose(solve(part).w, solve(alone).w, atol=1e-9)
+    others = np.setdiff1d(np.arange(100), rows)
+    X[others] = np.nan
+    unread = problem_of(X, y, rows=rows, scale=100 / len(rows))
+    np.testing.assert_array_equal(solve(unread).w, solve(part).w)
+
+
+def test_squared_loss_is_one_linear_system():
+    X, y = two_blobs(80, 6)
+    problem = problem_of(X, y, loss="squared")
+    state = solve(problem, tol=1e-10)
+    A = np.column_stack([X, np.ones(80)])
+    exact = np.linalg.solve(A.T @ A / 80 + 0.01 * np.eye(7), A.T @ (2 * y - 1) / 80)
+    np.testing.assert_allclose(state.w, exact, rtol=1e-4, atol=1e-6)
+    assert state.n_iter == 1
+
+
+def test_warm_start_at_the_solution_does_nothing():
+    problem = problem_of(*two_blobs(80, 6))
+    state = solve(problem, tol=1e-8)
+    again = solve(problem, tol=1e-8, w=state.w)
+    assert again.n_iter == 0
+    np.testing.assert_array_equal(again.w, state.w)
+
+
+def test_on_step_can_stop():
+    problem = problem_of(*two_blobs(900, 600, gap=0.4), reg=1e-6)
+    state = solve(problem, on_step=lambda s: s.n_iter == 2)
+    assert state.n_iter == 2
+    assert not state.converged
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_line_search_against_sorted_breakpoints(soft, seed):
+    X, y = two_blobs(50, 4, gap=0.5, seed=seed)
+    problem = problem_of(X, y, soft=soft, seed=seed)
+    rng = np.random.default_rng(seed)
+    w, step = rng.standard_normal(5), rng.standard_normal(5)
+    block, rows, a, b = costs_of(problem)
+    problem.rows.score(w)
+    direction = block.design.scores(step, rows, np.zeros(50))
+
+    def derivative(t):
+        first, _ = block.loss.along(block.scores, direction, a, b, rows.index, t)
+        return first + problem.reg * (w @ step + t * step @ step)
+
+    if derivative(0.0) > 0:
+        step, direction = -step, -direction
+    assert derivative(0.0) < 0
+    breaks = np.concatenate([(side - block.scores) / direction for side in (1.0, -1.0)])
+    points = np.concatenate([[0.0], np.sort(breaks[breaks > 0]), [1e6]])
+    k = np.flatnonzero([derivative(t) >= 0 for t in points])[0]
+    lo, hi = points[k - 1], points[k]
+    exact = lo - derivative(lo) * (hi - lo) / (derivative(hi) - derivative(lo))
+    problem.look(step)
+    t = line_search(problem, w, step, derivative(0.0), tol=1e-12)
+    assert t == pytest.approx(exact, rel=1e-9)
+    rough = line_search(problem, w, step, derivative(0.0), tol=0.1)
+    assert abs(derivative(rough)) <= 0.1 * abs(derivative(0.0))
+
+
+def test_line_search_refuses_an_ascent_direction():
+    problem = problem_of(*two_blobs(50, 4))
+    state = solve(problem, tol=1e-3)
+    up = np.random.default_rng(0).standard_normal(5)
+    problem.look(up)
+    [[first, _]] = problem.along((0.0,))
+    slope = first + problem.reg * state.w @ up
+    sign = 1.0 if slope > 0 else -1.0
+    problem.look(sign * up)
+    assert line_search(problem, state.w, sign * up, abs(slope)) == 0.0
+
+
+@pytest.mark.parametrize("scales", [np.ones(40), np.logspace(-3, 3, 40)])
+def test_conjugate_gradients_solves(scales, monkeypatch):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((100, 40)) * scales
+    H, rhs = A.T @ A, rng.standard_normal(40)
+
+    def product(p, out):
+        out[:] = H @ p
+        return out
+
+    x, residual, steps = conjugate_gradients.solve(
+        product,
+        0.1,
+        rhs.copy(),
+        inverse=None,
+        scales=lambda: np.diag(H).copy(),
+        stop=1e-9,
+        max_steps=2000,
+        workers=Workers(),
+    )
+    reached = (H + 0.1 * np.eye(40)) @ x
+    np.testing.assert_allclose(reached, rhs, atol=1e-7)
+    np.testing.assert_allclose(residual, rhs - reached, atol=1e-7)
+    assert steps < 400
+
+
+def test_column_scaling_rescues_badly_scaled_data(monkeypatch):
+    X, y = two_blobs(300, 80)
+    problem = problem_of(X * np.logspace(-2, 2, 80), y, reg=1e-3)
+    scaled = solve(problem, tol=1e-8).cg_steps
+    monkeypatch.setattr(conjugate_gradients, "PLAIN_STEPS", 10**9)
+    assert scaled < 0.5 * solve(problem, tol=1e-8).cg_steps

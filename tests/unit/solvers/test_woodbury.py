@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from problems import charged_block, hide, solve_from, sparse_text, two_blobs, weight_step
+from semisvm import TransductiveSVC
+from semisvm.blocks import ManyScoreBlock, ManyScoreRows
+from semisvm.designs import Workers, make_design
+from semisvm.hierarchy import flat
+from semisvm.losses import LOSSES, SQUARED_HINGE
+from semisvm.objectives import two_classes
+from semisvm.solvers.problems import RowsProblem
+from semisvm.solvers.woodbury import heavy_rows
+from semisvm.vectors import factorise
+
+REG = 1e-2
+
+
+def data(kind, n=150):
+    X, y = sparse_text(n, 300) if kind == "sparse" else two_blobs(n, 12)
+    return X, y, X.toarray() if kind == "sparse" else X
+
+
+def with_bias(X, bias):
+    return np.column_stack([X, np.full(len(X), bias)])
+
+
+def heavy_of(design, index, weight, reg=REG):
+    return heavy_rows(design, design.rows(index), weight, reg, design.all_rows.work)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+@pytest.mark.parametrize("m", [1, 3])
+def test_inverse_is_that_of_the_dense_matrix(kind, m):
+    X, _, dense = data(kind)
+    bias, index = 0.7, np.array([3, 10, 11, 77, 149])
+    design = make_design(X, bias, Workers())
+    heavy = heavy_of(design, index, np.full(5, 10.0))
+    A = with_bias(dense[index], bias)
+    np.testing.assert_allclose(heavy.gram, A @ A.T, rtol=1e-12)
+    rng = np.random.default_rng(0)
+    curvature = rng.random((5, m))
+    curvature[1] = 0.0
+    r = rng.standard_normal((design.n_weights, m))
+    found = heavy.inverse(curvature, REG)(r.ravel(), np.empty(r.size)).reshape(r.shape)
+    for y in range(m):
+        M = REG * np.eye(len(r)) + A.T @ (curvature[:, y, None] * A)
+        np.testing.assert_allclose(M @ found[:, y], r[:, y], atol=1e-9)
+
+
+def few_heavy_rows(kind):
+    X, y, _ = data(kind, 1500)
+    design = make_design(X, 1.0, Workers())
+    heavy = np.arange(0, 1500, 150)
+    weight = np.full(1500, 1.0 / 1500)
+    weight[heavy] = 1.0 / len(heavy)
+    return design, y, heavy, weight
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_two_classes_reach_the_same_minimum_in_fewer_steps(kind):
+    design, y, heavy, weight = few_heavy_rows(kind)
+    a, b = np.where(y == 1, weight, 0.0), np.where(y == 1, 0.0, weight)
+    block = charged_block(design, SQUARED_HINGE.two, a, b, labeled=heavy)
+    better = heavy_of(design, heavy, weight[heavy], 1e-3)
+    assert better is not None
+    steps = [weight_step(block, 1e-3, rows) for rows in (None, better)]
+    ends = [solve_from(step, max_iter=50) for step in steps]
+    assert ends[1].objective == pytest.approx(ends[0].objective, rel=1e-10)
+    assert ends[1].converged
+    assert ends[1].cg_steps < ends[0].cg_steps
+
+
+@pytest.mark.parametrize("name", ["squared_hinge", "log"])
+def test_many_classes_reach_the_same_minimum(name):
+    design, y, heavy, weight = few_heavy_rows("sparse")
+    codes = (y + 2 * (np.arange(1500) % 2)).astype(int)
+    free = np.setdiff1d(np.arange(1500), heavy)
+    given = codes[heavy], weight[heavy], len(free), LOSSES[name].many, flat(np.arange(4))
+    block = ManyScoreBlock(design, heavy, free, *given)
+    block.take_labels(codes[free])
+    block.charge_labels(len(free) / 1500)
+    better = heavy_of(design, heavy, weight[heavy], 1e-3)
+    assert better is not None
+    steps = [RowsProblem(ManyScoreRows([block]), 1e-3, rows) for rows in (None, better)]
+    ends = [solve_from(step, tol=1e-6, max_iter=50) for step in steps]
+    assert ends[1].objective == pytest.approx(ends[0].objective, rel=1e-5)
+    # the classes of maxent are coupled, which the preconditioner does not see
+    assert ends[1].cg_steps <= ends[0].cg_steps
+
+
+def test_rows_that_weigh_little_or_are_many_are_left_alone():
+    design, _, heavy, weight = few_heavy_rows("sparse")
+    assert heavy_of(design, heavy, np.full(len(heavy), 1e-9)) is None
+    assert heavy_of(design, heavy[:0], weight[:0]) is None
+    assert heavy_of(design, np.arange(1500), np.ones(1500)) is None
+
+
+def test_numbers_out_of_range_give_no_preconditioner():
+    X, _, _ = data("dense")
+    design = make_design(X * 1e160, 1.0, Workers())
+    heavy = heavy_of(design, np.array([0, 1]), np.ones(2))
+    assert heavy is None or heavy.inverse(np.ones((2, 1)), REG) is None
+
+
+def test_a_fit_does_not_depend_on_it(monkeypatch):
+    X, y = sparse_text(400, 300)
+    labels = hide(y, 10)
+    found = TransductiveSVC(class_prior=[0.5, 0.5], tol=1e-8).fit(X, labels)
+    monkeypatch.setattr(two_classes, "heavy_rows", lambda *_: None)
+    plain = TransductiveSVC(class_prior=[0.5, 0.5], tol=1e-8).fit(X, labels)
+    np.testing.assert_array_equal(found.transduction_, plain.transduction_)
+    assert found.objective_ == pytest.approx(plain.objective_, rel=1e-6)
+    assert found.trace_["cg_steps"].sum() < plain.trace_["cg_steps"].sum()
+
+
+def test_a_singular_matrix_has_no_factor():
+    """A pivot of exactly zero is no error of division, but told like all others."""
+    assert not factorise(np.ones((3, 3)))
+    assert not factorise(np.full((2, 2), np.nan))
+    assert factorise(np.eye(3))

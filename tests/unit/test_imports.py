@@ -1,0 +1,211 @@
+"""Which packages of semisvm may import which others: `docs/architecture.md` tells why."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import semisvm
+
+ROOT = Path(semisvm.__file__).parent
+PACKAGE = "semisvm"
+
+ALLOWED = {
+    # the data, and what is known about rows and labels
+    "designs": "compiling forking",
+    "vectors": "compiling",
+    "rows": "",
+    "validation": "designs rows",
+    "partial_labels": "designs validation",
+    "hierarchy": "designs",
+    "margins": "partial_labels rows",
+    "euclidean": "designs rows",
+    "graphs": "designs euclidean rows",
+    "kernels": "designs euclidean graphs rows validation",
+    # the fit
+    "losses": "compiling designs",
+    "label_steps": "compiling designs losses partial_labels",
+    "blocks": "compiling designs hierarchy label_steps losses vectors",
+    "programs": "designs forking",
+    "solvers": "blocks compiling designs hierarchy programs vectors",
+    "loop": "solvers",
+    "clusters": "compiling designs loop rows validation",
+    "objectives": "blocks designs graphs hierarchy label_steps loop losses solvers vectors",
+    "methods": (
+        "blocks designs hierarchy label_steps loop losses objectives partial_labels programs "
+        "solvers validation vectors"
+    ),
+    "estimators": (
+        "_lazy clusters designs graphs hierarchy kernels loop losses methods objectives "
+        "partial_labels rows validation vectors"
+    ),
+    # around the estimators
+    "active": "clusters designs estimators margins partial_labels rows validation",
+    "registry": "costs estimators naming",
+    "model_selection": (
+        "costs designs estimators hierarchy loop losses methods objectives partial_labels "
+        "registry rows validation wording"
+    ),
+    "displays": "loop margins model_selection partial_labels rows",
+    "io": "compiling naming",
+    "columns": "io",
+    "model": "columns io",
+    "training": "columns io margins model model_selection registry",
+    "model_files": (
+        "_version columns graphs hierarchy io kernels loop model model_selection naming registry"
+    ),
+    "report": (
+        "_version displays io jsonable margins model model_files model_selection partial_labels "
+        "registry wording"
+    ),
+    "__init__": (
+        "_lazy _version clusters estimators loop model model_files model_selection training"
+    ),
+    "reproduce": "__init__ kernels label_steps losses model_selection",
+    "demo": "designs estimators io label_steps losses partial_labels",
+    "cli": (
+        "_version active columns costs demo displays io jsonable loop model model_files "
+        "model_selection naming partial_labels registry report reproduce training visible wording"
+    ),
+    "__main__": "cli",
+}
+"""Part of the package -> the parts that it may import; a part that is not named, none."""
+
+FOR_TYPES = {"model": "model_selection", "training": "loop"}
+"""The same for imports under ``if TYPE_CHECKING``, which make no order."""
+
+MODULE = re.compile(rf"{PACKAGE}(\.\w+)+")
+
+
+def part_of(path: Path) -> str:
+    """Return the file or folder directly below the package that a file is or is in."""
+    first, *below = path.relative_to(ROOT).parts
+    return first if below else path.stem
+
+
+PARTS = {part_of(path) for path in ROOT.rglob("*.py")}
+
+
+def target(module: str, name: str = "") -> str:
+    """Return the part that ``from module import name`` reads."""
+    inner = [*module.split(".")[1:], *([name] if name else [])]
+    return inner[0] if inner and inner[0] in PARTS else "__init__"
+
+
+def for_types(tree: ast.Module) -> set[ast.AST]:
+    """Return all nodes under ``if TYPE_CHECKING``."""
+    guards = (node for node in ast.walk(tree) if isinstance(node, ast.If))
+    ours = [node for node in guards if "TYPE_CHECKING" in ast.unparse(node.test)]
+    return {inner for node in ours for statement in node.body for inner in ast.walk(statement)}
+
+
+def targets(node: ast.AST) -> Iterator[str]:
+    """Yield the parts that a node reads: imports, and names of modules as text.
+
+    Text counts because public names are imported by tables of texts when they are first used.
+    """
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name.split(".")[0] == PACKAGE:
+                yield target(alias.name)
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute"
+        if node.module and node.module.split(".")[0] == PACKAGE:
+            yield from (target(node.module, alias.name) for alias in node.names)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        found = MODULE.match(node.value)
+        if found and found.end() in (len(node.value), node.value.find(":")):
+            yield target(found.group())
+
+
+@cache
+def edges(types: bool) -> set[tuple[str, str]]:
+    """Return the pairs (part, part it imports); imports inside functions count."""
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        guarded = for_types(tree)
+        for node in ast.walk(tree):
+            if (node in guarded) == types:
+                found |= {(part_of(path), other) for other in targets(node)}
+    return {(part, other) for part, other in found if part != other}
+
+
+def pairs(table: dict[str, str]) -> set[tuple[str, str]]:
+    return {(part, other) for part, others in table.items() for other in others.split()}
+
+
+def test_only_allowed_imports() -> None:
+    assert sorted(edges(types=False) - pairs(ALLOWED)) == []
+    assert sorted(edges(types=True) - pairs(ALLOWED) - pairs(FOR_TYPES)) == []
+
+
+def test_nothing_is_allowed_that_is_not_there() -> None:
+    assert sorted(pairs(ALLOWED) - edges(types=False)) == []
+    assert sorted(pairs(FOR_TYPES) - edges(types=True)) == []
+
+
+def test_no_cycles() -> None:
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for part, other in edges(types=False):
+        sorter.add(part, other)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
+
+
+def test_the_walk_sees_all_kinds_of_imports() -> None:
+    text = (
+        "import semisvm.loop\n"
+        "def f():\n    from semisvm import cli, TransductiveSVC\n"
+        "homes = {'X': 'semisvm.model', 'Y': 'semisvm.io:Y', 'Z': 'semisvm.graphs is a package'}\n"
+    )
+    seen = {other for node in ast.walk(ast.parse(text)) for other in targets(node)}
+    assert seen == {"loop", "cli", "__init__", "model", "io"}
+
+
+NOT_NEEDED = [
+    *(
+        "highspy",
+        "clarabel",
+        "matplotlib",
+        "sklearn.metrics",
+        "sklearn.neighbors",
+        "sklearn.cluster",
+    ),
+    *("sklearn.model_selection", "sklearn.decomposition", "semisvm.model_selection"),
+    *("semisvm.programs", "semisvm.graphs", "semisvm.clusters", "semisvm.active", "semisvm.io"),
+    *("semisvm.registry", "semisvm.estimators.annealed", "semisvm.estimators.newton"),
+]
+
+
+def modules_after(code: str) -> set[str]:
+    """Return the modules that a new process has after some code."""
+    show = f"{code}; import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", show], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_one_estimator_imports_what_it_needs() -> None:
+    """What scikit-learn itself imports with its base is not ours to avoid."""
+    base = modules_after("import sklearn.base, sklearn.utils.validation, numba")
+    ours = modules_after("from semisvm import TransductiveSVC")
+    assert "semisvm.estimators.transductive" in ours
+    assert sorted(ours.intersection(NOT_NEEDED) - base) == []
+    # of other packages: two small modules of scikit-learn, no new package
+    others = {name.split(".")[0] for name in ours - base if not name.startswith("_")}
+    assert others <= {"semisvm", "sklearn"}
+
+
+def test_a_linear_fit_imports_no_kernel_functions() -> None:
+    fit = (
+        "from semisvm import TransductiveSVC; TransductiveSVC().fit([[0.0], [1], [2]], [0, 1, -1])"
+    )
+    assert "sklearn.metrics" not in modules_after(fit)
