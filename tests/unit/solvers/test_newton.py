@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from problems import charged_block, linearized, solve_from, sparse_text, two_blobs, weight_step
-from semisvm.blocks import one_score
+from semisvm.blocks import scored_rows
 from semisvm.designs import Workers, make_design
 from semisvm.losses import LOSSES
 from semisvm.solvers import conjugate_gradients, newton
@@ -82,7 +82,7 @@ def test_gradient_norm_is_that_of_the_gradient():
 def test_gradients_follow_from_those_before(case, loss, monkeypatch):
     """What a solve ends with, never computed afresh, is the gradient, value and curvature."""
     monkeypatch.setattr(newton, "CHECKED_TOL", 0.0)
-    monkeypatch.setattr(one_score, "MAX_CHANGED", 1.0)
+    monkeypatch.setattr(scored_rows, "MAX_CHANGED", 1.0)
     problem = problem_of(*CASES[case](), loss=loss, soft=True)
     count = Mock(side_effect=RowsProblem.linearize)
     monkeypatch.setattr(RowsProblem, "linearize", lambda *given: count(*given))
@@ -97,7 +97,7 @@ def test_gradients_follow_from_those_before(case, loss, monkeypatch):
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_move_gives_the_linearization_there(share, monkeypatch):
-    monkeypatch.setattr(one_score, "MAX_CHANGED", share)
+    monkeypatch.setattr(scored_rows, "MAX_CHANGED", share)
     problem = problem_of(*two_blobs(120, 6), soft=True)
     rng = np.random.default_rng(5)
     w, step = 0.3 * rng.standard_normal((2, problem.n_weights))

@@ -1,0 +1,150 @@
+"""Hard labels of rows with one score: thresholds, pairs, and gradients that follow labels."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from semisvm.blocks.scored_rows import MAX_CHANGED, ScoredRows
+from semisvm.designs import Floats, Index
+from semisvm.losses import Signs
+from semisvm.vectors import dot
+
+
+class HardLabeledRows(ScoredRows):
+    """Rows whose unlabelled ones get their label from a threshold, or by switched pairs."""
+
+    def _outputs(self) -> Floats:
+        """Return the scores of the unlabelled rows, gathered once for several questions."""
+        if self._gathered is None:
+            self._gathered = self.scores[self.unlabeled]
+        return self._gathered
+
+    def outputs(self, low: float = -np.inf, high: float = np.inf) -> Floats:
+        """Return the scores of the unlabelled rows, optionally only from ``low`` to ``high``."""
+        found = self._outputs()
+        if low == -np.inf and high == np.inf:
+            return found
+        return found[(found >= low) & (found <= high)]
+
+    def output_range(self) -> tuple[float, float]:
+        """Return the smallest and the largest score of the unlabelled rows."""
+        found = self._outputs()
+        return (float(found.min()), float(found.max())) if len(found) else (np.inf, -np.inf)
+
+    def count_above(self, values: Sequence[float]) -> list[int]:
+        """Count, for each of some values, the unlabelled rows with a larger score."""
+        found = self._outputs()
+        return [int(np.count_nonzero(found > value)) for value in values]
+
+    def count_at(self, value: float) -> int:
+        """Count the unlabelled rows with exactly this score."""
+        return int(np.count_nonzero(self.scores[self.unlabeled] == value))
+
+    def extremes(self, k: int) -> tuple[tuple[Floats, Index], tuple[Floats, Index]]:
+        """Find the rows that are the first candidates for a switch.
+
+        Returns
+        -------
+        lowest : scores and positions of the k lowest rows that are labelled positive
+        highest : the same for the k highest rows that are labelled negative
+        """
+        found = self._outputs()
+        down, up = np.flatnonzero(self.labels), np.flatnonzero(~self.labels)
+        down = down[_smallest(found[down], k)]
+        up = up[_smallest(-found[up], k)]
+        return (found[down], down), (found[up], up)
+
+    def cut(self, threshold: float, n_tied: int) -> int:
+        """Label the rows above a threshold positive, and the first ``n_tied`` rows at it.
+
+        Returns
+        -------
+        switched : int
+            Number of rows that were not positive before.
+        """
+        labels = self._cut(threshold, n_tied)
+        switched = int(np.count_nonzero(labels & ~self.labels))
+        if switched or np.any(labels != self.labels):
+            self.labels = labels
+        return switched
+
+    def _cut(self, threshold: float, n_tied: int) -> Signs:
+        found = self._outputs()
+        labels = found > threshold
+        if n_tied:
+            labels[np.flatnonzero(found == threshold)[:n_tied]] = True
+        return labels
+
+    def switch(self, down: Index, up: Index) -> None:
+        """Label the rows at some positions negative and those at others positive."""
+        labels = self.labels.copy()
+        labels[down], labels[up] = False, True
+        self.labels = labels
+
+    def losses(self) -> tuple[float, float]:
+        """Return half the weighted losses of the given labels, and the losses of the chosen."""
+        return self._fit(), self._total(self.labels)
+
+    def losses_of_cut(self, threshold: float, n_tied: int) -> tuple[float, float]:
+        """Return the same losses as if the labels were chosen by a threshold."""
+        return self._fit(), self._total(self._cut(threshold, n_tied))
+
+    def _fit(self) -> float:
+        signed = np.where(self.positive, 1.0, -1.0) * self.scores[self.labeled]
+        return 0.5 * float(dot(self.weight, self.loss.values(signed)))
+
+    def _total(self, labels: Signs) -> float:
+        total = partial(self.loss.total, self.scores, self.unlabeled, labels)
+        return float(sum(self._by_block(total)))
+
+    def follow_labels(
+        self, ratio: float, lam: float
+    ) -> tuple[float, float, Floats | None, int] | None:
+        """Return how value and gradient change with the chosen labels and their weight.
+
+        Parameters
+        ----------
+        ratio : float
+            Weight of the unlabelled rows, divided by the weight before.
+        lam : float
+            Weight of the unlabelled rows.
+
+        Returns
+        -------
+        fit : float
+            Value of the labelled rows; 0 if the ratio is 1, where it is not needed.
+        change : float
+            Change of the value by the switched labels.
+        gradient : array of shape (n_weights,), or None for zero
+            To be added to ``ratio`` times the gradient before.
+        n_active : int
+            Change of the number of rows with curvature.
+
+        None if so many labels changed that recomputing is cheaper.
+        """
+        switched = np.flatnonzero(self.labels != self._solved)
+        # the part of the labelled rows does not scale with the weight
+        given = self.labeled if ratio != 1.0 else self.labeled[:0]
+        index = np.concatenate([given, self.unlabeled[switched]])
+        rows = self.design.rows(np.sort(index))
+        if rows.work > MAX_CHANGED * self.design.all_rows.work:
+            return None
+        scores, each, n = self.scores, lam / self.n_unlabeled, len(given)
+        at = partial(self.loss.at_labels, scores[index[n:]])
+        now, then = (at(labels[switched], each) for labels in (self.labels, self._solved))
+        fit = self.loss.at_labels(scores[given], self.positive[:n], self.weight[:n])
+        self._solved = self.labels
+        missing = np.empty(len(scores))
+        missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
+        gradient = self.design.pull_back(missing, rows, np.empty(self.design.n_weights))
+        return fit[0], now[0] - then[0], gradient, now[2] - then[2]
+
+
+def _smallest(values: Floats, k: int) -> Index:
+    """Return the positions of the k smallest values, in order; ties by position."""
+    if k < len(values):
+        edge = np.partition(values, k - 1)[k - 1]
+        some = np.flatnonzero(values <= edge)
+        return some[np.argsort(values[some], kind="stable")][:k]
+    return np.argsort(values, kind="stable")

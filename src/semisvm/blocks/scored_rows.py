@@ -1,0 +1,269 @@
+"""Rows with one score per row: the weight step, with every vector over rows that it needs."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Design, Floats, Index, RowList
+from semisvm.designs.workers import ROW_WORK
+from semisvm.losses import Signs, TwoClassLoss
+from semisvm.vectors import add, scatter
+
+# Fraction of all work beyond which a gradient is recomputed: scattered rows are read more
+# slowly than all rows in order.
+MAX_CHANGED = 0.3
+NOTHING = np.empty(0)
+
+
+class ScoredRows:
+    """Some rows of a two-class problem.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    labeled, unlabeled : arrays of row indices, ascending
+    positive : bool array of shape (l,)
+        Whether each labelled row has the second class.
+    weight : array of shape (l,)
+        Weights of the labelled rows, which sum to one over all blocks.
+    n_unlabeled : int
+        Number of unlabelled rows in all blocks.
+    loss : TwoClassLoss
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        labeled: Index,
+        unlabeled: Index,
+        positive: Signs,
+        weight: Floats,
+        n_unlabeled: int,
+        loss: TwoClassLoss,
+    ) -> None:
+        self.design = design
+        self.labeled = labeled
+        self.unlabeled = unlabeled
+        self.positive = positive
+        self.weight = weight
+        self.n_unlabeled = n_unlabeled
+        self.loss = loss
+        self.scores: Floats = NOTHING
+        self.labels: Signs = np.zeros(len(unlabeled), dtype=np.bool_)
+        self._step: Floats = NOTHING
+        # costs of the two labels, and the rows with costs
+        self._a: Floats = NOTHING
+        self._b: Floats = NOTHING
+        self._rows: RowList = design.all_rows
+        # the labels of the last gradient
+        self._solved: Signs = self.labels
+        # beliefs in the two labels, those before, and the gaps between the losses of the labels
+        self._p: Floats = NOTHING
+        self._q: Floats = NOTHING
+        self._p_before: Floats = NOTHING
+        self._gaps: Floats | None = None
+        # the scores of the unlabelled rows
+        self._gathered: Floats | None = None
+        # curvature of the costs at the scores; lists of the rows with one, and their union
+        self._curvature: Floats | None = None
+        self._active: list[Index] = []
+        self._n_active = 0
+        self._listed: RowList | None = None
+        self._responding = False
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.design.n_weights
+
+    def score(self, w: Floats, labeled_only: bool = False) -> None:
+        """Compute the scores of all rows, or of the labelled rows only."""
+        design = self.design
+        rows = design.rows(self.labeled) if labeled_only else design.all_rows
+        self.scores = design.scores(w, rows, np.zeros(design.n_rows))
+        self._scores_moved()
+
+    def charge_given(self) -> None:
+        """Set the costs of the given labels; the unlabelled rows have none."""
+        n = self.design.n_rows
+        self._a, self._b, self._rows = np.zeros(n), np.zeros(n), self.design.rows(self.labeled)
+        self._charge_labeled()
+
+    def charge_labels(self, lam: float) -> None:
+        """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
+        self._p = self._q = self._p_before = NOTHING
+        # compiled code multiplies numbers but would branch on booleans
+        self._charge(self.labels.view(np.uint8), (~self.labels).view(np.uint8), lam)
+        self._solved = self.labels
+
+    def charge_beliefs(self, lam: float) -> None:
+        """Set the costs of the beliefs; from now on the costs hold the beliefs."""
+        self._charge(self._p, self._q, lam)
+        self._p = self._q = NOTHING
+
+    def _charge(self, p: Any, q: Any, lam: float) -> None:
+        n = self.design.n_rows
+        self._drop_costs()
+        self._gathered = None
+        self._a, self._b, self._rows = np.empty(n), np.empty(n), self.design.all_rows
+        each, unlabeled, a, b = lam / self.n_unlabeled, self.unlabeled, self._a, self._b
+        self._by_block(lambda start, stop: scatter(p, q, each, unlabeled, a, b, start, stop))
+        self._charge_labeled()
+
+    def _drop_costs(self) -> None:
+        self._a = self._b = NOTHING
+
+    def _charge_labeled(self) -> None:
+        self._a[self.labeled] = np.where(self.positive, self.weight, 0.0)
+        self._b[self.labeled] = np.where(self.positive, 0.0, self.weight)
+        self._forget_curvature()
+
+    def _by_block(self, part: Callable[[int, int], Any], work: int = ROW_WORK) -> list[Any]:
+        """Share a pass over the unlabelled rows among threads."""
+        return self.design.workers.share(part, len(self.unlabeled), work)
+
+    def linearize(self) -> tuple[float, Floats, int]:
+        """Compute value, gradient and curvature of the costs at the scores.
+
+        Returns
+        -------
+        value : float
+        gradient : array of shape (n_weights,)
+            Without the regulariser.
+        n_active : int
+            Number of rows with curvature.
+        """
+        n, gradient = self.design.n_rows, np.empty(self.design.n_weights)
+        slope, curvature = np.empty(n), np.empty(n)
+        evaluate = partial(self._evaluate, slope, curvature)
+        values, active = self.design.pull_back_found(slope, self._rows, evaluate, gradient)
+        n_active = sum(len(part) for part in active)
+        self._curvature, self._active, self._n_active = curvature, active, n_active
+        self._listed = None
+        self._responding = False
+        return sum(values), gradient, n_active
+
+    def _evaluate(self, slope: Floats, curvature: Floats, rows: Index) -> tuple[float, Index]:
+        """Fill slopes and curvatures of some rows; return their value and the active ones."""
+        assert self.loss.evaluate is not None
+        active = np.empty_like(rows)
+        value, n_active = self.loss.evaluate(
+            self.scores, self._a, self._b, rows, slope, curvature, active
+        )
+        return value, active[:n_active]
+
+    def _forget_curvature(self) -> None:
+        self._curvature, self._listed = None, None
+        self._active, self._n_active = [], 0
+        self._responding = False
+
+    def _curved(self) -> tuple[Floats, RowList]:
+        """Return the curvatures and the rows with one; compute them if missing."""
+        if self._curvature is None:
+            self._curvature = np.empty(self.design.n_rows)
+            # slopes are not needed here: the curvatures overwrite them row by row
+            evaluate = partial(self._evaluate, self._curvature, self._curvature)
+            self._active = [part for _, part in self.design.by_block(self._rows, evaluate)]
+            self._n_active = sum(len(part) for part in self._active)
+            self._listed = None
+        if self._listed is None:
+            everything = self._n_active == len(self._rows)
+            self._listed = (
+                self._rows if everything else self.design.rows(np.concatenate(self._active))
+            )
+            # the lists of the parts take as much memory as their union
+            self._active = []
+        return self._curvature, self._listed
+
+    def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
+        """Multiply a vector by the curvature: sum of c_i (x_i . p) x_i."""
+        out = np.empty(self.design.n_weights) if out is None else out
+        return self.design.curvature(p, *self._curved(), out)
+
+    def column_scales(self) -> Floats:
+        """Compute the diagonal of the curvature, column by column."""
+        curvature, rows = self._curved()
+        if self._responding:
+            # the response of the labels may make it negative
+            curvature, rows = np.abs(curvature), self._rows
+        return self.design.column_scales(curvature, rows, np.empty(self.design.n_weights))
+
+    def labeled_curvature(self) -> Floats:
+        """Return the curvatures of the labelled rows, shape (l, 1)."""
+        return self._curved()[0][self.labeled, None]
+
+    def look(self, step: Floats) -> None:
+        """Compute the scores of a step of the weights."""
+        # the curvature is no longer needed: free its memory before allocating more
+        self._forget_curvature()
+        self._step = self.design.scores(step, self._rows, np.zeros(self.design.n_rows))
+
+    def along(self, times: Sequence[float]) -> list[tuple[float, float]]:
+        """Compute the first two derivatives of the value along the step, at several lengths."""
+        assert self.loss.along is not None
+        look = partial(self.loss.along, self.scores, self._step, self._a, self._b)
+
+        def at(t: float) -> tuple[float, float]:
+            parts = self.design.by_block(self._rows, lambda rows: look(rows, t))
+            first, second = np.sum(parts, axis=0).tolist()
+            return first, second
+
+        return [at(t) for t in times]
+
+    def move(self, t: float) -> None:
+        """Move along the step."""
+        add(self.scores, t, self._step)
+        self._scores_moved()
+
+    def advance(self, t: float) -> tuple[float, int, Floats | None] | None:
+        """Move along the step; return the value, and what the curvature does not predict.
+
+        Returns
+        -------
+        value : float
+        n_active : int
+        gradient : array of shape (n_weights,), or None for zero
+            To be added to the prediction of the curvature.
+
+        None if so many rows changed that recomputing is cheaper.
+        """
+        move = self.loss.move
+        if move is None:
+            self.move(t)
+            return None
+
+        def part(rows: Index) -> tuple[float, int, Index]:
+            changed = np.empty_like(rows)
+            value, n_active, k = move(self.scores, self._step, t, self._a, self._b, rows, changed)
+            return value, n_active, changed[:k].copy()
+
+        parts = self.design.by_block(self._rows, part)
+        self._scores_moved()
+        changed = self.design.rows(np.concatenate([found for _, _, found in parts]))
+        if changed.work > MAX_CHANGED * self._rows.work:
+            return None
+        gradient = None
+        if len(changed):
+            gradient = self.design.pull_back(self._step, changed, np.empty(self.design.n_weights))
+        return sum(found[0] for found in parts), sum(found[1] for found in parts), gradient
+
+    def shift(self, amount: float) -> None:
+        """Add a constant to all scores."""
+        self.scores += amount
+        self._scores_moved()
+
+    def charged(self) -> tuple[RowList, Floats, Floats]:
+        """Return the rows with costs, and the costs, for a solver in this process."""
+        return self._rows, self._a, self._b
+
+    def take_scores(self, scores: Floats) -> None:
+        """Set scores that a solver in this process has computed."""
+        self.scores = scores
+        self._scores_moved()
+
+    def _scores_moved(self) -> None:
+        self._forget_curvature()
+        self._gaps = self._gathered = None
