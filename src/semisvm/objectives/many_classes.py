@@ -23,6 +23,7 @@ from semisvm.label_steps.entropic import spread
 from semisvm.label_steps.transportation import transport
 from semisvm.loop import Recorder
 from semisvm.losses import Loss, ManyClassLoss, SmoothManyClassLoss
+from semisvm.objectives.sharing import RowsTask
 from semisvm.solvers import State, minimize
 from semisvm.solvers.crammer_singer import (
     PASSES_PER_STEP,
@@ -32,12 +33,11 @@ from semisvm.solvers.crammer_singer import (
     minimize_margin,
 )
 from semisvm.solvers.problems import RowsProblem
-from semisvm.solvers.woodbury import HeavyRows, heavy_rows
 from semisvm.vectors import dot
 
 
 @dataclass(frozen=True)
-class ManyClassTask:
+class ManyClassTask(RowsTask):
     """Data and fixed parameters of one fit.
 
     Attributes
@@ -91,23 +91,7 @@ class ManyClassTask:
         )
         return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder)
 
-    @property
-    def n_weights(self) -> int:
-        """Length of the weight vector."""
-        return self.rows.n_weights
-
-    @property
-    def n_unlabeled(self) -> int:
-        """Number of rows without a label."""
-        return self.rows.n_unlabeled
-
     # Weight step ---------------------------------------------------------------------------
-
-    @cached_property
-    def heavy(self) -> HeavyRows | None:
-        """The labelled rows, if they are so few that each has a large weight."""
-        rows = self.rows
-        return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, rows.work)
 
     def problem(self) -> RowsProblem:
         """Return the weight step of a smooth loss, for the current costs of the rows."""
@@ -132,12 +116,6 @@ class ManyClassTask:
         self.rows.score(state.w, labeled_only=True)
         self.rows.charge_given()
         return self.solve(state, tol, **options)
-
-    def at(self, state: State) -> State:
-        """Score all rows with the weights of a state, and return the state."""
-        self.rows.score(state.w)
-        state.gradient = None
-        return state
 
     def from_weights(self, w: Floats) -> State:
         """Return a state with these weights, and score all rows."""

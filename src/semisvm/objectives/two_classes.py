@@ -10,7 +10,6 @@ hold vectors over rows; methods see weights and numbers.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,10 @@ from semisvm.designs import Design, Floats, Index
 from semisvm.label_steps.beliefs import balancing_price
 from semisvm.loop import Recorder
 from semisvm.losses import Loss, Signs, TwoClassLoss
+from semisvm.objectives.sharing import RowsTask
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
 from semisvm.solvers.problems import RowsProblem, SoftLabels
-from semisvm.solvers.woodbury import HeavyRows, heavy_rows
 from semisvm.vectors import add, dot
 
 # Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
@@ -33,7 +32,7 @@ BELIEF_TOL = 1e-10
 
 
 @dataclass(frozen=True)
-class TwoClassTask:
+class TwoClassTask(RowsTask):
     """Data and fixed parameters of one fit.
 
     Attributes
@@ -88,16 +87,6 @@ class TwoClassTask:
         return cls(rows, n_positive, loss.two, reg * loss.reg_of_two, recorder)
 
     @property
-    def n_unlabeled(self) -> int:
-        """Number of rows without a label."""
-        return self.rows.n_unlabeled
-
-    @property
-    def n_weights(self) -> int:
-        """Length of the weight vector."""
-        return self.rows.n_weights
-
-    @property
     def positive_share(self) -> float:
         """Required share r of positive labels among the unlabelled rows."""
         return self.n_positive / self.n_unlabeled
@@ -108,12 +97,6 @@ class TwoClassTask:
         return min(self.positive_share, 1.0 - self.positive_share)
 
     # Weight step ---------------------------------------------------------------------------
-
-    @cached_property
-    def heavy(self) -> HeavyRows | None:
-        """The labelled rows, if they are so few that each has a large weight."""
-        rows = self.rows
-        return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, rows.work)
 
     def problem(self) -> RowsProblem:
         """Return the weight step for the current costs of the rows."""
@@ -133,12 +116,6 @@ class TwoClassTask:
         self.rows.score(state.w, labeled_only=True)
         self.rows.charge_given()
         return self.solve(state, tol, **options)
-
-    def at(self, state: State) -> State:
-        """Score all rows with the weights of a state, and return the state."""
-        self.rows.score(state.w)
-        state.gradient = None
-        return state
 
     def from_weights(self, w: Floats) -> State:
         """Return a state with these weights, and score all rows."""

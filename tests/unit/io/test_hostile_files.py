@@ -17,16 +17,6 @@ from semisvm.io.delimited import _names
 from semisvm.io.options import Options
 
 
-@pytest.fixture
-def write(tmp_path):
-    def make(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
 def refused(path, **options):
     with pytest.raises(DataError) as caught:
         read(path, **options)

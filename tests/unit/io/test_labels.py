@@ -13,16 +13,6 @@ from semisvm.io.labels import MISSING_WORDS, text_labels
 WORDS = ["NaN", "N/A", "null", "None", "<NA>", "#N/A"]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def make(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
 def refused(path, **options):
     with pytest.raises(DataError) as caught:
         read(path, **options)

@@ -7,7 +7,7 @@ from semisvm.blocks import ManyScoreBlock, ManyScoreRows
 from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import flat
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.objectives import two_classes
+from semisvm.objectives import sharing
 from semisvm.solvers.problems import RowsProblem
 from semisvm.solvers.woodbury import heavy_rows
 from semisvm.vectors import factorise
@@ -106,7 +106,7 @@ def test_a_fit_does_not_depend_on_it(monkeypatch):
     X, y = sparse_text(400, 300)
     labels = hide(y, 10)
     found = TransductiveSVC(class_prior=[0.5, 0.5], tol=1e-8).fit(X, labels)
-    monkeypatch.setattr(two_classes, "heavy_rows", lambda *_: None)
+    monkeypatch.setattr(sharing, "heavy_rows", lambda *_: None)
     plain = TransductiveSVC(class_prior=[0.5, 0.5], tol=1e-8).fit(X, labels)
     np.testing.assert_array_equal(found.transduction_, plain.transduction_)
     assert found.objective_ == pytest.approx(plain.objective_, rel=1e-6)
