@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from semisvm.blocks import _label_kernels as kernels
 from semisvm.blocks.scored_rows import MAX_CHANGED, ScoredRows
 from semisvm.designs import Floats, Index
 from semisvm.losses import Signs
@@ -14,32 +15,48 @@ from semisvm.vectors import dot
 class HardLabeledRows(ScoredRows):
     """Rows whose unlabelled ones get their label from a threshold, or by switched pairs."""
 
-    def _outputs(self) -> Floats:
-        """Return the scores of the unlabelled rows, gathered once for several questions."""
-        if self._gathered is None:
-            self._gathered = self.scores[self.unlabeled]
-        return self._gathered
-
     def outputs(self, low: float = -np.inf, high: float = np.inf) -> Floats:
         """Return the scores of the unlabelled rows, optionally only from ``low`` to ``high``."""
-        found = self._outputs()
         if low == -np.inf and high == np.inf:
-            return found
-        return found[(found >= low) & (found <= high)]
+            return self.scores[self.unlabeled]
+        found = np.empty(len(self.unlabeled))
+        part = partial(kernels.gather_within, self.scores, self.unlabeled, low, high, found)
+        parts = self._by_block(lambda start, stop: found[start : part(start, stop)])
+        return np.concatenate(parts) if parts else found
 
     def output_range(self) -> tuple[float, float]:
         """Return the smallest and the largest score of the unlabelled rows."""
-        found = self._outputs()
+        found = self.outputs()
         return (float(found.min()), float(found.max())) if len(found) else (np.inf, -np.inf)
 
     def count_above(self, values: Sequence[float]) -> list[int]:
         """Count, for each of some values, the unlabelled rows with a larger score."""
-        found = self._outputs()
-        return [int(np.count_nonzero(found > value)) for value in values]
+        above = partial(kernels.count_above, self.scores, self.unlabeled)
+        return [sum(self._by_block(partial(above, value))) for value in values]
 
     def count_at(self, value: float) -> int:
         """Count the unlabelled rows with exactly this score."""
-        return int(np.count_nonzero(self.scores[self.unlabeled] == value))
+        return int(np.count_nonzero(self.outputs() == value))
+
+    def crossing(self) -> tuple[int, float, float]:
+        """Tell how the chosen labels suit the scores.
+
+        Returns
+        -------
+        n_positive : int
+            Number of rows labelled positive.
+        lowest : float
+            Their lowest score.
+        highest : float
+            The highest score of the rows labelled negative. Only rows with scores from the
+            lowest to the highest may have to switch.
+        """
+        part = partial(kernels.crossing, self.scores, self.unlabeled, self.labels)
+        found = self._by_block(part)
+        if not found:
+            return 0, np.inf, -np.inf
+        n_positive, lowest, highest = zip(*found, strict=True)
+        return sum(n_positive), min(lowest), max(highest)
 
     def extremes(self, k: int) -> tuple[tuple[Floats, Index], tuple[Floats, Index]]:
         """Find the rows that are the first candidates for a switch.
@@ -49,7 +66,7 @@ class HardLabeledRows(ScoredRows):
         lowest : scores and positions of the k lowest rows that are labelled positive
         highest : the same for the k highest rows that are labelled negative
         """
-        found = self._outputs()
+        found = self.outputs()
         down, up = np.flatnonzero(self.labels), np.flatnonzero(~self.labels)
         down = down[_smallest(found[down], k)]
         up = up[_smallest(-found[up], k)]
@@ -64,16 +81,17 @@ class HardLabeledRows(ScoredRows):
             Number of rows that were not positive before.
         """
         labels = self._cut(threshold, n_tied)
-        switched = int(np.count_nonzero(labels & ~self.labels))
-        if switched or np.any(labels != self.labels):
-            self.labels = labels
-        return switched
+        changed = labels != self.labels
+        if not changed.any():
+            return 0
+        self.labels = labels
+        return int(np.count_nonzero(labels & changed))
 
     def _cut(self, threshold: float, n_tied: int) -> Signs:
-        found = self._outputs()
-        labels = found > threshold
-        if n_tied:
-            labels[np.flatnonzero(found == threshold)[:n_tied]] = True
+        labels = np.empty(len(self.unlabeled), dtype=np.bool_)
+        part = partial(kernels.cut, self.scores, self.unlabeled, threshold, labels)
+        if sum(self._by_block(part)) > n_tied:
+            labels[np.flatnonzero(self.outputs() == threshold)[n_tied:]] = False
         return labels
 
     def switch(self, down: Index, up: Index) -> None:

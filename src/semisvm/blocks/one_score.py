@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from semisvm.blocks import _belief_kernels as kernels
 from semisvm.blocks.hard_labels import HardLabeledRows
 from semisvm.blocks.scored_rows import MAX_CHANGED, NOTHING
+from semisvm.blocks.sums import totals
 from semisvm.designs import Floats, Index
 from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy, fill_beliefs, soft_costs
 from semisvm.losses import Signs
@@ -63,7 +64,7 @@ class OneScoreBlock(HardLabeledRows):
         fill = partial(fill_beliefs, self._gaps_at(lam), price, temperature, each)
         p, q = self._p, self._q
         parts = self._by_block(lambda start, stop: fill(p, q, start, stop), WORK_PER_ROW)
-        mean, slope, bend = np.sum(parts, axis=0).tolist()
+        mean, slope, bend = totals(parts)
         return mean, slope, bend
 
     def _gaps_at(self, lam: float) -> Floats:
@@ -192,7 +193,7 @@ class OneScoreBlock(HardLabeledRows):
 
     def predictions(self) -> NDArray[np.intp]:
         """Return 1 for unlabelled rows with a positive score, 0 for the others."""
-        return (self._outputs() > 0.0).astype(np.intp)
+        return (self.outputs() > 0.0).astype(np.intp)
 
     def chosen_labels(self) -> Signs:
         """Return the chosen labels of the unlabelled rows."""

@@ -15,6 +15,7 @@ from scipy import sparse
 from semisvm.blocks.many_scores import Codes, ManyScoreBlock
 from semisvm.blocks.one_score import OneScoreBlock
 from semisvm.blocks.selection import Cut, largest
+from semisvm.blocks.sums import added, totals
 from semisvm.designs import Design, Floats, Index, RowList, Workers, make_design
 from semisvm.label_steps.transportation import Counts, balance_gathered
 
@@ -28,6 +29,8 @@ Ask = Callable[..., Answers]
 
 def asking(blocks: Sequence[Any]) -> Ask:
     """Return the function that calls blocks of this process, one by one, each with threads."""
+    if len(blocks) == 1:
+        return _asking_one(blocks[0])
 
     def ask(name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] | None = None) -> Answers:
         """Call a method of every block, optionally with further arguments per block."""
@@ -39,15 +42,12 @@ def asking(blocks: Sequence[Any]) -> Ask:
     return ask
 
 
-def added(parts: Sequence[Floats | None], n: int) -> Floats:
-    """Add vectors in order; the first is changed in place. None stands for zero."""
-    found = [part for part in parts if part is not None]
-    if not found:
-        return np.zeros(n)
-    total = found[0]
-    for part in found[1:]:
-        total += part
-    return total
+def _asking_one(block: Any) -> Ask:
+    def ask(name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] | None = None) -> Answers:
+        more = () if each is None else each[0]
+        return [getattr(block, name)(*arguments, *more)]
+
+    return ask
 
 
 class Rows(Generic[Block]):
@@ -161,9 +161,9 @@ class Rows(Generic[Block]):
         """Compute the scores of a step of the weights."""
         self.ask("look", step)
 
-    def along(self, times: Sequence[float]) -> NDArray[np.float64]:
-        """Compute the first two derivatives along the step, at several lengths: (k, 2)."""
-        return np.sum(self.ask("along", times), axis=0)
+    def along(self, times: Sequence[float]) -> list[list[float]]:
+        """Compute the first two derivatives along the step, at each of several lengths."""
+        return [totals(parts) for parts in zip(*self.ask("along", times), strict=True)]
 
     def advance(self, t: float) -> tuple[float, int, list[Floats | None]] | None:
         """Move along the step; see `OneScoreBlock.advance`. None if recomputing is cheaper."""
@@ -179,7 +179,7 @@ class Rows(Generic[Block]):
 
     def losses(self) -> tuple[float, float]:
         """Return the losses of the given and of the chosen labels."""
-        fit, rest = np.sum(self.ask("losses"), axis=0).tolist()
+        fit, rest = totals(self.ask("losses"))
         return fit, rest
 
     def predictions(self) -> Codes:
@@ -205,10 +205,19 @@ class OneScoreRows(Rows[OneScoreBlock]):
         """Add a constant to all scores."""
         self.ask("shift", amount)
 
-    def largest(self, k: int) -> Cut:
+    def largest(self, k: int, within: tuple[float, float] = (-np.inf, np.inf)) -> Cut:
         """Find the threshold that leaves exactly k outputs above it, ties by row number."""
         most = MAX_GATHERED if self.elsewhere else np.inf
-        return largest(self.ask, self.n_unlabeled, k, most)
+        return largest(self.ask, self.n_unlabeled, k, most, within)
+
+    def label_largest(self, k: int) -> int:
+        """Label the k largest outputs positive; return the number that were not before."""
+        n_positive, lowest, highest = zip(*self.ask("crossing"), strict=True)
+        if sum(n_positive) != k:
+            return self.cut(self.largest(k))
+        low, high = min(lowest), max(highest)
+        # only labels between the two can be wrong, and usually they are few
+        return self.cut(self.largest(k, (low, high))) if low <= high else 0
 
     def cut(self, at: Cut) -> int:
         """Label by a threshold; return the number of rows that were not positive before."""
@@ -217,7 +226,7 @@ class OneScoreRows(Rows[OneScoreBlock]):
     def losses_of_cut(self, at: Cut) -> tuple[float, float]:
         """Return the same losses as if the labels were chosen by a threshold."""
         parts = self.ask("losses_of_cut", at.threshold, each=[(n,) for n in at.tied])
-        fit, rest = np.sum(parts, axis=0).tolist()
+        fit, rest = totals(parts)
         return fit, rest
 
     def n_positive_outputs(self) -> int:
@@ -256,7 +265,7 @@ class OneScoreRows(Rows[OneScoreBlock]):
     ) -> tuple[float, float, float]:
         """Set the beliefs at a price; return their mean and its first two derivatives."""
         parts = self.ask("soften", price, temperature, lam, keep)
-        mean, slope, bend = np.sum(parts, axis=0).tolist()
+        mean, slope, bend = totals(parts)
         return mean, slope, bend
 
     def gap_range(self, lam: float) -> tuple[float, float]:
@@ -277,9 +286,7 @@ class OneScoreRows(Rows[OneScoreBlock]):
         self, price: float, temperature: float, lam: float
     ) -> tuple[float, float, float]:
         """Compute the parts of the free energy; see the block's method."""
-        fit, negative, rest = np.sum(
-            self.ask("soft_losses", price, temperature, lam), axis=0
-        ).tolist()
+        fit, negative, rest = totals(self.ask("soft_losses", price, temperature, lam))
         return fit, negative, rest
 
     def restore_beliefs(self, lam: float) -> None:
@@ -338,7 +345,7 @@ class ManyScoreRows(Rows[ManyScoreBlock]):
 
     def table_cost(self) -> tuple[float, float]:
         """Return the cost of the labels in the table, and of the chosen labels."""
-        new, old = np.sum(self.ask("table_cost"), axis=0).tolist()
+        new, old = totals(self.ask("table_cost"))
         return new, old
 
     def cheapest_moves(self, prices: Floats, classes: Index) -> Floats:
@@ -377,7 +384,7 @@ class ManyScoreRows(Rows[ManyScoreBlock]):
 
     def soft_losses(self) -> tuple[float, float]:
         """Return the losses of the given labels, and those weighted by the beliefs."""
-        fit, rest = np.sum(self.ask("soft_losses"), axis=0).tolist()
+        fit, rest = totals(self.ask("soft_losses"))
         return fit, rest
 
     def beliefs(self) -> Floats:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.blocks.sums import totals
 from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.designs.workers import ROW_WORK
 from semisvm.losses import Signs, TwoClassLoss
@@ -65,8 +66,6 @@ class ScoredRows:
         self._q: Floats = NOTHING
         self._p_before: Floats = NOTHING
         self._gaps: Floats | None = None
-        # the scores of the unlabelled rows
-        self._gathered: Floats | None = None
         # curvature of the costs at the scores; lists of the rows with one, and their union
         self._curvature: Floats | None = None
         self._active: list[Index] = []
@@ -107,7 +106,6 @@ class ScoredRows:
     def _charge(self, p: Any, q: Any, lam: float) -> None:
         n = self.design.n_rows
         self._drop_costs()
-        self._gathered = None
         self._a, self._b, self._rows = np.empty(n), np.empty(n), self.design.all_rows
         each, unlabeled, a, b = lam / self.n_unlabeled, self.unlabeled, self._a, self._b
         self._by_block(lambda start, stop: scatter(p, q, each, unlabeled, a, b, start, stop))
@@ -208,7 +206,7 @@ class ScoredRows:
 
         def at(t: float) -> tuple[float, float]:
             parts = self.design.by_block(self._rows, lambda rows: look(rows, t))
-            first, second = np.sum(parts, axis=0).tolist()
+            first, second = totals(parts)
             return first, second
 
         return [at(t) for t in times]
@@ -266,4 +264,4 @@ class ScoredRows:
 
     def _scores_moved(self) -> None:
         self._forget_curvature()
-        self._gaps = self._gathered = None
+        self._gaps = None

@@ -25,7 +25,13 @@ class Cut:
     tied: tuple[int, ...]
 
 
-def largest(ask: Callable[..., Sequence[Any]], n: int, k: int, max_gathered: float) -> Cut:
+def largest(
+    ask: Callable[..., Sequence[Any]],
+    n: int,
+    k: int,
+    max_gathered: float,
+    within: tuple[float, float] = (-np.inf, np.inf),
+) -> Cut:
     """Find the cut that keeps exactly k of n outputs.
 
     Parameters
@@ -34,13 +40,17 @@ def largest(ask: Callable[..., Sequence[Any]], n: int, k: int, max_gathered: flo
     n, k : int
     max_gathered : float
         Maximum number of outputs to gather; if there are more, counts narrow the range first.
+    within : pair of floats
+        A range that is known to contain the k-th largest output.
     """
     if k <= 0 or k >= n:
         n_blocks = len(ask("count_above", ()))
         return Cut(np.inf if k <= 0 else -np.inf, (0,) * n_blocks)
-    low, high, above = -np.inf, np.inf, 0
+    (low, high), above = within, 0
     if n > max_gathered:
-        low, high, above = _narrowed(ask, k, max_gathered)
+        low, high, above = _narrowed(ask, k, max_gathered, within)
+    elif high < np.inf:
+        above = _count_above(ask, high)
     parts = ask("outputs", low, high) if low < high else ()
     # this many of the gathered outputs must be above the threshold or at it
     threshold, missing = high, k - above
@@ -64,16 +74,22 @@ def _shared(
     return tuple(tied)
 
 
+def _count_above(ask: Callable[..., Sequence[Any]], value: float) -> int:
+    return sum(found[0] for found in ask("count_above", (value,)))
+
+
 def _narrowed(
-    ask: Callable[..., Sequence[Any]], k: int, max_gathered: float
+    ask: Callable[..., Sequence[Any]], k: int, max_gathered: float, within: tuple[float, float]
 ) -> tuple[float, float, int]:
     """Return a range that contains the k-th largest output, and the number above the range.
 
     The range is a single number if too many outputs are equal to be gathered.
     """
-    ranges = ask("output_range")
-    low, high = min(part[0] for part in ranges), max(part[1] for part in ranges)
-    above = 0
+    low, high = within
+    if high == np.inf:
+        ranges = ask("output_range")
+        low, high = min(part[0] for part in ranges), max(part[1] for part in ranges)
+    above = _count_above(ask, high)
     while low < high:
         trials = np.unique(np.linspace(low, high, TRIALS))
         counts = np.sum(ask("count_above", trials.tolist()), axis=0)

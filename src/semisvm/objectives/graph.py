@@ -154,7 +154,7 @@ class GraphProblem:
         """Compute the scores of a step."""
         self._step = self._scores(step)
 
-    def along(self, times: Sequence[float]) -> Floats:
+    def along(self, times: Sequence[float]) -> Sequence[Sequence[float]]:
         """Compute the first two derivatives along the step, at several lengths."""
         assert self.loss.along is not None
         (step, bent), (f, smooth) = self._step, self.scores
@@ -163,7 +163,7 @@ class GraphProblem:
         for t in times:
             first, second = self.loss.along(f, step, self.a, self.b, self.rows.index, t)
             found.append((first + slope + t * bend, second + bend))
-        return np.array(found)
+        return found
 
     def advance(self, w: Floats, t: float, predicted: Floats) -> Linearization:
         """Move along the step, and linearize there."""

@@ -161,7 +161,7 @@ class TwoClassTask(RowsTask):
 
     def label_best(self) -> int:
         """Label the prescribed number of largest scores positive; count the switched labels."""
-        return self.rows.cut(self.rows.largest(self.n_positive))
+        return self.rows.label_largest(self.n_positive)
 
     def objective(self, w: Floats, lam: float) -> float:
         """Compute J at the chosen labels."""

@@ -336,7 +336,7 @@ def line_search(
         return 0.0
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(MAX_LINE_STEPS):
-        [(first, second)] = problem.along((t,)).tolist()
+        [(first, second)] = problem.along((t,))
         first += reg * (ws + t * ss)
         second += reg * ss
         if abs(first) <= tol * -start:

@@ -94,7 +94,7 @@ class Problem(Protocol):
         """Compute the scores of a step."""
         ...
 
-    def along(self, times: Sequence[float]) -> Floats:
+    def along(self, times: Sequence[float]) -> Sequence[Sequence[float]]:
         """Compute the first two derivatives of the loss along the step, at several lengths."""
         ...
 
@@ -187,7 +187,7 @@ class RowsProblem:
         """Compute the scores of a step."""
         self.rows.look(step)
 
-    def along(self, times: Sequence[float]) -> Floats:
+    def along(self, times: Sequence[float]) -> Sequence[Sequence[float]]:
         """Compute the first two derivatives of the loss along the step, at several lengths."""
         return self.rows.along(times)
 

@@ -61,6 +61,25 @@ def test_the_largest_are_found_whatever_the_ties(values, k, n_blocks, max_gather
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
 
 
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=2, max_size=60),
+    st.data(),
+    st.integers(1, 4),
+    st.sampled_from([2, 5, np.inf]),
+)
+def test_a_known_range_changes_nothing(values, data, n_blocks, max_gathered):
+    whole = np.array(values, dtype=np.float64)
+    k = data.draw(st.integers(1, len(whole) - 1))
+    kth = np.sort(whole)[::-1][k - 1]
+    low = data.draw(st.sampled_from(sorted(set(whole[whole <= kth]))))
+    high = data.draw(st.sampled_from(sorted(set(whole[whole >= kth]))))
+    parts = np.array_split(whole, n_blocks)
+    ask = asking([Outputs(p) for p in parts], [])
+    cut = largest(ask, len(whole), k, max_gathered, (low, high))
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
+
+
 def test_few_outputs_travel():
     whole = np.random.default_rng(0).standard_normal(20_000)
     parts, seen = np.array_split(whole, 7), []
