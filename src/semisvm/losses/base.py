@@ -128,11 +128,14 @@ class SmoothManyClassLoss(ManyClassLoss):
         Multiply Q[k - start] by the second derivatives of row rows[k].
     along : (S, D, B, rows, t) -> (first, second)
         Derivatives of the total at ``S + t D`` with respect to t.
+    separable : bool
+        Whether the loss is a sum over classes of functions of one score each, given the costs.
     """
 
     evaluate: Callable[[Floats, Floats, Index, Floats], float]
     apply: Callable[[Floats, Floats, Index, int, int, Floats], None]
     along: Callable[[Floats, Floats, Floats, Index, float], tuple[float, float]]
+    separable: bool = False
 
 
 @dataclass(frozen=True)

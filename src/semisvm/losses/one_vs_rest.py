@@ -89,4 +89,5 @@ def one_vs_rest(edge: float) -> SmoothManyClassLoss:
         evaluate=partial(_square_evaluate, edge),
         apply=partial(_square_apply, edge),
         along=partial(_square_along, edge),
+        separable=True,
     )

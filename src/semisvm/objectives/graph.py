@@ -81,6 +81,8 @@ class GraphProblem:
     term : GraphTerm
     """
 
+    n_systems = 1
+
     def __init__(
         self, block: OneScoreBlock, reg: float, heavy: HeavyRows | None, term: GraphTerm
     ) -> None:

@@ -95,7 +95,10 @@ class ManyClassTask(RowsTask):
 
     def problem(self) -> RowsProblem:
         """Return the weight step of a smooth loss, for the current costs of the rows."""
-        return RowsProblem(self.rows, self.reg, self.heavy)
+        loss = self.loss
+        apart = isinstance(loss, SmoothManyClassLoss) and loss.separable and self.hierarchy.flat
+        n_systems = self.rows.n_classes if apart else 1
+        return RowsProblem(self.rows, self.reg, self.heavy, n_systems=n_systems)
 
     def solve(self, state: State, tol: float, *, max_iter: int = 200, **options: Any) -> State:
         """Fit the weights to the current costs of the rows, starting from a state."""

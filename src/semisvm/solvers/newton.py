@@ -294,6 +294,7 @@ def newton_step(
         workers=problem.workers,
         stop=_residual_goal(problem, state, tol),
         max_steps=max_steps,
+        systems=problem.n_systems,
     )
 
 
