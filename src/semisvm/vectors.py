@@ -150,23 +150,6 @@ def gather(a, b, scale, index, p, q, start, stop):
 
 
 @compiled
-def factorise(a):
-    """Replace a symmetric positive definite matrix by its lower Cholesky factor.
-
-    Returns False where it is not one, for all that double precision can tell.
-    """
-    for i in range(a.shape[0]):
-        for j in range(i):
-            a[i, j] = (a[i, j] - dot(a[i, :j], a[j, :j])) / a[j, j]
-        left = a[i, i] - dot(a[i, :i], a[i, :i])
-        # a NaN is not above zero, infinity is not below itself
-        if not 0.0 < left < np.inf:
-            return False
-        a[i, i] = np.sqrt(left)
-    return True
-
-
-@compiled
 def solve_factored(factor, x):
     """Replace x by the solution of L L^T z = x."""
     k = x.shape[0]
