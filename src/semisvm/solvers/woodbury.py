@@ -18,10 +18,9 @@ import numpy as np
 from semisvm.designs import Design, Floats, RowList
 from semisvm.vectors import solve_factored
 
-# A factorisation takes |S|^3 / 6 multiplications, and should take no longer than this many
-# passes over the data. It does three multiplications while a pass reads one entry.
+# A factorisation takes |S|^3 / 6 multiplications, which should not exceed this many passes
+# over the data.
 PASSES_PER_FACTORISATION = 4
-MULTIPLICATIONS_PER_ENTRY = 3
 
 
 @dataclass
@@ -113,8 +112,7 @@ def heavy_rows(
     total_work : int
         Number of entries that a pass over all rows of the problem reads.
     """
-    affordable = PASSES_PER_FACTORISATION * MULTIPLICATIONS_PER_ENTRY * total_work
-    if not 0 < len(rows) ** 3 <= 6 * affordable:
+    if not 0 < len(rows) ** 3 <= 6 * PASSES_PER_FACTORISATION * total_work:
         return None
     gram = design.gram(rows)
     if np.mean(weight * gram.diagonal()) <= reg:
