@@ -66,7 +66,8 @@ def solve(
         return workers.share(partial(kernel, *arguments), len(rhs) // systems, systems)
 
     def total(kernel: Callable[..., Floats], *arguments: object) -> Floats:
-        return np.sum(share(kernel, *arguments), axis=0)
+        parts = share(kernel, *arguments)
+        return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
     x, r, q = np.zeros_like(rhs), rhs, np.empty_like(rhs)
     z = r if inverse is None else inverse(r, np.empty_like(r))
@@ -76,8 +77,7 @@ def solve(
     while steps < max_steps:
         product(p, q)
         curvature = total(vectors.regularize, q, p, reg, systems)
-        usable = (curvature > 0.0) & (curvature < np.inf)
-        if not usable.any() or np.any(rz[~usable]):
+        if not _usable(curvature, rz):
             # numbers are out of range, or a system is not positive definite: return what
             # has been found so far
             break
@@ -96,9 +96,17 @@ def solve(
     return x, r, steps
 
 
+def _usable(curvature: Floats, rz: Floats) -> bool:
+    """Tell whether all systems curve up along their directions, except those already solved."""
+    if curvature.min() > 0.0 and curvature.max() < np.inf:
+        return True
+    bent = ~((curvature > 0.0) & (curvature < np.inf))
+    return not (bent.all() or rz[bent].any())
+
+
 def _ratio(a: Floats, b: Floats) -> Floats:
     """Divide; systems that are solved exactly stay where they are."""
-    return np.divide(a, b, out=np.zeros_like(a), where=b != 0.0)
+    return a / b if b.all() else np.divide(a, b, out=np.zeros_like(a), where=b != 0.0)
 
 
 def _by_columns(scale: Floats) -> Operator:

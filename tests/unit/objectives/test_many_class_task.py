@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from semisvm import TransductiveSVC
 from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import build, flat
 from semisvm.loop import Recorder, decades
@@ -124,3 +125,17 @@ def test_following_does_not_change_the_path(method, form, monkeypatch):
     np.testing.assert_allclose(known.w, afresh.w, atol=1e-7)
     assert followed < 0.5 * len(counts)
     assert known.objective == pytest.approx(steps.objective(1.0))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_threads_repeat_bit_for_bit_and_agree_with_one(form, monkeypatch):
+    monkeypatch.setattr("semisvm.designs.workers.MIN_WORK_PER_THREAD", 50)
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 4
+    X = rng.standard_normal((400, 12))
+    X[np.arange(400), y] += 2.0
+    partly = np.where(np.arange(400) < 20, y, -1)
+    one, two, again = (TransductiveSVC(n_jobs=n).fit(form(X), partly) for n in (1, 2, 2))
+    np.testing.assert_array_equal(two.coef_, again.coef_)
+    np.testing.assert_array_equal(one.transduction_, two.transduction_)
+    np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-12)
