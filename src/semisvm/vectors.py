@@ -1,6 +1,11 @@
 """Compiled operations on vectors and small matrices; self-contained for numba's cache.
 
 Several steps over the same vectors are one pass here, and threads can share a pass.
+
+The vectors of conjugate gradients may hold m systems in turns: entry k belongs to system
+k % m, positions ``start..stop`` count turns, and there is one coefficient and one sum per
+system. A tile of whole turns is processed at a time, because the compiler vectorises a loop
+over a slice from its beginning but not one between arbitrary bounds.
 """
 
 import numpy as np
@@ -8,6 +13,7 @@ import numpy as np
 from semisvm.compiling import compiled
 
 _SUMS = {"reassoc", "contract"}
+TILE = 512
 
 
 @compiled(fastmath=_SUMS)
@@ -26,34 +32,103 @@ def add(a, t, b):
         a[j] += t * b[j]
 
 
-@compiled(fastmath=_SUMS)
-def regularize(q, p, reg, start, stop):
-    """Q += reg p; return p . q."""
-    total = 0.0
-    for j in range(start, stop):
-        v = q[j] + reg * p[j]
-        q[j] = v
-        total += v * p[j]
-    return total
+@compiled
+def _width(m):
+    """Length of a tile: whole turns of the m systems."""
+    return m * max(1, TILE // m)
+
+
+@compiled
+def _turns(values, width):
+    """Repeat one number per system over a tile."""
+    out = np.empty(width)
+    for k in range(width):
+        out[k] = values[k % values.shape[0]]
+    return out
+
+
+@compiled
+def _folded(total, m):
+    """Add up the entries of a tile, per system."""
+    out = np.zeros(m)
+    for k in range(total.shape[0]):
+        out[k % m] += total[k]
+    return out
 
 
 @compiled(fastmath=_SUMS)
+def _regularize(q, p, reg, total):
+    for k in range(q.shape[0]):
+        v = q[k] + reg * p[k]
+        q[k] = v
+        total[k] += v * p[k]
+
+
+@compiled(fastmath=_SUMS)
+def _advance(x, r, p, q, alpha, total):
+    for k in range(x.shape[0]):
+        x[k] += alpha[k] * p[k]
+        v = r[k] - alpha[k] * q[k]
+        r[k] = v
+        total[k] += v * v
+
+
+@compiled(fastmath=_SUMS)
+def _conjugate(p, z, beta):
+    for k in range(p.shape[0]):
+        p[k] = z[k] + beta[k] * p[k]
+
+
+@compiled(fastmath=_SUMS)
+def _dots(a, b, total):
+    for k in range(a.shape[0]):
+        total[k] += a[k] * b[k]
+
+
+@compiled
+def regularize(q, p, reg, m, start, stop):
+    """Q += reg p; return p . q of each system."""
+    width = _width(m)
+    total = np.zeros(width)
+    for j in range(start * m, stop * m, width):
+        end = min(j + width, stop * m)
+        _regularize(q[j:end], p[j:end], reg, total)
+    return _folded(total, m)
+
+
+@compiled
 def advance(x, r, p, q, alpha, start, stop):
-    """X += alpha p; r -= alpha q; return r . r."""
-    total = 0.0
-    for j in range(start, stop):
-        x[j] += alpha * p[j]
-        v = r[j] - alpha * q[j]
-        r[j] = v
-        total += v * v
-    return total
+    """X += alpha p; r -= alpha q; return r . r of each system."""
+    m = alpha.shape[0]
+    width = _width(m)
+    each = _turns(alpha, width)
+    total = np.zeros(width)
+    for j in range(start * m, stop * m, width):
+        end = min(j + width, stop * m)
+        _advance(x[j:end], r[j:end], p[j:end], q[j:end], each, total)
+    return _folded(total, m)
 
 
-@compiled(fastmath=_SUMS)
+@compiled
 def conjugate(p, z, beta, start, stop):
     """P = z + beta p."""
-    for j in range(start, stop):
-        p[j] = z[j] + beta * p[j]
+    m = beta.shape[0]
+    width = _width(m)
+    each = _turns(beta, width)
+    for j in range(start * m, stop * m, width):
+        end = min(j + width, stop * m)
+        _conjugate(p[j:end], z[j:end], each)
+
+
+@compiled
+def dots(a, b, m, start, stop):
+    """Return a . b of each system."""
+    width = _width(m)
+    total = np.zeros(width)
+    for j in range(start * m, stop * m, width):
+        end = min(j + width, stop * m)
+        _dots(a[j:end], b[j:end], total)
+    return _folded(total, m)
 
 
 @compiled
@@ -72,23 +147,6 @@ def gather(a, b, scale, index, p, q, start, stop):
         i = index[k]
         p[k] = scale * a[i]
         q[k] = scale * b[i]
-
-
-@compiled
-def factorise(a):
-    """Replace a symmetric positive definite matrix by its lower Cholesky factor.
-
-    Returns False where it is not one, for all that double precision can tell.
-    """
-    for i in range(a.shape[0]):
-        for j in range(i):
-            a[i, j] = (a[i, j] - dot(a[i, :j], a[j, :j])) / a[j, j]
-        left = a[i, i] - dot(a[i, :i], a[i, :i])
-        # a NaN is not above zero, infinity is not below itself
-        if not 0.0 < left < np.inf:
-            return False
-        a[i, i] = np.sqrt(left)
-    return True
 
 
 @compiled

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.blocks.scored_rows import MAX_CHANGED
 from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.hierarchy import Hierarchy
 from semisvm.label_steps.beliefs import mean_entropy_of, mean_kl_of
@@ -67,6 +68,8 @@ class ManyScoreBlock:
         self.labels: Codes = np.zeros(len(unlabeled), dtype=np.intp)
         self.costs: Floats = NO_SCORES
         self._rows: RowList = design.all_rows
+        # the labels of the last gradient
+        self._solved: Codes = self.labels
         self._step: Floats = NO_SCORES
         self._p: Floats = NO_SCORES
         self._p_before: Floats = NO_SCORES
@@ -119,6 +122,7 @@ class ManyScoreBlock:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
         self.costs[self.unlabeled, self.labels] = lam / self.n_unlabeled
+        self._solved = self.labels
 
     def charge_beliefs(self, lam: float) -> None:
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
@@ -157,9 +161,12 @@ class ManyScoreBlock:
             lambda rows: evaluate(self.scores, self.costs, rows, slope),
             work_each=self.n_classes,
         )
+        return sum(values), self._pull_back(slope, self._rows), len(self._rows)
+
+    def _pull_back(self, slope: Floats, rows: RowList) -> Floats:
+        """Sum x_i (outer) slope_i over the listed rows, by node, as a flat vector."""
         slopes = self.hierarchy.node_slopes(slope)
-        gradient = self.design.pull_back_many(slopes, self._rows, np.empty(self._shape))
-        return sum(values), gradient.ravel(), len(self._rows)
+        return self.design.pull_back_many(slopes, rows, np.empty(self._shape)).ravel()
 
     def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
         """Multiply a vector by the curvature: sum of x_i (outer) H_i (x_i P)."""
@@ -208,9 +215,35 @@ class ManyScoreBlock:
         add(self.scores.reshape(-1), t, self._step.reshape(-1))
         self._label_costs = None
 
-    def advance(self, t: float) -> None:
-        """Move along the step; the linearization there must be recomputed."""
-        self.move(t)
+    def advance(self, t: float) -> tuple[float, int, Floats | None] | None:
+        """Move along the step; return the value, and what the curvature does not predict.
+
+        Returns
+        -------
+        value : float
+        n_active : int
+        gradient : array of shape (n_weights,), or None for zero
+            To be added to the prediction of the curvature.
+
+        None if so many rows changed that recomputing is cheaper.
+        """
+        move = self._smooth.move
+        if move is None:
+            self.move(t)
+            return None
+
+        def part(rows: Index) -> tuple[float, Index]:
+            changed = np.empty_like(rows)
+            value, k = move(self.scores, self._step, t, self.costs, rows, changed)
+            return value, changed[:k].copy()
+
+        parts = self.design.by_block(self._rows, part, work_each=self.n_classes)
+        self._label_costs = None
+        changed = self.design.rows(np.concatenate([found for _, found in parts]))
+        if changed.work > MAX_CHANGED * self._rows.work:
+            return None
+        gradient = self._pull_back(self._step, changed) if len(changed) else None
+        return sum(value for value, _ in parts), len(self._rows), gradient
 
     # Hard labels ---------------------------------------------------------------------------
 
@@ -284,6 +317,51 @@ class ManyScoreBlock:
         """Sum the weighted losses of the given labels."""
         given = self.loss.costs(self.scores[self.labeled])
         return float(dot(self.weight, given[np.arange(len(self.codes)), self.codes]))
+
+    def follow_labels(
+        self, ratio: float, lam: float
+    ) -> tuple[float, float, Floats | None, int] | None:
+        """Return how value and gradient change with the chosen labels and their weight.
+
+        Parameters
+        ----------
+        ratio : float
+            Weight of the unlabelled rows, divided by the weight before.
+        lam : float
+            Weight of the unlabelled rows.
+
+        Returns
+        -------
+        fit : float
+            Value of the labelled rows; 0 if the ratio is 1, where it is not needed.
+        change : float
+            Change of the value by the labels.
+        gradient : array of shape (n_weights,), or None for zero
+            To be added to ``ratio`` times the gradient before.
+        n_active : int
+            Change of the number of rows with curvature.
+
+        None if so many labels changed that recomputing is cheaper.
+        """
+        switched = np.flatnonzero(self.labels != self._solved)
+        # the part of the labelled rows does not scale with the weight
+        given = self.labeled if ratio != 1.0 else self.labeled[:0]
+        index = np.concatenate([given, self.unlabeled[switched]])
+        rows = self.design.rows(np.sort(index))
+        if rows.work > MAX_CHANGED * self.design.all_rows.work:
+            return None
+        scores, each, n = self.scores[index], lam / self.n_unlabeled, len(given)
+        at = self._smooth.at_labels
+        now, then = (
+            at(scores[n:], labels[switched], each) for labels in (self.labels, self._solved)
+        )
+        fit = at(scores[:n], self.codes[:n], self.weight[:n])
+        self._solved = self.labels
+        if not len(index):
+            return 0.0, 0.0, None, 0
+        missing = np.zeros_like(self.scores)
+        missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
+        return fit[0], now[0] - then[0], self._pull_back(missing, rows), 0
 
     def predicted_counts(self) -> Codes:
         """Count the unlabelled rows by the class of their largest score."""

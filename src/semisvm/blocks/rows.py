@@ -182,6 +182,11 @@ class Rows(Generic[Block]):
         fit, rest = totals(self.ask("losses"))
         return fit, rest
 
+    def follow_labels(self, ratio: float, lam: float) -> Answers | None:
+        """Return how value and gradient change with the labels; see the block's method."""
+        parts = self.ask("follow_labels", ratio, lam)
+        return None if any(part is None for part in parts) else parts
+
     def predictions(self) -> Codes:
         """Predict the classes of the unlabelled rows, as codes."""
         return np.concatenate(self.ask("predictions"))
@@ -254,11 +259,6 @@ class OneScoreRows(Rows[OneScoreBlock]):
                 ],
             )
         return n
-
-    def follow_labels(self, ratio: float, lam: float) -> Answers | None:
-        """Return how value and gradient change with the labels; see the block's method."""
-        parts = self.ask("follow_labels", ratio, lam)
-        return None if any(part is None for part in parts) else parts
 
     def soften(
         self, price: float, temperature: float, lam: float, keep: bool = False

@@ -105,16 +105,46 @@ def renumber(indices, rank, start, stop, out):
 
 
 @compiled
+def _four_scores(indices, data, W, bias, lo, hi, y, out):
+    """Compute the dot products of the stored entries lo..hi with columns y..y+3 of W."""
+    last = W.shape[0] - 1
+    s0 = bias * W[last, y]
+    s1 = bias * W[last, y + _ONE]
+    s2 = bias * W[last, y + _TWO]
+    s3 = bias * W[last, y + _THREE]
+    for j in range(lo, hi):
+        x = np.float64(data[j])
+        column = indices[j]
+        s0 += x * W[column, y]
+        s1 += x * W[column, y + _ONE]
+        s2 += x * W[column, y + _TWO]
+        s3 += x * W[column, y + _THREE]
+    out[y] = s0
+    out[y + _ONE] = s1
+    out[y + _TWO] = s2
+    out[y + _THREE] = s3
+
+
+@compiled
 def scores_many(indptr, indices, data, W, bias, rows, start, stop, offset, out):
     """out_i = x_i W for the listed rows: all columns of W in one pass over the row.
 
     Rows of ``out`` are rows of the data, or, with an offset >= 0, positions minus the offset.
+    A vectorised loop over so few columns takes longer to enter than to run: four to eight are
+    kept in registers instead, in one or two overlapping groups of four.
     """
     n_columns = W.shape[1]
     last = W.shape[0] - 1
     for k in range(start, stop):
         i = rows[k]
         at = i if offset < 0 else k - offset
+        if 4 <= n_columns <= 8:
+            lo = np.uint64(indptr[i])
+            hi = np.uint64(indptr[i + 1])
+            _four_scores(indices, data, W, bias, lo, hi, np.uint64(0), out[at])
+            if n_columns > 4:
+                _four_scores(indices, data, W, bias, lo, hi, np.uint64(n_columns - 4), out[at])
+            continue
         for y in range(n_columns):
             out[at, y] = bias * W[last, y]
         for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):

@@ -67,16 +67,17 @@ def read_only(a: NDArray[Any]) -> NDArray[Any]:
 class Design(ABC):
     """A data matrix with ``n_rows`` rows and a constant feature after its columns.
 
-    Weight vectors ``w`` have ``n_weights`` = columns + 1 entries, in the design's own
-    order of columns (see `encode`). Vectors over rows (scores, slopes, curvatures) have
-    ``n_rows`` entries of which a method reads or writes only those of its row list, so a
-    subset of rows needs no copy of the data.
+    Weight vectors ``w`` have ``n_weights`` entries, one per column that the design uses, in its
+    own order (see `encode`), and one for the constant feature. Vectors over rows (scores,
+    slopes, curvatures) have ``n_rows`` entries of which a method reads or writes only those of
+    its row list, so a subset of rows needs no copy of the data.
 
     Sums are accumulated in float64, one partial sum per block, added in a fixed order:
     a given number of threads gives the same bits every time.
     """
 
     n_rows: int
+    n_columns: int
     n_weights: int
     all_rows: RowList
 
@@ -85,6 +86,7 @@ class Design(ABC):
 
     def __init__(self, n_rows: int, n_columns: int, bias: float, workers: Workers) -> None:
         self.n_rows = n_rows
+        self.n_columns = n_columns
         self.n_weights = n_columns + 1
         self.bias = bias
         self.workers = workers

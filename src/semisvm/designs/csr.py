@@ -27,7 +27,9 @@ class CsrDesign(Design):
     Text has few frequent and many rare words in alphabetical order, so a product over a
     row jumps all over the weight vector. With ``renumber`` the design keeps its own copy
     of the column indices, in 16 bits where they fit, in which frequent columns come
-    first: most accesses then hit the cache. The values are never copied.
+    first: most accesses then hit the cache. Columns without entries, of which a part of a
+    corpus has many, get no weight: in a regularised fit it would be zero. The values are
+    never copied.
     """
 
     def __init__(self, X: Any, bias: float, workers: Workers, renumber: bool = True) -> None:
@@ -42,7 +44,9 @@ class CsrDesign(Design):
         if renumber and worth_renumbering(n_columns, X.indices.nbytes, X.data):
             indices = self._renumbered(read_only(indices), n_columns)
         self._arrays = (read_only(indptr), read_only(indices), read_only(X.data))
-        super().__init__(n_rows, n_columns, bias, workers)
+        n_used = n_columns if self._order is None else len(self._order)
+        super().__init__(n_rows, n_used, bias, workers)
+        self.n_columns = n_columns
 
     def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
         """Run a sequential kernel of a solver over the data."""
@@ -130,9 +134,9 @@ class CsrDesign(Design):
     def _renumbered(self, indices: NDArray[Any], n_columns: int) -> NDArray[Any]:
         counts = np.zeros(n_columns, dtype=np.int64)
         _csr_kernels.count_columns(indices, 0, len(indices), counts)
-        self._order = np.argsort(-counts, kind="stable")
-        rank = np.empty(n_columns, dtype=_index_type(n_columns))
-        rank[self._order] = np.arange(n_columns, dtype=rank.dtype)
+        self._order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        rank = np.zeros(n_columns, dtype=_index_type(n_columns))
+        rank[self._order] = np.arange(len(self._order), dtype=rank.dtype)
         out = np.empty(len(indices), dtype=rank.dtype)
         n, k = len(indices), self.workers.n_threads
         cuts = [n * i // k for i in range(k + 1)]
@@ -143,15 +147,21 @@ class CsrDesign(Design):
         return out
 
     def encode(self, coef: Floats, intercept: float) -> Floats:
-        """Return the weight vector for coefficients in the user's order of columns."""
+        """Return the weight vector for coefficients in the user's order of columns.
+
+        Coefficients of columns without entries are left out.
+        """
         return super().encode(coef if self._order is None else coef[self._order], intercept)
 
     def decode(self, w: Floats) -> tuple[Floats, float]:
-        """Return coefficients in the user's order and the intercept; inverse of `encode`."""
+        """Return coefficients in the user's order and the intercept; inverse of `encode`.
+
+        Columns without entries have coefficient zero.
+        """
         own, intercept = super().decode(w)
         if self._order is None:
             return own, intercept
-        coef = np.empty_like(own)
+        coef = np.zeros(self.n_columns)
         coef[self._order] = own
         return coef, intercept
 

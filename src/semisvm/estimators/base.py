@@ -255,10 +255,10 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
                 f"warm_start=True continues a fit with classes {self.classes_.tolist()}, but y "
                 f"has {labels.classes.tolist()}. {another}"
             )
-        if self.coef_.shape[1] != design.n_weights - 1:
+        if self.coef_.shape[1] != design.n_columns:
             raise ValueError(
                 f"warm_start=True continues a fit with {self.coef_.shape[1]} features, but X "
-                f"has {design.n_weights - 1}. {another}"
+                f"has {design.n_columns}. {another}"
             )
         # two classes have one score, whatever the model was fitted with
         coef, intercept = self.coef_, self.intercept_

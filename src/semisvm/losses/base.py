@@ -128,11 +128,27 @@ class SmoothManyClassLoss(ManyClassLoss):
         Multiply Q[k - start] by the second derivatives of row rows[k].
     along : (S, D, B, rows, t) -> (first, second)
         Derivatives of the total at ``S + t D`` with respect to t.
+    separable : bool
+        Whether the loss is a sum over classes of functions of one score each, given the costs.
+    move : (S, D, t, B, rows, changed) -> total, n_changed, optional
+        Add t D to S. A row whose curvature is constant along the step has the slopes that the
+        curvature predicts; list the others, and put the differences into their rows of D. As
+        for two classes, only losses with a piecewise constant curvature have it.
     """
 
     evaluate: Callable[[Floats, Floats, Index, Floats], float]
     apply: Callable[[Floats, Floats, Index, int, int, Floats], None]
     along: Callable[[Floats, Floats, Floats, Index, float], tuple[float, float]]
+    separable: bool = False
+    move: Callable[[Floats, Floats, float, Floats, Index, Index], tuple[float, int]] | None = None
+
+    def at_labels(
+        self, S: Floats, labels: NDArray[np.intp], cost: Floats | float
+    ) -> tuple[float, Floats]:
+        """Return the value and the slopes at hard labels."""
+        B, slope, rows = np.zeros_like(S), np.empty_like(S), np.arange(len(S))
+        B[rows, labels] = cost
+        return self.evaluate(S, B, rows, slope), slope
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,34 @@ def _square_along(edge, S, D, B, rows, t):
     return first, second
 
 
+@compiled
+def _square_move(edge, S, D, t, B, rows, changed):
+    m = S.shape[1]
+    total = 0.0
+    n_changed = 0
+    for i in rows:
+        cost = 0.0
+        for y in range(m):
+            cost += B[i, y]
+        moved = False
+        for y in range(m):
+            before = S[i, y]
+            after = before + t * D[i, y]
+            S[i, y] = after
+            rest = cost - B[i, y]
+            below = after - 1.0 if after < edge else 0.0
+            above = after + 1.0 if after > -edge else 0.0
+            total += B[i, y] * below * below + rest * above * above
+            # the slope minus what it would be on the old side
+            gap = B[i, y] * (below - (after - 1.0 if before < edge else 0.0))
+            gap += rest * (above - (after + 1.0 if before > -edge else 0.0))
+            D[i, y] = gap
+            moved |= gap != 0.0
+        changed[n_changed] = i
+        n_changed += moved
+    return 0.5 * total, n_changed
+
+
 def one_vs_rest(edge: float) -> SmoothManyClassLoss:
     """Return the sum over classes of a squared loss up to an edge, which may be infinite."""
     return SmoothManyClassLoss(
@@ -89,4 +117,6 @@ def one_vs_rest(edge: float) -> SmoothManyClassLoss:
         evaluate=partial(_square_evaluate, edge),
         apply=partial(_square_apply, edge),
         along=partial(_square_along, edge),
+        separable=True,
+        move=partial(_square_move, edge),
     )

@@ -11,6 +11,7 @@ from semisvm.loop import Level, follow
 from semisvm.methods.solution import Solution
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.solvers import State
+from semisvm.solvers.newton import already_solved
 
 
 class Assigning:
@@ -20,7 +21,14 @@ class Assigning:
         self.task = task
         self.state = state
         self.prices: Floats | None = None
+        # the weights at which the labels were chosen
         self._chosen_at = state.w.copy()
+        # whether the labels are the best ones for the scores, and the imbalance of these:
+        # both stay valid until the weights move
+        self._best = False
+        self._imbalance: float | None = None
+        # the weight of the unlabelled rows for which the state has the gradient
+        self._solved: float | None = None
         self._lowest = np.inf
         self._choose_first()
 
@@ -29,30 +37,43 @@ class Assigning:
         self.task.rows.adopt_table()
 
     def enter(self, level: Level) -> None:
-        """Recompute the scores before the level that yields the result."""
+        """Recompute scores and gradient before the level that yields the result."""
         self._lowest = np.inf
         if level.last:
             self.task.rows.score(self.state.w)
+            self._solved = None
 
     def weight_step(self, level: Level) -> State:
         """Retrain from the last weights."""
-        self.task.rows.charge_labels(level.value)
-        self.state = self.task.solve(self.state, level.tol)
+        task, state, lam = self.task, self.state, level.value
+        known = None
+        if self._solved is not None:
+            known = task.relabeled(state, lam / self._solved, lam)
+        self._solved = lam
+        if known is not None and already_solved(state, known, task.reg, level.tol):
+            # no pass over the rows
+            return state
+        task.rows.charge_labels(lam)
+        self.state = task.solve(state, level.tol, start=known)
         return self.state
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Assign labels; settled when no assignment is cheaper."""
         task, state = self.task, self.state
-        changed, cost = self._choose()
-        objective = task.objective(state.w, level.value, task.rows.fit(), cost)
+        changed, objective = 0, state.objective
+        if state.n_iter > 0 or not self._best:
+            changed, cost = self._choose()
+            objective = task.objective(state.w, level.value, task.rows.fit(), cost)
+            self._imbalance = task.imbalance()
         # with weights that are only nearly optimal, labels may cycle
         stalled = objective >= self._lowest
         self._lowest = min(objective, self._lowest)
-        facts = {"objective": objective, "switched": changed, "imbalance": task.imbalance()}
+        facts = {"objective": objective, "switched": changed, "imbalance": self._imbalance}
         return changed == 0 or stalled, facts
 
     def _choose(self) -> tuple[int, float]:
         """Take the best labels if they are cheaper; return how many changed, and the cost."""
+        self._best = True
         prices, cost, before = self.task.assign(self.prices)
         # labels of equal cost are left alone, so ties cannot cycle
         if cost >= before - 1e-12 * abs(before):
@@ -80,6 +101,7 @@ class Assigning:
         self.task.rows.adopt_table()
         self._chosen_at = snapshot["chosen_at"].copy()
         self.state = self.task.from_weights(snapshot["w"].copy())
+        self._solved, self._best = None, False
 
 
 class PairwiseAssigning(Assigning):
@@ -117,7 +139,8 @@ class PairwiseAssigning(Assigning):
         block, counts = self.task.rows.in_one_place(), self.task.counts
         _, before = block.losses()
         new = switching(block.label_costs(), counts, block.labels, max_pairs=self.max_pairs)
-        if new.cost >= before - 1e-12 * abs(before):
+        self._best = new.cost >= before - 1e-12 * abs(before)
+        if self._best:
             return 0, min(new.cost, before)
         changed = int(np.count_nonzero(new.labels != block.labels))
         block.take_labels(new.labels)

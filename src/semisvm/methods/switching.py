@@ -10,7 +10,7 @@ from semisvm.loop import Level, follow
 from semisvm.methods.solution import Solution
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.solvers import Linearization, State
-from semisvm.solvers.newton import CHECKED_TOL, Backtracking, measure, minimize
+from semisvm.solvers.newton import Backtracking, already_solved, minimize
 from semisvm.solvers.problems import RespondingProblem, SoftLabels
 
 # If from the third round on a round switches more than this fraction of the pairs of the last
@@ -86,12 +86,9 @@ class Switching:
         if self._solved is not None:
             known = task.relabeled(state, lam / self._solved, lam)
         self._solved = lam
-        if known is not None:
-            measure(state, known, task.reg, level.tol)
-            if state.converged and level.tol > CHECKED_TOL:
-                # no step, so no pass over the rows
-                state.n_iter = state.cg_steps = 0
-                return state
+        if known is not None and already_solved(state, known, task.reg, level.tol):
+            # no pass over the rows
+            return state
         task.rows.charge_labels(lam)
         if self._slow():
             self._anticipating = self._anticipated(known, level)

@@ -81,6 +81,8 @@ class GraphProblem:
     term : GraphTerm
     """
 
+    n_systems = 1
+
     def __init__(
         self, block: OneScoreBlock, reg: float, heavy: HeavyRows | None, term: GraphTerm
     ) -> None:
@@ -144,8 +146,9 @@ class GraphProblem:
             heavy = self.heavy
             return None if heavy is None else heavy.inverse(self._curvature[:, None], self.reg)
         H = (self._labeled.T * self._curvature) @ self._labeled
-        order = self.design.encode(np.arange(self.n_weights - 1.0), 0.0).astype(np.intp)
-        order[-1] = self.n_weights - 1
+        n_columns = self.design.n_columns
+        order = self.design.encode(np.arange(float(n_columns)), 0.0).astype(np.intp)
+        order[-1] = n_columns
         H += self.term.matrix[np.ix_(order, order)]
         H[np.diag_indices_from(H)] += self.reg
         return _factored(H)

@@ -24,7 +24,7 @@ from semisvm.label_steps.transportation import transport
 from semisvm.loop import Recorder
 from semisvm.losses import Loss, ManyClassLoss, SmoothManyClassLoss
 from semisvm.objectives.sharing import RowsTask
-from semisvm.solvers import State, minimize
+from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import (
     PASSES_PER_STEP,
     TIGHTEST_TOL,
@@ -91,16 +91,34 @@ class ManyClassTask(RowsTask):
         )
         return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder)
 
+    @property
+    def smooth(self) -> bool:
+        """Whether Newton's method solves the weight step."""
+        return isinstance(self.loss, SmoothManyClassLoss)
+
     # Weight step ---------------------------------------------------------------------------
 
     def problem(self) -> RowsProblem:
         """Return the weight step of a smooth loss, for the current costs of the rows."""
-        return RowsProblem(self.rows, self.reg, self.heavy)
+        loss = self.loss
+        apart = isinstance(loss, SmoothManyClassLoss) and loss.separable and self.hierarchy.flat
+        n_systems = self.rows.n_classes if apart else 1
+        return RowsProblem(self.rows, self.reg, self.heavy, n_systems=n_systems)
 
-    def solve(self, state: State, tol: float, *, max_iter: int = 200, **options: Any) -> State:
+    def solve(
+        self,
+        state: State,
+        tol: float,
+        start: Linearization | None = None,
+        *,
+        max_iter: int = 200,
+        **options: Any,
+    ) -> State:
         """Fit the weights to the current costs of the rows, starting from a state."""
-        if isinstance(self.loss, SmoothManyClassLoss):
-            return minimize(self.problem(), state, tol=tol, max_iter=max_iter, **options)
+        if self.smooth:
+            return minimize(
+                self.problem(), state, tol=tol, start=start, max_iter=max_iter, **options
+            )
         block = self.rows.in_one_place()
         margin = MarginProblem(block.design, block.rows, block.costs, self.hierarchy, self.reg)
         if not isinstance(state, MarginState):

@@ -1,17 +1,26 @@
 """What the tasks of two and of many classes share."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 
 from semisvm.blocks import ManyScoreRows, OneScoreRows
-from semisvm.solvers import State
+from semisvm.designs import Floats
+from semisvm.solvers import Linearization, State
 from semisvm.solvers.woodbury import HeavyRows, heavy_rows
+from semisvm.vectors import add, dot
 
 
-class RowsTask:
+class RowsTask(ABC):
     """A problem over rows in blocks, with a strength of the regularisation."""
 
     rows: OneScoreRows | ManyScoreRows
     reg: float
+
+    @property
+    @abstractmethod
+    def smooth(self) -> bool:
+        """Whether Newton's method solves the weight step."""
 
     @property
     def n_weights(self) -> int:
@@ -29,8 +38,49 @@ class RowsTask:
         rows = self.rows
         return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, rows.work)
 
+    def relabeled(self, state: State, ratio: float, lam: float) -> Linearization | None:
+        """Update the linearization of a weight step after the labels of a few rows changed.
+
+        Parameters
+        ----------
+        state : State
+            With the objective, the gradient and the number of active rows for the labels
+            and the weight before.
+        ratio : float
+            Weight of the unlabelled rows, divided by the weight before.
+        lam : float
+            Weight of the unlabelled rows.
+
+        Returns
+        -------
+        here : Linearization, or None if computing it from scratch is cheaper
+        """
+        parts = self.rows.follow_labels(ratio, lam) if self.smooth else None
+        if parts is None or state.gradient is None:
+            return None
+        gradient = _sum_of([part[2] for part in parts], state.gradient, ratio)
+        add(gradient, (1.0 - ratio) * self.reg, state.w)
+        value = ratio * (state.objective - 0.5 * self.reg * dot(state.w, state.w))
+        n_active = state.n_active
+        for fit, change, _, more in parts:
+            value += (1.0 - ratio) * fit + change
+            n_active += more
+        return Linearization(value, gradient, n_active, exact=False)
+
     def at(self, state: State) -> State:
         """Score all rows with the weights of a state, and return the state."""
         self.rows.score(state.w)
         state.gradient = None
         return state
+
+
+def _sum_of(parts: Sequence[Floats | None], base: Floats, factor: float) -> Floats:
+    """Add vectors in order, and a multiple of another one; the first is changed in place."""
+    found = [part for part in parts if part is not None]
+    if not found:
+        return factor * base
+    total = found[0]
+    for part in found[1:]:
+        total += part
+    add(total, factor, base)
+    return total

@@ -8,7 +8,6 @@ where a fixed number of the y'_j is positive. Only the blocks know which rows ar
 hold vectors over rows; methods see weights and numbers.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,7 @@ from semisvm.objectives.sharing import RowsTask
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
 from semisvm.solvers.problems import RowsProblem, SoftLabels
-from semisvm.vectors import add, dot
+from semisvm.vectors import dot
 
 # Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
 BELIEF_TOL = 1e-10
@@ -87,6 +86,11 @@ class TwoClassTask(RowsTask):
         return cls(rows, n_positive, loss.two, reg * loss.reg_of_two, recorder)
 
     @property
+    def smooth(self) -> bool:
+        """Whether Newton's method solves the weight step."""
+        return self.loss.smooth
+
+    @property
     def positive_share(self) -> float:
         """Required share r of positive labels among the unlabelled rows."""
         return self.n_positive / self.n_unlabeled
@@ -121,35 +125,6 @@ class TwoClassTask(RowsTask):
         """Return a state with these weights, and score all rows."""
         self.rows.score(w)
         return State(w) if self.loss.smooth else HingeState(w)
-
-    def relabeled(self, state: State, ratio: float, lam: float) -> Linearization | None:
-        """Update the linearization of a weight step after the labels of a few rows changed.
-
-        Parameters
-        ----------
-        state : State
-            With the objective, the gradient and the number of active rows for the labels
-            and the weight before.
-        ratio : float
-            Weight of the unlabelled rows, divided by the weight before.
-        lam : float
-            Weight of the unlabelled rows.
-
-        Returns
-        -------
-        here : Linearization, or None if computing it from scratch is cheaper
-        """
-        parts = self.rows.follow_labels(ratio, lam) if self.loss.smooth else None
-        if parts is None or state.gradient is None:
-            return None
-        gradient = _sum_of([part[2] for part in parts], state.gradient, ratio)
-        add(gradient, (1.0 - ratio) * self.reg, state.w)
-        value = ratio * (state.objective - 0.5 * self.reg * dot(state.w, state.w))
-        n_active = state.n_active
-        for fit, change, _, more in parts:
-            value += (1.0 - ratio) * fit + change
-            n_active += more
-        return Linearization(value, gradient, n_active, exact=False)
 
     def predict(self, w: Floats, rows: Index) -> Codes:
         """Predict the classes of some rows, as codes; needs rows in one place."""
@@ -248,15 +223,3 @@ class TwoClassTask(RowsTask):
             f"intercept moved by {shift:.3g}: the share of positive outputs missed the class "
             f"share by {before:.1%} of the rarer class, now by {self.imbalance():.1%}"
         )
-
-
-def _sum_of(parts: Sequence[Floats | None], base: Floats, factor: float) -> Floats:
-    """Add vectors in order, and a multiple of another one; the first is changed in place."""
-    found = [part for part in parts if part is not None]
-    if not found:
-        return factor * base
-    total = found[0]
-    for part in found[1:]:
-        total += part
-    add(total, factor, base)
-    return total

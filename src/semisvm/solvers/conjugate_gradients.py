@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +28,13 @@ def solve(
     stop: float,
     max_steps: int,
     workers: Workers,
+    systems: int = 1,
 ) -> tuple[Floats, Floats, int]:
     """Solve (reg I + H) x = rhs to a residual of norm ``stop``.
+
+    If H couples no two of several systems, each gets step lengths of its own, and products
+    are computed for all of them at once. One step length for all would take more steps: the
+    spectra differ.
 
     Parameters
     ----------
@@ -37,13 +43,15 @@ def solve(
     rhs : array of shape (d,)
         Changed in place.
     inverse : (r, out) -> M^-1 r, optional
-        Inverse of a preconditioner M.
+        Inverse of a preconditioner M, which couples no systems either.
     scales : () -> diagonal of H
         Called only if the method is slow.
     stop : float
-        Norm of the residual at which to stop.
+        Norm of the residual, over all systems, at which to stop.
     max_steps : int
     workers : Workers
+    systems : int, default=1
+        Number of independent systems; entry k of a vector belongs to system k % systems.
 
     Returns
     -------
@@ -53,35 +61,52 @@ def solve(
     steps : int
     """
 
-    def total(kernel: Callable[..., float], *arguments: object) -> float:
-        """Sum a kernel over vectors, shared by the threads."""
-        return float(sum(workers.share(partial(kernel, *arguments), len(rhs))))
+    def share(kernel: Callable[..., Any], *arguments: object) -> list[Any]:
+        """Run a kernel over vectors, shared by the threads."""
+        return workers.share(partial(kernel, *arguments), len(rhs) // systems, systems)
+
+    def total(kernel: Callable[..., Floats], *arguments: object) -> Floats:
+        parts = share(kernel, *arguments)
+        return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
     x, r, q = np.zeros_like(rhs), rhs, np.empty_like(rhs)
     z = r if inverse is None else inverse(r, np.empty_like(r))
     p = z.copy()
-    rz = vectors.dot(r, z)
+    rz = total(vectors.dots, r, z, systems)
     steps = 0
     while steps < max_steps:
         product(p, q)
-        curvature = total(vectors.regularize, q, p, reg)
-        if not 0.0 < curvature < np.inf:
-            # numbers are out of range, or the system is not positive definite: return what
+        curvature = total(vectors.regularize, q, p, reg, systems)
+        if not _usable(curvature, rz):
+            # numbers are out of range, or a system is not positive definite: return what
             # has been found so far
             break
-        rr = total(vectors.advance, x, r, p, q, rz / curvature)
+        rr = total(vectors.advance, x, r, p, q, _ratio(rz, curvature))
         steps += 1
-        if rr <= stop * stop:
+        if rr.sum() <= stop * stop:
             break
         if steps == PLAIN_STEPS:
-            inverse, z, rz = _by_columns(scales() + reg), np.empty_like(r), np.inf
+            inverse, z, rz = _by_columns(scales() + reg), np.empty_like(r), np.full(systems, np.inf)
         if inverse is None:
             before, rz = rz, rr
         else:
             inverse(r, z)
-            before, rz = rz, vectors.dot(r, z)
-        workers.share(partial(vectors.conjugate, p, z, rz / before), len(rhs))
+            before, rz = rz, total(vectors.dots, r, z, systems)
+        share(vectors.conjugate, p, z, _ratio(rz, before))
     return x, r, steps
+
+
+def _usable(curvature: Floats, rz: Floats) -> bool:
+    """Tell whether all systems curve up along their directions, except those already solved."""
+    if curvature.min() > 0.0 and curvature.max() < np.inf:
+        return True
+    bent = ~((curvature > 0.0) & (curvature < np.inf))
+    return not (bent.all() or rz[bent].any())
+
+
+def _ratio(a: Floats, b: Floats) -> Floats:
+    """Divide; systems that are solved exactly stay where they are."""
+    return a / b if b.all() else np.divide(a, b, out=np.zeros_like(a), where=b != 0.0)
 
 
 def _by_columns(scale: Floats) -> Operator:

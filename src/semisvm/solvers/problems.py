@@ -70,6 +70,11 @@ class Problem(Protocol):
         """Whether the curvature is constant."""
         ...
 
+    @property
+    def n_systems(self) -> int:
+        """Number of independent linear systems; weight k belongs to system k % n_systems."""
+        ...
+
     def linearize(self, w: Floats) -> Linearization:
         """Compute value, gradient and curvature at the weights."""
         ...
@@ -143,6 +148,8 @@ class RowsProblem:
         Labelled rows, if they are few and have large weights.
     quadratic : bool
         Whether the curvature is constant.
+    n_systems : int
+        Number of classes, if the curvature does not couple them.
     """
 
     def __init__(
@@ -152,11 +159,13 @@ class RowsProblem:
         heavy: HeavyRows | None = None,
         *,
         quadratic: bool = False,
+        n_systems: int = 1,
     ) -> None:
         self.rows = rows
         self.reg = reg
         self.heavy = heavy
         self.quadratic = quadratic
+        self.n_systems = n_systems
         self.workers = rows.workers
         self.n_weights = rows.n_weights
 

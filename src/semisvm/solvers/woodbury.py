@@ -11,21 +11,24 @@ is inverted exactly, through a system with one unknown per row of S (G = X_S X_S
     M^-1 r = 1/reg [ r - X_S^T C^1/2 (reg I + C^1/2 G C^1/2)^-1 C^1/2 X_S r ]
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from semisvm.designs import Design, Floats, RowList
-from semisvm.vectors import factorise, solve_factored
+from semisvm.vectors import solve_factored
 
 # A factorisation takes |S|^3 / 6 multiplications, which should not exceed this many passes
 # over the data.
 PASSES_PER_FACTORISATION = 4
 
 
-@dataclass(frozen=True)
+@dataclass
 class HeavyRows:
     """Rows of a design with their inner products.
+
+    The curvatures of most systems stay the same from one step to the next, unless a row changes
+    sides: only the others are factorised again.
 
     Attributes
     ----------
@@ -38,20 +41,36 @@ class HeavyRows:
     design: Design
     rows: RowList
     gram: Floats
+    _last: "Inverse | None" = field(default=None, repr=False)
 
     def inverse(self, curvature: Floats, reg: float) -> "Inverse | None":
         """Return M^-1 for curvatures (k, m) of the rows: m systems, one per column.
 
-        None if a factorisation fails.
+        None if a factorisation fails. The result of the last call is no longer valid.
         """
-        roots = np.sqrt(curvature.T)
-        factors = np.empty((len(roots), *self.gram.shape))
-        for factor, root in zip(factors, roots, strict=True):
-            factor[...] = root[:, None] * self.gram * root
-            factor[np.diag_indices_from(factor)] += reg
-            if not factorise(factor):
+        roots = np.ascontiguousarray(np.sqrt(curvature.T))
+        last, self._last = self._last, None
+        if last is None or last.reg != reg or last.roots.shape != roots.shape:
+            factors, changed = np.empty((len(roots), *self.gram.shape)), np.arange(len(roots))
+        else:
+            factors, changed = last.factors, np.flatnonzero(np.any(roots != last.roots, axis=1))
+        for k in changed:
+            factor = _factor(roots[k][:, None] * self.gram * roots[k], reg)
+            if factor is None:
                 return None
-        return Inverse(self, np.ascontiguousarray(roots), factors, reg)
+            factors[k] = factor
+        self._last = Inverse(self, roots, factors, reg)
+        return self._last
+
+
+def _factor(a: Floats, reg: float) -> Floats | None:
+    """Return the lower Cholesky factor of a + reg I, or None where it has none."""
+    np.fill_diagonal(a, a.diagonal() + reg)
+    try:
+        factor = np.linalg.cholesky(a).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        return None
+    return factor if np.isfinite(factor.diagonal()).all() else None
 
 
 @dataclass(frozen=True)

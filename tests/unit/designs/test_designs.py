@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from problems import sparse_text
+from semisvm import TransductiveSVC
 from semisvm.designs import CsrDesign, DenseDesign, Design, Workers, csr, make_design, workers
 from semisvm.designs.workers import balanced_blocks
 from semisvm.kernels import fit_map
@@ -103,13 +105,40 @@ def test_seam_against_numpy(form, n_threads, renumber, monkeypatch):
 def test_encode_and_decode_are_inverse(bias, renumber):
     X, _ = sparse_text(30, 40)
     coef = np.random.default_rng(0).standard_normal(40)
+    used = X.getnnz(axis=0) > 0
+    assert not used.all()
     for design in (
         CsrDesign(X, bias, Workers(), renumber),
         DenseDesign(X.toarray(), bias, Workers()),
     ):
         back, intercept = design.decode(design.encode(coef, 2.0))
-        np.testing.assert_array_equal(back, coef)
+        compact = renumber and isinstance(design, CsrDesign)
+        np.testing.assert_array_equal(back, np.where(used, coef, 0.0) if compact else coef)
         assert intercept == pytest.approx(2.0 if bias else 0.0)
+
+
+def test_columns_without_entries_get_no_weight(renumber):
+    X, y = sparse_text(300, 400)
+    used = X.getnnz(axis=0) > 0
+    design = CsrDesign(X, 1.0, Workers(), renumber)
+    assert design.n_columns == 400
+    assert design.n_weights == (used.sum() if renumber else 400) + 1
+    partly = np.where(np.arange(300) % 10, -1, y + (np.arange(300) % 3 == 0))
+    model = TransductiveSVC().fit(X, partly)
+    assert model.coef_.shape == (3, 400)
+    assert not model.coef_[:, ~used].any()
+    dense = TransductiveSVC().fit(X.toarray(), partly)
+    np.testing.assert_array_equal(model.transduction_, dense.transduction_)
+    np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-3)
+    again = clone(model).set_params(warm_start=True)
+    again.classes_, again.coef_, again.intercept_ = (
+        model.classes_,
+        model.coef_ + ~used,
+        model.intercept_,
+    )
+    again.node_coef_, again.node_intercept_ = again.coef_, model.intercept_
+    again.fit(X, partly)
+    np.testing.assert_allclose(again.coef_, model.coef_, atol=1e-2)
 
 
 def test_data_are_not_copied():

@@ -335,8 +335,12 @@ class Wavering:
     def charge_labels(self, lam):
         """Every weight step ends where it ends."""
 
-    def solve(self, state, tol):
+    def relabeled(self, state, ratio, lam):
+        """Nothing is known before a weight step."""
+
+    def solve(self, state, tol, start):
         self.costs = -next(self.points)
+        state.n_iter = 1
         return state
 
     def fit(self):

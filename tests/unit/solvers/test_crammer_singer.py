@@ -53,7 +53,7 @@ def primal(problem, X, w):
     """The objective, from its definition."""
     X = X.toarray() if sparse.issparse(X) else X
     A = np.column_stack([X, np.full(len(X), problem.design.bias)]).astype(float)
-    N = w.reshape(problem.design.n_weights, -1)
+    N = w.reshape(A.shape[1], -1)
     S = A @ N @ problem.hierarchy.paths
     m = S.shape[1]
     loss = 0.0

@@ -1,9 +1,11 @@
+from functools import partial
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from problems import charged_block, linearized, solve_from, sparse_text, two_blobs, weight_step
+from semisvm import vectors
 from semisvm.blocks import scored_rows
 from semisvm.designs import Workers, make_design
 from semisvm.losses import LOSSES
@@ -263,3 +265,74 @@ def test_column_scaling_rescues_badly_scaled_data(monkeypatch):
     scaled = solve(problem, tol=1e-8).cg_steps
     monkeypatch.setattr(conjugate_gradients, "PLAIN_STEPS", 10**9)
     assert scaled < 0.5 * solve(problem, tol=1e-8).cg_steps
+
+
+def cg(product, rhs, stop, **options):
+    defaults = {"inverse": None, "scales": lambda: 1.0, "max_steps": 2000, "workers": Workers()}
+    return conjugate_gradients.solve(product, 0.1, rhs.copy(), stop=stop, **defaults | options)
+
+
+@pytest.fixture
+def independent_systems():
+    """Three systems in turns, of different spectra, the last with a zero right-hand side."""
+    rng = np.random.default_rng(3)
+    factors = [rng.standard_normal((20, 700)) * scale for scale in (0.1, 3.0, 1.0)]
+    rhs = rng.standard_normal((700, 3)) * [1.0, 5.0, 0.0]
+
+    def product(p, out):
+        for A, x, y in zip(factors, p.reshape(-1, 3).T, out.reshape(-1, 3).T, strict=True):
+            y[:] = A.T @ (A @ x)
+        return out
+
+    return factors, product, rhs
+
+
+def test_independent_systems_are_solved_at_once_as_if_alone(independent_systems):
+    factors, product, rhs = independent_systems
+    x, residual, steps = cg(product, rhs.ravel(), 1e-8, systems=3)
+    found, left = x.reshape(-1, 3), residual.reshape(-1, 3)
+    alone = [
+        cg(lambda p, out, A=A: np.dot(A.T, A @ p, out=out), b, 1e-8)
+        for A, b in zip(factors[:2], np.ascontiguousarray(rhs.T), strict=False)
+    ]
+    for k, (expected, _, _) in enumerate(alone):
+        np.testing.assert_allclose(found[:, k], expected, atol=1e-7)
+    assert not found[:, 2].any()
+    for A, s, r, b in zip(factors, found.T, left.T, rhs.T, strict=True):
+        np.testing.assert_allclose(r, b - A.T @ (A @ s) - 0.1 * s, atol=1e-9)
+    assert steps <= max(count for _, _, count in alone) + 1
+    assert steps < cg(product, rhs.ravel(), 1e-8)[2]
+
+
+def test_independent_systems_stop_where_one_is_not_definite(independent_systems):
+    _, product, rhs = independent_systems
+
+    def bent(p, out):
+        product(p, out)
+        out.reshape(-1, 3)[:, 1] = -p.reshape(-1, 3)[:, 1]
+        return out
+
+    x, _, steps = cg(bent, rhs.ravel(), 1e-8, systems=3)
+    assert steps == 0
+    assert not x.any()
+
+
+@pytest.mark.parametrize("m", [1, 3, 20, 700])
+@pytest.mark.parametrize("turns", [1, 41, 2000])
+def test_passes_over_vectors_of_several_systems(m, turns):
+    rng = np.random.default_rng(m + turns)
+    x, r, p, q = rng.standard_normal((4, turns * m))
+    alpha, each = rng.standard_normal(m), lambda v: v.reshape(-1, m).sum(axis=0)
+    long = np.tile(alpha, turns)
+    close = partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-9)
+    close(vectors.dots(x, r, m, 0, turns), each(x * r))
+    x1, r1, q1, p1 = x.copy(), r.copy(), q.copy(), p.copy()
+    close(vectors.regularize(q1, p, 0.3, m, 0, turns), each(p * (q + 0.3 * p)))
+    close(q1, q + 0.3 * p)
+    close(vectors.advance(x1, r1, p, q, alpha, 0, turns), each((r - long * q) ** 2))
+    close(x1, x + long * p)
+    close(r1, r - long * q)
+    part = turns // 3
+    vectors.conjugate(p1, q, alpha, part, turns)
+    close(p1[part * m :], (q + long * p)[part * m :])
+    close(p1[: part * m], p[: part * m])

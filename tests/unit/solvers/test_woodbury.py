@@ -9,8 +9,7 @@ from semisvm.hierarchy import flat
 from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.objectives import sharing
 from semisvm.solvers.problems import RowsProblem
-from semisvm.solvers.woodbury import heavy_rows
-from semisvm.vectors import factorise
+from semisvm.solvers.woodbury import HeavyRows, heavy_rows
 
 REG = 1e-2
 
@@ -113,8 +112,30 @@ def test_a_fit_does_not_depend_on_it(monkeypatch):
     assert found.trace_["cg_steps"].sum() < plain.trace_["cg_steps"].sum()
 
 
-def test_a_singular_matrix_has_no_factor():
-    """A pivot of exactly zero is no error of division, but told like all others."""
-    assert not factorise(np.ones((3, 3)))
-    assert not factorise(np.full((2, 2), np.nan))
-    assert factorise(np.eye(3))
+@pytest.mark.parametrize(
+    "gram", [np.ones((3, 3)), np.full((3, 3), np.nan), np.diag([1, np.inf, 1])]
+)
+def test_a_matrix_without_factor_gives_no_preconditioner(gram):
+    design = make_design(np.eye(3), 1.0, Workers())
+    heavy = HeavyRows(design, design.all_rows, gram)
+    assert heavy.inverse(np.ones((3, 2)), 0.0) is None
+
+
+def test_only_what_has_changed_is_factorised_again(monkeypatch):
+    X, _, _ = data("sparse")
+    design, index = make_design(X, 1.0, Workers()), np.arange(6)
+    heavy, fresh = (heavy_of(design, index, np.full(6, 10.0)) for _ in range(2))
+    counts, original = [], np.linalg.cholesky
+    monkeypatch.setattr(np.linalg, "cholesky", lambda a: (counts.append(1), original(a))[1])
+    curvature = np.random.default_rng(0).random((6, 4))
+    heavy.inverse(curvature, REG)
+    assert len(counts) == 4
+    curvature[2, 1] = 0.0
+    kept = heavy.inverse(curvature, REG)
+    assert len(counts) == 5
+    r = np.random.default_rng(1).standard_normal(4 * design.n_weights)
+    expected = fresh.inverse(curvature, REG)(r, np.empty_like(r))
+    np.testing.assert_array_equal(kept(r, np.empty_like(r)), expected)
+    counts.clear()
+    heavy.inverse(curvature, 2 * REG)
+    assert len(counts) == 4
