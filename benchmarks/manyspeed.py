@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from semisvm.reproduce.data import UNLABELED, PartlyLabeled
 from semisvm.reproduce.many import draw, load_many
 from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
+from semisvm.reproduce.passes import over_passes, passing
 from semisvm.reproduce.table import Report, verdict
 from semisvm.reproduce.timing import Timings, interleaved
 
@@ -53,13 +54,15 @@ def key(name: str, n_jobs: int) -> str:
 
 
 def time_methods(problem: PartlyLabeled, repeat: int) -> Timings:
-    """Time the yardstick, and both methods with one thread and with two, in turns."""
+    """Time the yardstick, both methods with one thread and with two, and passes, in turns."""
     fits = {
         key(name, n_jobs): partial(fitted, name, problem, n_jobs=n_jobs)
         for name in SEMI_SUPERVISED
         for n_jobs in (1, 2)
     }
-    return interleaved({"yardstick": partial(yardstick, problem), **fits}, repeat)
+    tasks = {"yardstick": partial(yardstick, problem), **fits}
+    with passing(problem.X, int(problem.y.max()) + 1, 1) as products:
+        return interleaved({**tasks, "passes": products}, repeat)
 
 
 def row(data: str, name: str, problem: PartlyLabeled, timings: Timings) -> dict[str, Any]:
@@ -68,6 +71,7 @@ def row(data: str, name: str, problem: PartlyLabeled, timings: Timings) -> dict[
     ratio, model = busy.ratio(fit, "yardstick"), busy.results[fit]
     bar = RATIO_BAR[name] if data in JUDGED else None
     hidden = problem.labels == UNLABELED
+    passes, over = over_passes(busy, fit, "passes")
     return {
         "set": data,
         "classes": len(model.classes_),
@@ -79,6 +83,9 @@ def row(data: str, name: str, problem: PartlyLabeled, timings: Timings) -> dict[
         "bar": bar,
         "speed ok": None if bar is None else verdict(ratio.median <= bar),
         "rounds": int(model.n_iter_),
+        "passes": passes,
+        "seconds / passes": over,
+        "first call +s": timings.first_extra(fit),
         "objective": float(model.objective_),
         "accuracy": float(model.score(problem.X[hidden], problem.y[hidden])),
     }

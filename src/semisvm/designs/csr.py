@@ -44,12 +44,14 @@ class CsrDesign(Design):
         self._arrays = (read_only(indptr), read_only(indices), read_only(X.data))
         super().__init__(n_rows, n_columns, bias, workers)
 
-    def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
-        """Run a sequential kernel of a solver over the data."""
-        kernels.csr(*self._arrays, self.bias, *arguments)
+    def sweep(self, kernels: ModuleType, W: Floats, order: Index, *arguments: Any) -> None:
+        """Run a sequential kernel of a solver over the rows, in a given order."""
+        self.rows_read += len(order)
+        kernels.csr(*self._arrays, self.bias, W, order, *arguments)
 
     def matrix(self, index: Index) -> Any:
         """Return the listed rows as a CSR matrix, columns in the design's own order."""
+        self.rows_read += len(index)
         indptr, indices, data = self._arrays
         counts = indptr[index + 1] - indptr[index]
         ends = np.concatenate([[0], np.cumsum(counts)])
@@ -65,7 +67,7 @@ class CsrDesign(Design):
                 *self._arrays, W, self.bias, rows.index, start, stop, BY_ROW, out
             )
 
-        self.workers.run(task, rows.pieces)
+        self._run_blocks(task, rows)
         return out
 
     def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
@@ -106,6 +108,7 @@ class CsrDesign(Design):
 
     def few_scores(self, W: Floats, rows: RowList) -> Floats:
         """Compute x_i W for a few rows, one row of the result per listed row."""
+        self.rows_read += len(rows)
         out = np.empty((len(rows), W.shape[1]))
         part = (rows.index, 0, len(rows), 0)
         self._kernels.scores_many(*self._arrays, W, self.bias, *part, out)
@@ -113,6 +116,7 @@ class CsrDesign(Design):
 
     def add_few(self, V: Floats, rows: RowList, out: Floats) -> Floats:
         """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
+        self.rows_read += len(rows)
         part = (rows.index, 0, len(rows), 0)
         self._kernels.pull_back_many(*self._arrays, V, self.bias, *part, out)
         return out
