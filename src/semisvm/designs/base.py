@@ -268,12 +268,23 @@ class Design(ABC):
             self.add_few(np.ones((1, 1)), one, row.reshape(-1, 1))
         return out
 
-    def gram(self, rows: RowList) -> Floats:
-        """Compute the inner products of a few rows, with the constant feature."""
-        products = np.empty((len(rows), len(rows)))
+    def products(self, rows: RowList, others: RowList) -> Floats:
+        """Compute the inner products of rows with others, with the constant feature.
+
+        The lists may be in any order.
+
+        Returns
+        -------
+        products : array of shape (len(rows), len(others))
+        """
+        products = np.empty((len(rows), len(others)))
         for k, row in enumerate(self.few_rows(rows)):
-            products[k] = self.few_scores(row.reshape(-1, 1), rows)[:, 0]
+            products[k] = self.few_scores(row.reshape(-1, 1), others)[:, 0]
         return products
+
+    def gram(self, rows: RowList) -> Floats:
+        """Compute the inner products of a few rows with each other."""
+        return self.products(rows, rows)
 
     def _accumulate(
         self, name: str, vectors: tuple[Floats, ...], rows: RowList, out: Floats

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.designs import _csr_kernels
+from semisvm.designs import _csr_kernels, _gram_kernels
 from semisvm.designs.base import CHUNK, Design, Floats, Index, RowList, RowOperator, read_only
 from semisvm.designs.workers import Workers
 
@@ -121,12 +121,21 @@ class CsrDesign(Design):
         self._kernels.pull_back_many(*self._arrays, V, self.bias, *part, out)
         return out
 
-    def gram(self, rows: RowList) -> Floats:
-        """Compute the inner products of a few rows, with the constant feature."""
-        part = self.matrix(rows.index).astype(np.float64)
-        products: Floats = (part @ part.T).toarray()
-        products += self.bias * self.bias
-        return products
+    def products(self, rows: RowList, others: RowList) -> Floats:
+        """Compute the inner products of rows with others, with the constant feature."""
+        self.rows_read += len(rows) + len(others)
+        size = int(np.sum(self._row_work[others.index])) - len(others)
+        ends = np.zeros(self.n_weights, dtype=np.int64)
+        where, values = np.empty(size, dtype=np.uint32), np.empty(size)
+        _gram_kernels.by_column(*self._arrays, others.index, ends, where, values)
+        out = np.empty((len(rows), len(others)))
+
+        def task(_: int, start: int, stop: int) -> None:
+            part = (rows.index, start, stop, ends, where, values)
+            _gram_kernels.products(*self._arrays, self.bias, *part, out)
+
+        self.workers.run(task, rows.pieces)
+        return out
 
     def _total_work(self, index: Index) -> NDArray[np.int64]:
         return np.cumsum(self._row_work[index], dtype=np.int64)

@@ -131,11 +131,12 @@ class DenseDesign(Design):
         into[:-1] += product(chunk.T, V)
         into[-1] += self.bias * V.sum(axis=0)
 
-    def gram(self, rows: RowList) -> Floats:
-        """Compute the inner products of a few rows, with the constant feature."""
-        self.rows_read += len(rows)
+    def products(self, rows: RowList, others: RowList) -> Floats:
+        """Compute the inner products of rows with others, with the constant feature."""
+        self.rows_read += len(rows) + len(others)
         X = self._chunk(rows, 0, len(rows))
-        products = product(X, X.T)
+        Z = X if rows is others else self._chunk(others, 0, len(others))
+        products = product(X, Z.T)
         products += self.bias * self.bias
         return products
 

@@ -339,6 +339,10 @@ def test_inner_products_of_a_few_rows(form, renumber):
     A = reference(X)[index]
     np.testing.assert_allclose(design.gram(design.rows(index)), A @ A.T, rtol=1e-6)
     np.testing.assert_allclose(Design.gram(design, design.rows(index)), A @ A.T, rtol=1e-6)
+    others = np.array([40, 3, 3, 17])
+    for products in (design.products, partial(Design.products, design)):
+        found = products(design.rows(index), design.rows(others))
+        np.testing.assert_allclose(found, A @ reference(X)[others].T, rtol=1e-6)
 
 
 @pytest.mark.parametrize("form", ["csr64", "dense64"])
@@ -371,5 +375,6 @@ def test_rows_read_are_counted(form, n_threads, monkeypatch):
             product()
             read[name] = design.rows_read - before
         assert read.pop("found") == 17
+        assert read.pop("gram") == 70
         assert read == dict.fromkeys(read, 35)
         assert design.passes() == design.rows_read / 60
