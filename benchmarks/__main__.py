@@ -32,6 +32,7 @@ BENCHMARKS = {
     "mip": "the S3VM's global optimum, and how far VS3VM is from it",
     "selection": "which rows to have labelled: clusters, margins, chance",
     "costs": "seconds of a fit of every method, beside the estimate of the registry",
+    "manyspeed": "many classes against one supervised machine per class that is given all labels",
     "manycost": "what annealing twenty classes costs, in supervised fits",
     "manysets": "semi-supervised against supervised on five sets of many classes",
     "hierarchy": "twenty classes with the hierarchy of their names",

@@ -59,7 +59,7 @@ def by_clarabel(machine: MeanMargin, plane: Plane) -> float:
     clarabel = import_module("clarabel")
     problem = machine.problem([plane], np.ones(1))
     n = problem.size
-    P = sparse.csc_matrix(np.triu(problem.gram.among(np.arange(n))))
+    P = sparse.csc_matrix(np.triu(problem.gram.among(np.arange(n))[0]))
     A = sparse.csc_matrix(np.vstack([np.ones(n), np.eye(n), -np.eye(n)]))
     b = np.concatenate([[0.0], problem.upper, -problem.lower])
     kinds = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)]

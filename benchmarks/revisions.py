@@ -8,7 +8,7 @@ Uncommitted changes count where a revision is not named.
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from os import environ
@@ -36,8 +36,8 @@ class Revision:
     ----------
     name : str
     process : the process
-    seconds : dict of lists
-        By fit.
+    seconds, processor : dict of lists
+        Elapsed and processor seconds, by fit.
     found : dict
         What the last fit of every name gave.
     """
@@ -45,6 +45,7 @@ class Revision:
     name: str
     process: "subprocess.Popen[str]"
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    processor: dict[str, list[float]] = field(default_factory=dict)
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def fit(self, name: str) -> dict[str, Any]:
@@ -61,7 +62,8 @@ class Revision:
     def time(self, name: str) -> None:
         """Do one fit that counts."""
         self.found[name] = self.fit(name)
-        self.seconds.setdefault(name, []).append(self.found[name]["seconds"])
+        for clock in ("seconds", "processor"):
+            getattr(self, clock).setdefault(name, []).append(self.found[name][clock])
 
     def peak(self) -> float:
         """Read the most memory that the process has held, in MiB; NaN where nobody tells."""
@@ -116,18 +118,22 @@ def in_turns(revisions: tuple[Revision, Revision], name: str, repeat: int) -> No
 
 def row(name: str, base: Revision, head: Revision) -> dict[str, Any]:
     """Compare the times and the answers of one fit."""
-    pairs = zip(head.seconds[name], base.seconds[name], strict=True)
-    ratio = Spread.of(new / old for new, old in pairs)
+    ratio = _ratio(head.seconds[name], base.seconds[name])
     old, new = base.found[name], head.found[name]
     return {
         "fit": name,
         "base, s": Spread.of(base.seconds[name]).median,
         "head / base": ratio,
         f"<= {SLOWER_BAR}": verdict(ratio.median <= SLOWER_BAR),
+        "processor": _ratio(head.processor[name], base.processor[name]),
         "objective, relative": new["objective"] / old["objective"] - 1.0,
         "scores, largest difference": _largest(old, new),
         "rounds": f"{old['rounds']} -> {new['rounds']}",
     }
+
+
+def _ratio(new: Sequence[float], old: Sequence[float]) -> Spread:
+    return Spread.of(a / b for a, b in zip(new, old, strict=True))
 
 
 def _largest(old: Mapping[str, Any], new: Mapping[str, Any]) -> float:

@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from semisvm import AnnealedSVC, TransductiveSVC
 
 METHODS = {"TSVM": TransductiveSVC, "DA": AnnealedSVC}
 UNLABELED = -1
+# Sets of counts, which become tf-idf.
+COUNTED = ("la1", "ohscal")
 # Scores of these many rows stand for the model when two revisions are compared.
 COMPARED_ROWS = 2_000
 
@@ -71,6 +74,19 @@ def few_labels(folder: Path, name: str, n_labeled: int) -> Any:
     return hidden(X, y, np.arange(len(y)), known)
 
 
+@cache
+def many_classes(folder: Path, name: str, n_labeled: int) -> Any:
+    """Draw 3,000 texts or images of many classes, a few of each with labels."""
+    X, y = load(folder, name)
+    if name in COUNTED:
+        X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(y))[:3_000]
+    while len(np.unique(y[rows[:n_labeled]])) <= y.max():
+        rows = rng.permutation(len(y))[:3_000]
+    return hidden(X, y, rows, rows[:n_labeled])
+
+
 FITS: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
     "two classes": (lambda folder: newsgroups(folder, 14_000, 46, two_classes=True), {}),
     "100,000 rows": (reviews, {}),
@@ -84,6 +100,10 @@ FITS: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
     "g241c": (lambda folder: few_labels(folder, "g241c", 100), {}),
     "text": (lambda folder: few_labels(folder, "text_ssl", 100), {}),
     "twenty classes": (lambda folder: newsgroups(folder, 5_000, 100, two_classes=False), {}),
+    "la1": (lambda folder: many_classes(folder, "la1", 100), {}),
+    "20 newsgroups": (lambda folder: many_classes(folder, "20news_tfidf", 200), {}),
+    "ohscal": (lambda folder: many_classes(folder, "ohscal", 100), {}),
+    "usps, ten classes": (lambda folder: many_classes(folder, "usps", 100), {}),
 }
 
 

@@ -74,6 +74,9 @@ class Design(ABC):
 
     Sums are accumulated in float64, one partial sum per block, added in a fixed order:
     a given number of threads gives the same bits every time.
+
+    ``rows_read`` counts the rows that all products so far have read, however many columns
+    of weights a product has: reading takes most of the time of a fit.
     """
 
     n_rows: int
@@ -90,20 +93,25 @@ class Design(ABC):
         self.n_weights = n_columns + 1
         self.bias = bias
         self.workers = workers
+        self.rows_read = 0
         self._partial = np.empty((0, 0))
         self.all_rows = self.rows(np.arange(n_rows))
+
+    def passes(self) -> float:
+        """Return the number of rows read so far, divided by the number of rows."""
+        return self.rows_read / self.n_rows
 
     @abstractmethod
     def _total_work(self, index: Index) -> NDArray[np.int64]:
         """Return the cumulative number of entries of the listed rows."""
 
-    def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
-        """Run a sequential kernel of a solver over the data.
+    def sweep(self, kernels: ModuleType, W: Floats, order: Index, *arguments: Any) -> None:
+        """Run a sequential kernel of a solver over the rows, in a given order.
 
         For solvers in which each row depends on the rows before it, so that blocks of rows
         cannot share the work. The module has one kernel per layout, ``csr`` and ``dense``,
-        which takes the arrays, the bias, and then the arguments. A design without such a
-        layout cannot serve these solvers.
+        which takes the arrays, the bias, the weights, the order and then the arguments. A
+        design without such a layout cannot serve these solvers.
         """
         raise TypeError(
             f"{type(self).__name__} cannot be read row by row in order; use a loss other than "
@@ -158,7 +166,7 @@ class Design(ABC):
         def task(_: int, start: int, stop: int) -> None:
             self._kernels.scores(*self._arrays, w, self.bias, rows.index, start, stop, out)
 
-        self.workers.run(task, rows.pieces)
+        self._run_blocks(task, rows)
         return out
 
     def pull_back(self, v: Floats, rows: RowList, out: Floats) -> Floats:
@@ -195,7 +203,9 @@ class Design(ABC):
         self._sum_blocks(task, rows, out)
         ordered = [parts[start] for start in sorted(parts)]
         found = [index for _, index in ordered]
-        if sum(len(index) for index in found) == len(rows):
+        n_found = sum(len(index) for index in found)
+        self.rows_read += n_found - len(rows)
+        if n_found == len(rows):
             found = [rows.index]
         return [part for part, _ in ordered], found
 
@@ -260,12 +270,23 @@ class Design(ABC):
             self.add_few(np.ones((1, 1)), one, row.reshape(-1, 1))
         return out
 
-    def gram(self, rows: RowList) -> Floats:
-        """Compute the inner products of a few rows, with the constant feature."""
-        products = np.empty((len(rows), len(rows)))
+    def products(self, rows: RowList, others: RowList) -> Floats:
+        """Compute the inner products of rows with others, with the constant feature.
+
+        The lists may be in any order.
+
+        Returns
+        -------
+        products : array of shape (len(rows), len(others))
+        """
+        products = np.empty((len(rows), len(others)))
         for k, row in enumerate(self.few_rows(rows)):
-            products[k] = self.few_scores(row.reshape(-1, 1), rows)[:, 0]
+            products[k] = self.few_scores(row.reshape(-1, 1), others)[:, 0]
         return products
+
+    def gram(self, rows: RowList) -> Floats:
+        """Compute the inner products of a few rows with each other."""
+        return self.products(rows, rows)
 
     def _accumulate(
         self, name: str, vectors: tuple[Floats, ...], rows: RowList, out: Floats
@@ -277,10 +298,16 @@ class Design(ABC):
 
         return self._sum_blocks(task, rows, out)
 
+    def _run_blocks(self, task: Callable[[int, int, int], None], rows: RowList) -> None:
+        """Let threads read the rows, each block for itself."""
+        self.rows_read += len(rows)
+        self.workers.run(task, rows.pieces)
+
     def _sum_blocks(
         self, task: Callable[[int, int, Floats], None], rows: RowList, out: Floats
     ) -> Floats:
         """Let each block add to its own output, and sum the outputs in order."""
+        self.rows_read += len(rows)
         blocks = rows.pieces if rows.work > WORK_PER_OUTPUT * out.size else rows.blocks
         partial = self._partial_sums(len(blocks) - 1, out.shape)
 

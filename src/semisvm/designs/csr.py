@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.designs import _csr_kernels
+from semisvm.designs import _csr_kernels, _gram_kernels
 from semisvm.designs.base import CHUNK, Design, Floats, Index, RowList, RowOperator, read_only
 from semisvm.designs.workers import Workers
 
@@ -48,12 +48,14 @@ class CsrDesign(Design):
         super().__init__(n_rows, n_used, bias, workers)
         self.n_columns = n_columns
 
-    def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
-        """Run a sequential kernel of a solver over the data."""
-        kernels.csr(*self._arrays, self.bias, *arguments)
+    def sweep(self, kernels: ModuleType, W: Floats, order: Index, *arguments: Any) -> None:
+        """Run a sequential kernel of a solver over the rows, in a given order."""
+        self.rows_read += len(order)
+        kernels.csr(*self._arrays, self.bias, W, order, *arguments)
 
     def matrix(self, index: Index) -> Any:
         """Return the listed rows as a CSR matrix, columns in the design's own order."""
+        self.rows_read += len(index)
         indptr, indices, data = self._arrays
         counts = indptr[index + 1] - indptr[index]
         ends = np.concatenate([[0], np.cumsum(counts)])
@@ -69,7 +71,7 @@ class CsrDesign(Design):
                 *self._arrays, W, self.bias, rows.index, start, stop, BY_ROW, out
             )
 
-        self.workers.run(task, rows.pieces)
+        self._run_blocks(task, rows)
         return out
 
     def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
@@ -110,6 +112,7 @@ class CsrDesign(Design):
 
     def few_scores(self, W: Floats, rows: RowList) -> Floats:
         """Compute x_i W for a few rows, one row of the result per listed row."""
+        self.rows_read += len(rows)
         out = np.empty((len(rows), W.shape[1]))
         part = (rows.index, 0, len(rows), 0)
         self._kernels.scores_many(*self._arrays, W, self.bias, *part, out)
@@ -117,16 +120,26 @@ class CsrDesign(Design):
 
     def add_few(self, V: Floats, rows: RowList, out: Floats) -> Floats:
         """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
+        self.rows_read += len(rows)
         part = (rows.index, 0, len(rows), 0)
         self._kernels.pull_back_many(*self._arrays, V, self.bias, *part, out)
         return out
 
-    def gram(self, rows: RowList) -> Floats:
-        """Compute the inner products of a few rows, with the constant feature."""
-        part = self.matrix(rows.index).astype(np.float64)
-        products: Floats = (part @ part.T).toarray()
-        products += self.bias * self.bias
-        return products
+    def products(self, rows: RowList, others: RowList) -> Floats:
+        """Compute the inner products of rows with others, with the constant feature."""
+        self.rows_read += len(rows) + len(others)
+        size = int(np.sum(self._row_work[others.index])) - len(others)
+        ends = np.zeros(self.n_weights, dtype=np.int64)
+        where, values = np.empty(size, dtype=np.uint32), np.empty(size)
+        _gram_kernels.by_column(*self._arrays, others.index, ends, where, values)
+        out = np.empty((len(rows), len(others)))
+
+        def task(_: int, start: int, stop: int) -> None:
+            part = (rows.index, start, stop, ends, where, values)
+            _gram_kernels.products(*self._arrays, self.bias, *part, out)
+
+        self.workers.run(task, rows.pieces)
+        return out
 
     def _total_work(self, index: Index) -> NDArray[np.int64]:
         return np.cumsum(self._row_work[index], dtype=np.int64)

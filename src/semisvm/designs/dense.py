@@ -39,12 +39,14 @@ class DenseDesign(Design):
         self._few: tuple[RowList | None, NDArray[Any]] = (None, self._X[:0])
         super().__init__(X.shape[0], X.shape[1], bias, workers)
 
-    def sweep(self, kernels: ModuleType, *arguments: Any) -> None:
-        """Run a sequential kernel of a solver over the data."""
-        kernels.dense(*self._arrays, self.bias, *arguments)
+    def sweep(self, kernels: ModuleType, W: Floats, order: Index, *arguments: Any) -> None:
+        """Run a sequential kernel of a solver over the rows, in a given order."""
+        self.rows_read += len(order)
+        kernels.dense(*self._arrays, self.bias, W, order, *arguments)
 
     def matrix(self, index: Index) -> Any:
         """Return the listed rows as an array."""
+        self.rows_read += len(index)
         return self._X[index]
 
     def _total_work(self, index: Index) -> NDArray[np.int64]:
@@ -67,7 +69,7 @@ class DenseDesign(Design):
                 high = min(low + CHUNK, stop)
                 out[rows.index[low:high]] = product(self._chunk(rows, low, high), W[:-1]) + offset
 
-        self.workers.run(task, rows.pieces)
+        self._run_blocks(task, rows)
         return out
 
     def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
@@ -118,6 +120,7 @@ class DenseDesign(Design):
 
     def _few_rows(self, rows: RowList) -> NDArray[Any]:
         """Return a few rows, and keep them: a preconditioner needs the same rows repeatedly."""
+        self.rows_read += len(rows)
         last, kept = self._few
         if last is not rows:
             kept = self._chunk(rows, 0, len(rows))
@@ -128,10 +131,12 @@ class DenseDesign(Design):
         into[:-1] += product(chunk.T, V)
         into[-1] += self.bias * V.sum(axis=0)
 
-    def gram(self, rows: RowList) -> Floats:
-        """Compute the inner products of a few rows, with the constant feature."""
+    def products(self, rows: RowList, others: RowList) -> Floats:
+        """Compute the inner products of rows with others, with the constant feature."""
+        self.rows_read += len(rows) + len(others)
         X = self._chunk(rows, 0, len(rows))
-        products = product(X, X.T)
+        Z = X if rows is others else self._chunk(others, 0, len(others))
+        products = product(X, Z.T)
         products += self.bias * self.bias
         return products
 

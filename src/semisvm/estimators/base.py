@@ -139,6 +139,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         with Workers(thread_count(self._n_jobs())) as workers:
             bias = self._specification().bias
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
+            recorder.passes = design.passes
             task_data = (design, labels, prior, weight, hierarchy, recorder)
             solution = self._solve(*task_data, **besides)
             nodes = decoded(design, solution.w)

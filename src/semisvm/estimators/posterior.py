@@ -26,9 +26,9 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
 
     with the maxent loss xi(s, y) = log sum_z exp(s_z) - s_y, the probabilities
     p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model, and
-    KL(q || p) = sum_y q(y) log(q(y) / p(y)). Two convex steps alternate. The q nearest to p
-    is p with one factor per class, q_j(y) ~ p_j(y) exp(nu_y); then the weights are fitted
-    to the labelled rows and to q. The objective never rises. It is not jointly convex, so
+    KL(q || p) = sum_y q(y) log(q(y) / p(y)). The q nearest to p is p with one factor per
+    class, q_j(y) ~ p_j(y) exp(nu_y). So q is eliminated, and Newton's method minimises what is
+    left, a smooth function of the weights. The objective never rises. It is not convex, so
     the result is a local minimum. The counts hold exactly for q and approximately for p:
     the larger ``kl_weight``, the closer.
 
@@ -40,8 +40,7 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
     kl_weight : float, default=1.0
         Weight of the mean divergence. The weight C of the sum over the unlabelled rows, as
         in equation 13 of the second reference, is ``kl_weight = C u`` here. Its C = 0.1 is
-        800 for 8,000 rows, which is close to the expectation constraint itself. For large
-        weights the number of rounds grows in proportion.
+        800 for 8,000 rows, which is close to the expectation constraint itself.
     class_prior : None, "estimate", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None takes the shares among the labelled rows; "estimate" also uses the
@@ -69,10 +68,10 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
-        Certified relative error of the last weight step. The alternation ends when the
-        weights still meet it after their soft labels are updated.
+        The fit ends when the squared norm of the gradient is at most 2 ``reg tol`` times the
+        objective, as if the objective were convex.
     max_iter : int, default=1000
-        Maximum number of rounds (weight step, label step) per level: first loose, then to
+        Maximum number of rounds (Newton step, soft labels) per level: first loose, then to
         ``tol``.
     warm_start : bool, default=False
         Start from the weights of the last fit.
@@ -105,7 +104,7 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
     objective_ : float
         Objective of the final weights and q.
     n_iter_ : int
-        Number of rounds (weight step, label step).
+        Number of rounds (Newton step, soft labels).
     trace_ : Trace
         Its ``residual`` is the largest difference between a mean of p_j(y) and its share
         n(y)/u; its ``label_residual`` is the same for q.

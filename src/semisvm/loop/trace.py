@@ -64,10 +64,22 @@ class Trace:
 
 
 class Recorder:
-    """Write a trace, print one line per level, and let the callback stop the fit."""
+    """Write a trace, print one line per level, and let the callback stop the fit.
+
+    Parameters
+    ----------
+    callback : callable, optional
+    verbose : int
+
+    Attributes
+    ----------
+    passes : callable, optional
+        Tells how often the fit has read the data, for the column of that name.
+    """
 
     def __init__(self, callback: Callback | None = None, verbose: int = 0) -> None:
         self.trace = Trace()
+        self.passes: Callable[[], float] | None = None
         self.stopped = False
         self._callback = callback
         self._verbose = verbose
@@ -100,7 +112,10 @@ class Recorder:
 
     def add(self, phase: str, **facts: Any) -> None:
         """Add a row; ``stopped`` is set if the callback returned True."""
-        row = {"phase": phase, **facts, "seconds": perf_counter() - self._start}
+        row = {"phase": phase, **facts}
+        if self.passes is not None:
+            row["passes"] = self.passes()
+        row["seconds"] = perf_counter() - self._start
         self.trace.rows.append(row)
         if self._callback is not None and not self.stopped and self._callback(dict(row)):
             self.stopped = True

@@ -2,8 +2,8 @@
 
 import tracemalloc
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from time import perf_counter
+from dataclasses import dataclass, field, replace
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,18 @@ class Timings:
         Seconds of the warm-up call, with the compilation in it.
     results : dict
         What the last call of every task gave.
+    processor : dict of lists
+        The seconds of all processors together, which others on the machine do not change.
     """
 
     seconds: dict[str, list[float]]
     first: dict[str, float]
     results: dict[str, Any]
+    processor: dict[str, list[float]] = field(default_factory=dict)
+
+    def on_processor(self) -> "Timings":
+        """Return the same measurements with processor seconds in place of elapsed ones."""
+        return replace(self, seconds=self.processor)
 
     def median(self, name: str) -> float:
         """Return the median seconds of a task."""
@@ -88,18 +95,22 @@ def interleaved(
     """
     names = list(tasks)
     first = {name: seconds_of(tasks[name])[0] for name in (names if warm_up is None else warm_up)}
-    timings = Timings({name: [] for name in names}, first, {})
+    timings = Timings({name: [] for name in names}, first, {}, {name: [] for name in names})
     for k in range(repeat):
         for name in names[::-1] if k % 2 else names:
+            busy = process_time()
             seconds, timings.results[name] = seconds_of(tasks[name])
+            timings.processor[name].append(process_time() - busy)
             timings.seconds[name].append(seconds)
     return timings
 
 
 def joined(parts: Sequence[Timings]) -> Timings:
     """Put the rounds of several measurements of the same tasks together."""
-    seconds = {name: [t for part in parts for t in part.seconds[name]] for name in parts[0].seconds}
-    return Timings(seconds, parts[0].first, parts[-1].results)
+    names = parts[0].seconds
+    seconds = {name: [t for part in parts for t in part.seconds[name]] for name in names}
+    busy = {name: [t for part in parts for t in part.processor[name]] for name in names}
+    return Timings(seconds, parts[0].first, parts[-1].results, busy)
 
 
 def peak_bytes(task: Task) -> int:

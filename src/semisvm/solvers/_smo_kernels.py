@@ -43,16 +43,34 @@ def _partner(column, i, highest, diagonal, floor, beta, gradient, lower):
 
 
 @compiled
-def ascend(G, lower, upper, beta, gradient, violation, max_steps):
-    """Move pairs of coordinates until none violates by more; return the number of steps."""
-    diagonal = np.diag(G).copy()
+def _row(G, at, i, rows, known):
+    """Return the products of coordinate i with all others, gathered when first needed."""
+    row = rows[i]
+    if not known[i]:
+        known[i] = True
+        whole = G[at[i]]
+        for k in range(at.shape[0]):
+            row[k] = whole[at[k]]
+    return row
+
+
+@compiled
+def ascend(G, at, lower, upper, beta, gradient, violation, max_steps):
+    """Move pairs of coordinates until none violates by more; return the number of steps.
+
+    Coordinate k is row and column ``at[k]`` of G. Few of its rows are needed.
+    """
+    n = at.shape[0]
+    rows, known, diagonal = np.empty((n, n)), np.zeros(n, dtype=np.bool_), np.empty(n)
+    for k in range(n):
+        diagonal[k] = G[at[k], at[k]]
     floor = FLAT * max(diagonal.max(), 1e-300)
     i, highest, lowest = _move(gradient, 0.0, diagonal, diagonal, beta, lower, upper)
     steps = 0
     while highest - lowest > violation and steps < max_steps:
-        rising = G[i]
+        rising = _row(G, at, i, rows, known)
         j = _partner(rising, i, highest, diagonal, floor, beta, gradient, lower)
-        falling = G[j]
+        falling = _row(G, at, j, rows, known)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * rising[j], floor)
         room_above, room_below = upper[i] - beta[i], beta[j] - lower[j]
         step = min((gradient[j] - gradient[i]) / curvature, room_above, room_below)

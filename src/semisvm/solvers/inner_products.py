@@ -18,8 +18,8 @@ class Gram(Protocol):
         """Maximum number of rows at once."""
         ...
 
-    def among(self, rows: Index) -> Floats:
-        """Return the part of the matrix with these rows and columns."""
+    def among(self, rows: Index) -> tuple[Floats, Index]:
+        """Return a part of the matrix, and where these rows and columns are in it."""
         ...
 
     def add(self, rows: Index, change: Floats, out: Floats) -> None:
@@ -38,9 +38,9 @@ class WholeGram:
         """Maximum number of rows at once."""
         return len(self._matrix)
 
-    def among(self, rows: Index) -> Floats:
-        """Return the part of the matrix with these rows and columns."""
-        return self._matrix[np.ix_(rows, rows)]
+    def among(self, rows: Index) -> tuple[Floats, Index]:
+        """Return the matrix, and where these rows and columns are in it."""
+        return self._matrix, rows
 
     def add(self, rows: Index, change: Floats, out: Floats) -> None:
         """Add to ``out`` the product with a vector: ``change`` on the rows, zero elsewhere."""
@@ -48,20 +48,50 @@ class WholeGram:
 
 
 class RowGram:
-    """Inner products of all rows of a design, never held as a whole.
+    """Inner products of all rows of a design, of which at most those of ``ROOM`` rows are held.
 
-    A product with a vector goes through the weights, ``X (X^T v)``: two passes over the data,
-    and no column of the matrix is stored.
+    Working sets have many rows in common, also those of different classes, so the products
+    of the rows seen last are kept. A product with a vector goes through the weights,
+    ``X (X^T v)``: two passes over the data.
     """
 
     room = ROOM
 
     def __init__(self, design: Design) -> None:
         self._design = design
+        # where each row is among the kept ones, and their products; -1 for other rows
+        self._at = np.full(design.n_rows, -1, dtype=np.intp)
+        self._kept: Index = np.empty(0, dtype=np.intp)
+        self._products: Floats = np.empty((0, 0))
 
-    def among(self, rows: Index) -> Floats:
-        """Return the part of the matrix with these rows and columns."""
-        return self._design.gram(self._design.rows(rows))
+    def among(self, rows: Index) -> tuple[Floats, Index]:
+        """Return the products that are kept, and where these rows and columns are in them."""
+        missing = rows[self._at[rows] < 0]
+        if len(self._kept) + len(missing) > self.room:
+            self._at[self._kept] = -1
+            self._kept, self._products, missing = self._kept[:0], np.empty((0, 0)), rows
+        if len(missing):
+            self._keep(missing)
+        return self._products, self._at[rows]
+
+    def _keep(self, rows: Index) -> None:
+        """Compute the products of some rows with the kept rows and with each other."""
+        n, k = len(self._kept), len(rows)
+        self._kept = np.concatenate([self._kept, rows])
+        self._at[rows] = np.arange(n, n + k)
+        self._reserve(n, n + k)
+        design = self._design
+        found = design.products(design.rows(rows), design.rows(self._kept))
+        self._products[n : n + k, : n + k] = found
+        self._products[:n, n : n + k] = found[:, :n].T
+
+    def _reserve(self, n: int, size: int) -> None:
+        """Make room for the products of more rows, for twice as many where that fits."""
+        if size > len(self._products):
+            most = min(self.room, self._design.n_rows)
+            larger = np.empty((max(size, min(2 * size, most)),) * 2)
+            larger[:n, :n] = self._products[:n, :n]
+            self._products = larger
 
     def add(self, rows: Index, change: Floats, out: Floats) -> None:
         """Add to ``out`` the product with a vector: ``change`` on the rows, zero elsewhere."""

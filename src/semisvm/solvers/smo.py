@@ -183,7 +183,7 @@ def _ascend(problem: PairProblem, state: PairState, violation: float, max_iter: 
         rows = _working_set(problem, state, 0.5 * (highest + lowest))
         beta, gradient = state.beta[rows], state.gradient[rows]
         state.n_iter += kernels.ascend(
-            problem.gram.among(rows),
+            *problem.gram.among(rows),
             problem.lower[rows],
             problem.upper[rows],
             beta,

@@ -368,3 +368,42 @@ def test_inner_products_of_a_few_rows(form, renumber):
     A = reference(X)[index]
     np.testing.assert_allclose(design.gram(design.rows(index)), A @ A.T, rtol=1e-6)
     np.testing.assert_allclose(Design.gram(design, design.rows(index)), A @ A.T, rtol=1e-6)
+    others = np.array([40, 3, 3, 17])
+    for products in (design.products, partial(Design.products, design)):
+        found = products(design.rows(index), design.rows(others))
+        np.testing.assert_allclose(found, A @ reference(X)[others].T, rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["csr64", "dense64"])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_rows_read_are_counted(form, n_threads, monkeypatch):
+    monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+    X, _ = sparse_text(60, 90)
+    with Workers(n_threads) as pool:
+        design = make_design(FORMS[form](X), BIAS, pool)
+        few = design.rows(np.arange(5, 40))
+        w, v, out = np.ones(91), np.ones(60), np.empty(91)
+        W, V, into = np.ones((91, 4)), np.ones((60, 4)), np.empty((91, 4))
+        products = {
+            "scores": lambda: design.scores(w, few, np.empty(60)),
+            "pull_back": lambda: design.pull_back(v, few, out),
+            "found": lambda: design.pull_back_found(v, few, lambda i: (0, i[i % 2 == 0]), out),
+            "curvature": lambda: design.curvature(w, v, few, out),
+            "column_scales": lambda: design.column_scales(v, few, out),
+            "scores_many": lambda: design.scores_many(W, few, np.empty((60, 4))),
+            "pull_back_many": lambda: design.pull_back_many(V, few, into),
+            "curvature_many": lambda: design.curvature_many(W, lambda *_: None, few, into),
+            "few_scores": lambda: design.few_scores(W, few),
+            "add_few": lambda: design.add_few(V[:35], few, into),
+            "gram": lambda: design.gram(few),
+            "matrix": lambda: design.matrix(few.index),
+        }
+        read = {}
+        for name, product in products.items():
+            before = design.rows_read
+            product()
+            read[name] = design.rows_read - before
+        assert read.pop("found") == 17
+        assert read.pop("gram") == 70
+        assert read == dict.fromkeys(read, 35)
+        assert design.passes() == design.rows_read / 60

@@ -51,7 +51,11 @@ def test_published_attributes(cls, blobs):
     assert isinstance(model.trace_, Trace)
     assert model.n_iter_ >= 1
     assert np.isfinite(model.objective_)
-    assert {"objective", "cg_steps", "gradient_norm", "seconds"} <= set(model.trace_.columns)
+    columns = {"objective", "cg_steps", "gradient_norm", "passes", "seconds"}
+    assert columns <= set(model.trace_.columns)
+    # every step of conjugate gradients reads rows, and so does every round
+    assert np.all(np.diff(model.trace_["passes"]) >= 0)
+    assert model.trace_["passes"][-1] > 0
     assert model.score(X, y) > 0.85
     np.testing.assert_array_equal(
         model.predict(X), model.classes_[(model.decision_function(X) > 0).astype(int)]

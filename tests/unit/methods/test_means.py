@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from problems import hide, sparse_text, two_blobs
 from semisvm import MeanSVC
-from semisvm.designs import Workers, make_design
+from semisvm.designs import DenseDesign, Workers, make_design
 from semisvm.loop import Level, Recorder
 from semisvm.losses import SQUARED_HINGE
 from semisvm.methods.label_means import Alternating, CuttingPlanes
@@ -232,6 +232,25 @@ def test_many_classes_keep_their_counts():
         np.testing.assert_allclose(counts, prior * free.sum(), atol=1.0)
         assert model.coef_.shape == (4, 4)
         assert model.score(X, y) > 0.85
+
+
+def test_classes_share_the_inner_products(monkeypatch):
+    """Each row is multiplied with others once, whatever the number of classes."""
+    read = []
+
+    def products(self, rows, others):
+        read.append(len(rows))
+        return DenseDesign.own_products(self, rows, others)
+
+    monkeypatch.setattr(DenseDesign, "own_products", DenseDesign.products, raising=False)
+    monkeypatch.setattr(DenseDesign, "products", products)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, 400)
+    X = rng.standard_normal((400, 4)) + 1.5 * np.eye(5)[y][:, :4]
+    MeanSVC(C_unlabeled=1.0).fit(X, hide(y, 40))
+    given, *last_machines = read
+    assert given == 40
+    assert 256 < sum(last_machines) <= 400
 
 
 def test_many_classes_of_which_one_has_no_unlabelled_row():
