@@ -128,11 +128,15 @@ class SmoothManyClassLoss(ManyClassLoss):
         Multiply Q[k - start] by the second derivatives of row rows[k].
     along : (S, D, B, rows, t) -> (first, second)
         Derivatives of the total at ``S + t D`` with respect to t.
+    label_slopes : (S, rows, scale, out, start, stop) -> None, optional
+        If xi(s, y) = c(s) + g(s_y), fill out[k, y] with scale g'(S[i, y]), for the listed rows
+        i = rows[k] at positions start..stop. It tells annealing how labels respond to a step.
     """
 
     evaluate: Callable[[Floats, Floats, Index, Floats], float]
     apply: Callable[[Floats, Floats, Index, int, int, Floats], None]
     along: Callable[[Floats, Floats, Floats, Index, float], tuple[float, float]]
+    label_slopes: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
 
 
 @dataclass(frozen=True)

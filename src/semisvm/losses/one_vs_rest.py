@@ -82,6 +82,19 @@ def _square_along(edge, S, D, B, rows, t):
     return first, second
 
 
+@compiled
+def _square_label_slopes(edge, S, rows, scale, out, start, stop):
+    for k in range(start, stop):
+        for y in range(S.shape[1]):
+            z = S[rows[k], y]
+            slope = 0.0
+            if z < edge:
+                slope += z - 1.0
+            if z > -edge:
+                slope -= z + 1.0
+            out[k, y] = scale * slope
+
+
 def one_vs_rest(edge: float) -> SmoothManyClassLoss:
     """Return the sum over classes of a squared loss up to an edge, which may be infinite."""
     return SmoothManyClassLoss(
@@ -89,4 +102,5 @@ def one_vs_rest(edge: float) -> SmoothManyClassLoss:
         evaluate=partial(_square_evaluate, edge),
         apply=partial(_square_apply, edge),
         along=partial(_square_along, edge),
+        label_slopes=partial(_square_label_slopes, edge),
     )

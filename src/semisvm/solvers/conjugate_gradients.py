@@ -27,6 +27,7 @@ def solve(
     stop: float,
     max_steps: int,
     workers: Workers,
+    floor: float = 0.0,
 ) -> tuple[Floats, Floats, int]:
     """Solve (reg I + H) x = rhs to a residual of norm ``stop``.
 
@@ -44,6 +45,10 @@ def solve(
         Norm of the residual at which to stop.
     max_steps : int
     workers : Workers
+    floor : float, default=0.0
+        For systems that need not be positive definite: a direction along which the curvature
+        is below this multiple of that of M (or of reg, without M) is the last one, and is
+        followed as far as M would go. Zero ends before a direction without curvature.
 
     Returns
     -------
@@ -61,10 +66,17 @@ def solve(
     z = r if inverse is None else inverse(r, np.empty_like(r))
     p = z.copy()
     rz = vectors.dot(r, z)
+    unit = reg if inverse is None else 1.0
+    # p . M p
+    least = unit * rz
     steps = 0
     while steps < max_steps:
         product(p, q)
         curvature = total(vectors.regularize, q, p, reg)
+        if floor and 0.0 < least < np.inf and curvature < floor * least:
+            total(vectors.advance, x, r, p, q, rz / least)
+            steps += 1
+            break
         if not 0.0 < curvature < np.inf:
             # numbers are out of range, or the system is not positive definite: return what
             # has been found so far
@@ -75,12 +87,15 @@ def solve(
             break
         if steps == PLAIN_STEPS:
             inverse, z, rz = _by_columns(scales() + reg), np.empty_like(r), np.inf
+            # these scales bound the curvature from above
+            floor = 0.0
         if inverse is None:
             before, rz = rz, rr
         else:
             inverse(r, z)
             before, rz = rz, vectors.dot(r, z)
         workers.share(partial(vectors.conjugate, p, z, rz / before), len(rhs))
+        least = unit * rz + (rz / before) ** 2 * least
     return x, r, steps
 
 
