@@ -51,6 +51,8 @@ ROUNDING = float(np.finfo(np.float64).eps)
 # slope predicts; otherwise a shorter one is tried, up to MAX_TRIALS times.
 LEAST_GAIN = 1e-4
 MAX_TRIALS = 20
+# How many times as far as with fixed labels a step may go.
+FAR = 4.0
 # Relative error up to which the energy counts as having fallen as predicted.
 TRUST = 0.1
 
@@ -260,11 +262,23 @@ class Backtracking(Search):
             self.as_predicted = predicted or before - self.energy < little
         return None
 
+    def _longest(self, problem: ReducedProblem, step: Floats, slope: float) -> float:
+        """Return the first length to try: 1, unless a flat direction makes the step too long.
+
+        With the labels held fixed the energy has its minimum along the step at some length.
+        Labels that respond take it further, but not by orders of magnitude.
+        """
+        if not self.floor:
+            return 1.0
+        [(_, second)] = problem.along((0.0,)).tolist()
+        second += problem.reg * dot(step, step)
+        return min(1.0, FAR * -slope / second) if 0.0 < second < np.inf else 1.0
+
     def _descend(
         self, problem: ReducedProblem, state: State, step: Floats, slope: float, before: float
     ) -> float:
         """Shorten a step until the energy falls; return its length, or 0 if it never does."""
-        t, ahead = 0.0, 1.0
+        t, ahead = 0.0, self._longest(problem, step, slope)
         for _ in range(self.max_trials):
             add(state.w, ahead - t, step)
             problem.move(ahead - t)

@@ -5,7 +5,7 @@ import pytest
 
 from problems import sparse_text
 from semisvm.designs import Workers, make_design
-from semisvm.solvers import Linearization, State, conjugate_gradients
+from semisvm.solvers import Linearization, State, conjugate_gradients, newton
 from semisvm.solvers.newton import Backtracking, minimize
 from semisvm.solvers.woodbury import heavy_rows
 
@@ -118,6 +118,37 @@ def stepped(negligible):
     search = Backtracking(1.0, negligible=negligible)
     minimize(problem, state, tol=1e-6, search=search)
     return state, problem, search
+
+
+class Flat(Parabola):
+    """The same with a curvature that is far too small, and a record of the moves."""
+
+    def __init__(self):
+        super().__init__()
+        self.moves = []
+
+    def product(self, p, out):
+        np.multiply(p, -0.9, out=out)
+        return out
+
+    def look(self, step):
+        self.step = step
+
+    def along(self, times):
+        return np.array([[0.0, 2.0 * self.step @ self.step]])
+
+    def move(self, t):
+        self.moves.append(t)
+
+
+def test_a_flat_direction_does_not_make_a_step_far_too_long():
+    state, problem = State(np.zeros(2)), Flat()
+    minimize(problem, state, tol=1e-6, search=Backtracking(1.0, floor=1e-3))
+    # curvature 0.1 leads to (10, 10); with fixed labels the minimum is at (1, 1) / 3
+    np.testing.assert_allclose(problem.step, 10.0)
+    assert problem.moves[0] == pytest.approx(newton.FAR / 30.0)
+    assert state.n_iter == 1
+    assert problem.energy(state.w) < 1.0
 
 
 def test_a_step_that_cannot_gain_enough_is_not_taken():
