@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from semisvm.blocks.scored_rows import MAX_CHANGED
 from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.hierarchy import Hierarchy
-from semisvm.label_steps.beliefs import mean_entropy_of, mean_kl_of
-from semisvm.label_steps.entropic import gibbs, second_moments
 from semisvm.label_steps.result import chosen_cost
 from semisvm.label_steps.transportation import CostTable, Counts, cheapest_moves
 from semisvm.losses import ManyClassLoss, SmoothManyClassLoss
@@ -25,7 +23,7 @@ Codes = NDArray[np.intp]
 NO_SCORES = np.empty((0, 0))
 
 
-class ManyScoreBlock:
+class ManyScoredRows:
     """Some rows of a problem with one score per class.
 
     Parameters
@@ -72,7 +70,6 @@ class ManyScoreBlock:
         self._solved: Codes = self.labels
         self._step: Floats = NO_SCORES
         self._p: Floats = NO_SCORES
-        self._p_before: Floats = NO_SCORES
         # costs of all classes for the unlabelled rows, at the scores
         self._label_costs: Floats | None = None
         # the same for the classes that a label step may use, with the labels it found
@@ -366,70 +363,6 @@ class ManyScoreBlock:
     def predicted_counts(self) -> Codes:
         """Count the unlabelled rows by the class of their largest score."""
         return np.bincount(self.predictions(), minlength=self.n_classes)
-
-    # Soft labels ---------------------------------------------------------------------------
-
-    def gibbs(self, prices: Floats, temperature: float, factor: float) -> tuple[float, Floats]:
-        """Set the beliefs of the table's classes at prices.
-
-        Parameters
-        ----------
-        prices : array of shape (m,)
-        temperature : float
-        factor : float
-            Factor of the costs.
-
-        Returns
-        -------
-        value : float
-            Sum of the soft minima of the rows.
-        sums : array of shape (m,)
-            Sums of the beliefs.
-        """
-        costs, sums = self._table.costs, np.empty(len(prices))
-        if self._p.shape != costs.shape:
-            self._p = np.empty_like(costs)
-        return gibbs(costs, factor, prices, temperature, self._p, sums), sums
-
-    def second_moments(self) -> Floats:
-        """Sum over rows the outer product of the beliefs with themselves."""
-        return second_moments(self._p)
-
-    def cost_range(self) -> tuple[float, float]:
-        """Return the smallest and the largest cost of the table."""
-        costs = self._table.costs
-        return (float(costs.min()), float(costs.max())) if costs.size else (np.inf, -np.inf)
-
-    def keep_beliefs(self) -> None:
-        """Keep the beliefs, to compare others with them or to return to them."""
-        self._p_before, self._p = self._p, NO_SCORES
-
-    def return_to_beliefs(self) -> None:
-        """Return to the kept beliefs."""
-        self._p, self._p_before = self._p_before, NO_SCORES
-
-    def adopt_beliefs(self) -> None:
-        """Set the beliefs of classes that are not in the table to zero."""
-        if len(self._used) < self.n_classes:
-            p = np.zeros((len(self._p), self.n_classes))
-            p[:, self._used] = self._p
-            self._p = p
-
-    def take_beliefs(self, beliefs: Floats) -> None:
-        """Set beliefs that a label step in this process has chosen."""
-        self._p = beliefs
-
-    def entropy(self) -> float:
-        """Sum the entropies of the beliefs."""
-        return len(self._p) * float(mean_entropy_of(self._p))
-
-    def divergence(self) -> float:
-        """Sum the divergences of the beliefs from the kept ones."""
-        return len(self._p) * float(mean_kl_of(self._p, self._p_before))
-
-    def soft_losses(self) -> tuple[float, float]:
-        """Return the weighted losses of the given labels, and those weighted by the beliefs."""
-        return self.fit(), float(dot(self._p.ravel(), self.label_costs().ravel()))
 
     # Results of a fit ------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.blocks.many_scores import Codes, ManyScoreBlock
+from semisvm.blocks.many_beliefs import ManyScoreBlock
+from semisvm.blocks.many_scores import Codes
 from semisvm.blocks.one_score import OneScoreBlock
 from semisvm.blocks.selection import Cut, largest
 from semisvm.blocks.sums import added, totals
@@ -195,6 +196,14 @@ class Rows(Generic[Block]):
         """Return the mean entropy of the beliefs."""
         return sum(self.ask("entropy")) / self.n_unlabeled
 
+    def restore_beliefs(self, lam: float) -> None:
+        """Recover the beliefs from the costs."""
+        self.ask("restore_beliefs", lam)
+
+    def divergence(self, lam: float) -> float:
+        """Return the mean divergence of the beliefs from those in the costs."""
+        return sum(self.ask("divergence", lam)) / self.n_unlabeled
+
 
 def _stacked(parts: Sequence[Any]) -> Any:
     """Stack the rows of several blocks."""
@@ -289,14 +298,6 @@ class OneScoreRows(Rows[OneScoreBlock]):
         fit, negative, rest = totals(self.ask("soft_losses", price, temperature, lam))
         return fit, negative, rest
 
-    def restore_beliefs(self, lam: float) -> None:
-        """Recover the beliefs from the costs."""
-        self.ask("restore_beliefs", lam)
-
-    def divergence(self, lam: float) -> float:
-        """Return the mean divergence of the beliefs from those in the costs."""
-        return sum(self.ask("divergence", lam)) / self.n_unlabeled
-
     def follow_beliefs(self, lam: float) -> list[Floats | None] | None:
         """Return how the gradient changes with the beliefs; None if recomputing is cheaper."""
         parts = self.ask("follow_beliefs", lam)
@@ -366,26 +367,27 @@ class ManyScoreRows(Rows[ManyScoreBlock]):
         found: Codes = np.sum(self.ask("predicted_counts"), axis=0)
         return found
 
-    def keep_beliefs(self) -> None:
-        """Keep the beliefs, to compare others with them or to return to them."""
-        self.ask("keep_beliefs")
-
-    def return_to_beliefs(self) -> None:
-        """Return to the kept beliefs."""
-        self.ask("return_to_beliefs")
-
     def adopt_beliefs(self) -> None:
         """Set the beliefs of classes that are not in the table to zero."""
         self.ask("adopt_beliefs")
 
-    def divergence(self) -> float:
-        """Return the mean divergence of the beliefs from the kept ones."""
-        return float(sum(self.ask("divergence"))) / self.n_unlabeled
+    def respond(self, temperature: float, lam: float) -> Floats | None:
+        """Prepare products with the reduced Hessian; return the sum of the rows' C_j."""
+        parts = self.ask("respond", temperature, lam)
+        return None if parts[0] is None else np.sum(parts, axis=0)
 
-    def soft_losses(self) -> tuple[float, float]:
-        """Return the losses of the given labels, and those weighted by the beliefs."""
-        fit, rest = totals(self.ask("soft_losses"))
-        return fit, rest
+    def answer(self, p: Floats) -> Floats:
+        """Sum over rows how beliefs answer a step at fixed prices; see the block's method."""
+        found: Floats = np.sum(self.ask("answer", p), axis=0)
+        return found
+
+    def answered(self, prices: Floats, out: Floats) -> Floats:
+        """Multiply the last step by the reduced Hessian, with moves of the prices."""
+        parts = self.ask("answered", prices)
+        out[...] = parts[0]
+        for part in parts[1:]:
+            out += part
+        return out
 
     def beliefs(self) -> Floats:
         """Return the beliefs of the unlabelled rows, (u, m)."""

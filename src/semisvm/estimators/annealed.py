@@ -71,8 +71,9 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         Factor by which the temperature is divided from one level to the next.
     entropy_tol : float, default=1e-6
         A temperature is done when the mean divergence between successive beliefs is below
-        this value, or the gradient is (or is predicted to be) small. Annealing ends when
-        the mean entropy of the beliefs is below this value.
+        this value, or the gradient is (or is predicted to be) small; with more than two
+        classes also when a step gains little. Annealing ends when the mean entropy of the
+        beliefs is below this value.
     balance_tol : float or None, default=0.1
         For two classes: how far the share of positive outputs on the unlabelled rows may
         be from the class share, relative to the share of the rarer class. Beyond that the

@@ -158,7 +158,7 @@ def entropic(
     if len(used):
         rows = SoftTable(np.ascontiguousarray(table[:, used]), whole[used])
         start = None if prices is None else np.asarray(prices, dtype=np.float64)[used]
-        nu[used], steps = spread(rows, whole[used], temperature, start, tol)
+        nu[used], _, steps = spread(rows, whole[used], temperature, start, tol)
         beliefs[:, used] = rows.p
     cost = float(np.sum(table * beliefs))
     labels = beliefs.argmax(axis=1).astype(np.intp)
@@ -171,23 +171,25 @@ def spread(
     temperature: float,
     start: Floats | None,
     tol: float = 1e-9,
-) -> tuple[Floats, int]:
+) -> tuple[Floats, float, int]:
     """Find the prices at which beliefs have the counts; the rows store the beliefs.
 
     Returns
     -------
     prices : array of shape (m,)
+    value : float
+        The expected cost minus T times the entropy, over all rows.
     steps : int
     """
     tol = max(tol, 1e-14 * float(counts.sum()))
     if start is not None and np.isfinite(start).all():
-        nu, error, steps = _newton(rows, counts, temperature, start, tol)
+        nu, value, error, steps = _newton(rows, counts, temperature, start, tol)
         if error <= tol:
-            return nu, steps
+            return nu, value, steps
     nu = np.zeros(len(counts))
     if temperature < COLD * rows.cost_range():
         nu = rows.exact_prices()
-    nu, error, steps = _newton(rows, counts, temperature, nu, tol)
+    nu, value, error, steps = _newton(rows, counts, temperature, nu, tol)
     if error > max(tol, NEGLIGIBLE):
         warnings.warn(
             f"the class counts are met only up to {error:.1e} rows: the temperature "
@@ -195,13 +197,13 @@ def spread(
             ConvergenceWarning,
             stacklevel=4,
         )
-    return nu, steps
+    return nu, value, steps
 
 
 def _newton(
     rows: SoftRows, counts: NDArray[np.int64], temperature: float, nu: Floats, tol: float
-) -> tuple[Floats, float, int]:
-    """Maximise the dual from ``nu``; return prices, error and steps."""
+) -> tuple[Floats, float, float, int]:
+    """Maximise the dual from ``nu``; return prices, value, error and steps."""
     total, sums = rows.gibbs(nu, temperature)
     value, error = total + float(counts @ nu), float(np.abs(counts - sums).max())
     steps = 0
@@ -224,7 +226,7 @@ def _newton(
         nu, value = ahead, new
         if t <= 1e-8:
             break
-    return nu, error, steps
+    return nu, value, error, steps
 
 
 def _ascent(hessian: Floats, gradient: Floats, temperature: float) -> Floats:

@@ -134,6 +134,9 @@ class SmoothManyClassLoss(ManyClassLoss):
         Add t D to S. A row whose curvature is constant along the step has the slopes that the
         curvature predicts; list the others, and put the differences into their rows of D. As
         for two classes, only losses with a piecewise constant curvature have it.
+    label_slopes : (S, rows, scale, out, start, stop) -> None, optional
+        If xi(s, y) = c(s) + g(s_y), fill out[k, y] with scale g'(S[i, y]), for the listed rows
+        i = rows[k] at positions start..stop. It tells annealing how labels respond to a step.
     """
 
     evaluate: Callable[[Floats, Floats, Index, Floats], float]
@@ -141,6 +144,7 @@ class SmoothManyClassLoss(ManyClassLoss):
     along: Callable[[Floats, Floats, Floats, Index, float], tuple[float, float]]
     separable: bool = False
     move: Callable[[Floats, Floats, float, Floats, Index, Index], tuple[float, int]] | None = None
+    label_slopes: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
 
     def at_labels(
         self, S: Floats, labels: NDArray[np.intp], cost: Floats | float

@@ -145,6 +145,11 @@ def _many_along(S, D, B, rows, t):
     return first, second
 
 
+@compiled
+def _many_label_slopes(S, rows, scale, out, start, stop):
+    out[start:stop] = -scale
+
+
 LOG = Loss(
     "log",
     default_reg=1e-4,
@@ -152,7 +157,11 @@ LOG = Loss(
         values=_values, evaluate=_evaluate, along=_along, gaps_kernel=_gaps, gap_slopes=_gap_slopes
     ),
     many=SmoothManyClassLoss(
-        costs=_many_costs, evaluate=_many_evaluate, apply=_many_apply, along=_many_along
+        costs=_many_costs,
+        evaluate=_many_evaluate,
+        apply=_many_apply,
+        along=_many_along,
+        label_slopes=_many_label_slopes,
     ),
     reg_of_two=0.5,
 )

@@ -110,6 +110,19 @@ def _square_move(edge, S, D, t, B, rows, changed):
     return 0.5 * total, n_changed
 
 
+@compiled
+def _square_label_slopes(edge, S, rows, scale, out, start, stop):
+    for k in range(start, stop):
+        for y in range(S.shape[1]):
+            z = S[rows[k], y]
+            slope = 0.0
+            if z < edge:
+                slope += z - 1.0
+            if z > -edge:
+                slope -= z + 1.0
+            out[k, y] = scale * slope
+
+
 def one_vs_rest(edge: float) -> SmoothManyClassLoss:
     """Return the sum over classes of a squared loss up to an edge, which may be infinite."""
     return SmoothManyClassLoss(
@@ -119,4 +132,5 @@ def one_vs_rest(edge: float) -> SmoothManyClassLoss:
         along=partial(_square_along, edge),
         separable=True,
         move=partial(_square_move, edge),
+        label_slopes=partial(_square_label_slopes, edge),
     )

@@ -1,131 +1,65 @@
 """Soft labels of many classes that harden as the temperature falls (deterministic annealing)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.loop import Level, follow, settling
+from semisvm.losses import SmoothManyClassLoss
 from semisvm.methods.assigning import Assigning, beliefs_of, finish
+from semisvm.methods.free_energy import Alternating, Softening
 from semisvm.methods.solution import Solution
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.solvers import State
-from semisvm.solvers.aitken import Extrapolation
-from semisvm.solvers.crammer_singer import MarginState
+from semisvm.solvers.newton import Backtracking
+
+# Several directions may curve down at once. A direction whose curvature is below this multiple
+# of that of the labelled rows and the regulariser is the last of a step, since the others are
+# then due. Without it steps ended where they had hardly begun, or went far too far.
+FLOOR = 0.5
+# A temperature is left when a step gains, or can gain, less than this multiple of the tolerance
+# (times the objective): most of the way to the labels is still ahead.
+NEGLIGIBLE = 5.0
 
 
-class Cooling:
-    """The two steps with soft labels at a temperature, and the best point of the path."""
+class Cooling(Softening):
+    """Annealing of many classes."""
+
+    task: ManyClassTask
 
     def __init__(self, task: ManyClassTask, state: State, lam: float, entropy_tol: float) -> None:
-        self.task = task
-        self.state = state
-        self.lam = lam
-        self.entropy_tol = entropy_tol
-        self.entropy = np.inf
-        self.temperature = np.inf
-        self.best = state.copy()
+        super().__init__(task, state, lam, entropy_tol)
         self._lowest = np.inf
-        self._prices: Floats | None = None
         self._hard_prices: Floats | None = None
-        self._extrapolation = Extrapolation()
-        self._before = state.w
 
-    def _soften(self) -> None:
-        """Compute the beliefs from the scores, at the temperature of the level."""
-        self._prices = self.task.soften(self.lam, self.temperature, self._prices)
+    def _search(self, tol: float) -> Backtracking:
+        """Return how far to move along a step, and what is not worth one."""
+        return Backtracking(self._energy, floor=FLOOR, negligible=NEGLIGIBLE * tol)
 
-    def cold(self) -> bool:
-        """Tell whether the labels have hardened."""
-        return self.entropy < self.entropy_tol
-
-    def enter(self, level: Level) -> None:
-        """Update the beliefs to the new temperature."""
-        self.temperature = level.value
-        self._soften()
-        self._extrapolation.forget()
-
-    def weight_step(self, level: Level) -> State:
-        """Train on all labels of every row, weighted by the beliefs."""
-        self._before = self.state.w.copy()
-        self.task.rows.charge_beliefs(self.lam)
-        self.state = self.task.solve(self.state, level.tol)
-        return self.state
-
-    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Update the beliefs; settled when they hardly change."""
-        task, state, divergence = self.task, self.state, 0.0
-        if state.n_iter > 0:
-            task.rows.keep_beliefs()
-            self._soften()
-            divergence = task.rows.divergence()
-        self.entropy = task.rows.entropy()
+    def _inspect(self) -> dict[str, float]:
+        """Compute the smallest J over labels with the class counts; keep the lowest point."""
+        task, state = self.task, self.state
         self._hard_prices, cost, _ = task.assign(self._hard_prices)
-        objective = task.objective(state.w, self.lam, task.rows.fit(), cost)
+        objective = task.objective(state.w, self.soft.lam, task.rows.fit(), cost)
         if objective < self._lowest:
             self._lowest, self.best = objective, state.copy()
-        facts = {
-            "objective": objective,
-            "entropy": self.entropy,
-            "divergence": divergence,
-            "imbalance": task.imbalance(),
-        }
-        # without converged weights beliefs cannot settle, but the next level may be easier
-        settled = divergence < self.entropy_tol or not state.converged
-        # weights computed from dual variables cannot be moved without them
-        if not settled and not isinstance(state, MarginState):
-            move = state.w - self._before
-            ahead = self._extrapolation.ahead(move)
-            if ahead:
-                self._skip(ahead * move)
-        return settled, facts
-
-    def _skip(self, step: Floats) -> None:
-        """Take an extrapolated step if it lowers the free energy."""
-        rows, state, prices = self.task.rows, self.state, self._prices
-        here = self._free_energy(state.w)
-        rows.keep_beliefs()
-        there = state.w + step
-        rows.score(there)
-        self._soften()
-        if self._free_energy(there) < here:
-            state.w = there
-            return
-        rows.score(state.w)
-        rows.return_to_beliefs()
-        self._prices = prices
-
-    def _free_energy(self, w: Floats) -> float:
-        """Compute J at the beliefs, less the entropy."""
-        objective = self.task.objective(w, self.lam, *self.task.rows.soft_losses())
-        return objective - self.temperature * self.task.rows.entropy()
-
-    def beliefs(self) -> Floats:
-        """Return the beliefs for the current scores, (u, m), at the last temperature."""
-        self._soften()
-        return self.task.rows.beliefs()
+        return {"objective": objective, "imbalance": task.imbalance()}
 
     def snapshot(self) -> dict[str, Any]:
         """Return what the method needs to continue after the current level."""
-        return {
-            "w": self.state.w.copy(),
-            "best": self.best.w.copy(),
-            "lowest": self._lowest,
-            "prices": self._prices,
-            "hard_prices": self._hard_prices,
-            "temperature": self.temperature,
-            "entropy": self.entropy,
-        }
+        more = {"lowest": self._lowest, "hard_prices": self._hard_prices}
+        return {**super().snapshot(), **more}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the level at which a snapshot was taken."""
-        self.state = self.task.from_weights(snapshot["w"].copy())
-        self.best = replace(self.state, w=snapshot["best"].copy())
-        self._lowest = snapshot["lowest"]
-        self._prices, self._hard_prices = snapshot["prices"], snapshot["hard_prices"]
-        self.temperature, self.entropy = snapshot["temperature"], snapshot["entropy"]
+        super().restore(snapshot)
+        self._lowest, self._hard_prices = snapshot["lowest"], snapshot["hard_prices"]
+
+
+class AlternatingCooling(Alternating, Cooling):
+    """Annealing of many classes for losses that are not smooth."""
 
 
 def cool(
@@ -149,7 +83,8 @@ def cool(
     lam, tol, entropy_tol, max_rounds
         See `AnnealedSVC`.
     """
-    method = Cooling(task, state, lam, entropy_tol)
+    smooth = isinstance(task.loss, SmoothManyClassLoss)
+    method = (Cooling if smooth else AlternatingCooling)(task, state, lam, entropy_tol)
     rounds, _ = follow("annealing", levels, method, task.recorder, max_rounds, method.cold)
     settled = Assigning(task, task.at(method.best))
     solution = finish(settled, settling(lam, tol), lam=lam, max_rounds=max_rounds)

@@ -1,19 +1,16 @@
 """Soft labels of two classes that harden as the temperature falls (deterministic annealing)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from semisvm.designs import Floats
 from semisvm.loop import Level, follow, settling
+from semisvm.methods.free_energy import Alternating, Softening
 from semisvm.methods.solution import Solution
 from semisvm.methods.switching import Switching, finish
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.solvers import Linearization, State
-from semisvm.solvers.newton import Backtracking, judge, minimize
-from semisvm.solvers.problems import RespondingProblem, SoftLabels
+from semisvm.solvers import State
 
 # A point of the path whose share of positive outputs misses the class share by more than this
 # fraction of the rarer class is returned only if no point is better balanced.
@@ -31,65 +28,23 @@ NOT_ANNEALED = (
 )
 
 
-class FreeEnergy(RespondingProblem):
-    """The objective minus the entropy, with the soft labels eliminated.
+class Annealing(Softening):
+    """Annealing of two classes."""
 
-    The blocks hold the beliefs when a solve begins, and updated ones after it moved the weights.
-    """
-
-    def __init__(self, task: TwoClassTask, soft: SoftLabels) -> None:
-        super().__init__(task.rows, task.reg, task.heavy)
-        self.task = task
-        self.soft = soft
-
-    def linearize(self, w: Floats) -> Linearization:
-        """Compute value, gradient and curvature for the current beliefs."""
-        self.rows.charge_beliefs(self.soft.lam)
-        return super().linearize(w)
-
-    def curve(self) -> None:
-        """Let the labels respond to the coming step."""
-        self.hessian.reduce(self.soft, charged=True)
-
-    def energy(self, w: Floats) -> float:
-        """Update the beliefs, and compute the free energy."""
-        self.task.soften(self.soft)
-        return self.task.free_energy(w, self.soft)
-
-
-class Annealing:
-    """The two steps at a temperature, and the best point of the path.
-
-    Alternating weights and labels would be slow when labels are about to be decided. Here a
-    weight step takes into account how the beliefs respond: it is a Newton step on the free
-    energy, from which the beliefs have been eliminated.
-    """
+    task: TwoClassTask
 
     def __init__(self, task: TwoClassTask, state: State, lam: float, entropy_tol: float) -> None:
-        self.task = task
-        self.state = state
-        self.soft = SoftLabels(lam, np.inf)
-        self.entropy_tol = entropy_tol
-        self.entropy = np.inf
-        self.best = state.copy()
+        super().__init__(task, state, lam, entropy_tol)
         self._best_key = (np.inf, np.inf)
-        self._energy: float | None = None
-        self._facts: dict[str, float] = {}
-        self._moved = False
-        self._as_predicted = False
-
-    def cold(self) -> bool:
-        """Tell whether the labels have hardened."""
-        return self.entropy < self.entropy_tol
 
     def enter(self, level: Level) -> None:
-        """Update the beliefs to the new temperature."""
+        """Update the beliefs to the new temperature, and the gradient if few have changed."""
         task, state = self.task, self.state
-        self.soft.temperature, self._energy = level.value, None
-        task.soften(self.soft, keep=state.gradient is not None)
         if state.gradient is None:
+            super().enter(level)
             return
-        # the weights have not moved: if few beliefs have changed, the gradient is updated
+        self.soft.temperature, self._energy = level.value, None
+        task.soften(self.soft, keep=True)
         changes = task.rows.follow_beliefs(self.soft.lam)
         for change in changes or ():
             if change is not None:
@@ -97,107 +52,29 @@ class Annealing:
         if changes is None:
             state.gradient = None
 
-    def weight_step(self, level: Level) -> State:
-        """Take a Newton step on the free energy, unless its gradient is small enough."""
-        task, state = self.task, self.state
-        self._moved = False
-        state.n_iter = state.cg_steps = 0
-        if state.gradient is not None:
-            judge(state, state.gradient, task.reg, level.tol)
-            if state.converged:
-                return state
-        if self._energy is None:
-            self._energy = task.free_energy(state.w, self.soft)
-        self._descend(level.tol)
-        return state
-
-    def _descend(self, tol: float) -> None:
-        task, soft, price = self.task, self.soft, self.soft.price
-        search = Backtracking(self._energy)
-        minimize(FreeEnergy(task, soft), self.state, tol=tol, search=search)
-        self._moved = self.state.n_iter > 0
-        if self._moved:
-            self._energy, self._as_predicted = search.energy, search.as_predicted
-        else:
-            task.rows.restore_beliefs(soft.lam)
-            soft.price = price
-
-    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Compare the beliefs with those before the step; settled when they hardly changed."""
-        task, state, divergence = self.task, self.state, 0.0
-        if self._moved:
-            divergence = task.rows.divergence(self.soft.lam)
-        if self._moved or not self._facts:
-            # otherwise this is the same point of the path
-            objective = task.balanced_objective(state.w, self.soft.lam)
-            self._facts = {"objective": objective, "imbalance": task.imbalance()}
-            self._remember(**self._facts)
-        facts = {**self._facts, "divergence": divergence}
-        if self._energy is not None:
-            facts["free_energy"] = self._energy
-        settled = divergence < self.entropy_tol or self._as_predicted
-        self._as_predicted = False
-        if settled:
-            # needed only at the end of a level, and logarithms are slow
-            self.entropy = facts["entropy"] = task.rows.entropy()
-        return settled, facts
-
-    def _remember(self, objective: float, imbalance: float) -> None:
+    def _inspect(self) -> dict[str, float]:
         """Keep the lowest objective among the balanced points, or the most balanced one."""
+        objective = self.task.balanced_objective(self.state.w, self.soft.lam)
+        imbalance = self.task.imbalance()
         balanced = imbalance <= BALANCED or self.task.is_balanced(BALANCED)
         key = (0.0 if balanced else imbalance, objective)
         if key < self._best_key:
             self._best_key = key
             self.best = self.state.copy()
-
-    def beliefs(self) -> Floats:
-        """Return the beliefs in the second class at the last temperature, for current scores."""
-        self.task.soften(self.soft)
-        return self.task.rows.beliefs()
+        return {"objective": objective, "imbalance": imbalance}
 
     def snapshot(self) -> dict[str, Any]:
         """Return what the method needs to continue after the current level."""
-        return {
-            "w": self.state.w.copy(),
-            "best": self.best.w.copy(),
-            "best_key": self._best_key,
-            "temperature": self.soft.temperature,
-            "price": self.soft.price,
-            "entropy": self.entropy,
-            "facts": dict(self._facts),
-        }
+        return {**super().snapshot(), "best_key": self._best_key}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the level at which a snapshot was taken."""
-        self.state = self.task.from_weights(snapshot["w"].copy())
-        self.best = replace(self.state, w=snapshot["best"].copy())
+        super().restore(snapshot)
         self._best_key = tuple(snapshot["best_key"])
-        self.soft.temperature, self.soft.price = snapshot["temperature"], snapshot["price"]
-        self.entropy, self._facts = snapshot["entropy"], dict(snapshot["facts"])
 
 
-class AlternatingAnnealing(Annealing):
-    """Annealing for losses that are not smooth: weights and beliefs alternate."""
-
-    def _descend(self, tol: float) -> None:
-        task, soft = self.task, self.soft
-        task.rows.charge_beliefs(soft.lam)
-        task.solve(self.state, tol)
-        self._moved = self.state.n_iter > 0
-        if self._moved:
-            task.soften(soft)
-            self._energy = task.free_energy(self.state.w, soft)
-        else:
-            task.rows.restore_beliefs(soft.lam)
-
-    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Compare the beliefs with those before the step; settled when they hardly moved."""
-        settled, facts = super().label_step(level)
-        if not settled and not self.state.converged:
-            # beliefs cannot settle on weights that are not found: the next level may be easier
-            self.entropy = facts["entropy"] = self.task.rows.entropy()
-            return True, facts
-        return settled, facts
+class AlternatingAnnealing(Alternating, Annealing):
+    """Annealing of two classes for losses that are not smooth."""
 
 
 class Rival(Switching):

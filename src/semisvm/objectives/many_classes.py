@@ -32,7 +32,7 @@ from semisvm.solvers.crammer_singer import (
     MarginState,
     minimize_margin,
 )
-from semisvm.solvers.problems import RowsProblem
+from semisvm.solvers.problems import RowsProblem, SoftLabels
 from semisvm.vectors import dot
 
 
@@ -184,20 +184,22 @@ class ManyClassTask(RowsTask):
     def _used_counts(self) -> NDArray[np.int64]:
         return self.counts[self.used].astype(np.int64)
 
-    def soften(self, lam: float, temperature: float, prices: Floats | None) -> Floats:
+    def soften(self, soft: SoftLabels) -> None:
         """Minimise J minus the entropy, at a temperature, over beliefs of the unlabelled rows.
 
-        Returns
-        -------
-        prices : array of shape (m,)
-            Prices that make the classes keep their counts; -inf for classes without rows.
+        The blocks hold the beliefs, ``soft`` the prices (-inf for classes without rows) and the
+        minimum.
         """
         used, nu = self.used, np.full(len(self.counts), -np.inf)
-        table = SoftTable(self, lam)
-        start = None if prices is None else prices[used]
-        nu[used], _ = spread(table, self._used_counts, temperature, start)
+        table = SoftTable(self, soft.lam)
+        start = None if soft.price is None else soft.price[used]
+        nu[used], soft.value, _ = spread(table, self._used_counts, soft.temperature, start)
+        soft.price = nu
         self.rows.adopt_beliefs()
-        return nu
+
+    def free_energy(self, w: Floats, soft: SoftLabels) -> float:
+        """Compute J minus the entropy, at the soft labels that minimise it."""
+        return 0.5 * self.reg * dot(w, w) + self.rows.fit() + soft.value / self.n_unlabeled
 
     def objective(self, w: Floats, lam: float, fit: float, label_cost: float) -> float:
         """Compute J, given the losses of the labelled and of the unlabelled rows."""

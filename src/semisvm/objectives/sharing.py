@@ -35,8 +35,17 @@ class RowsTask(ABC):
     @cached_property
     def heavy(self) -> HeavyRows | None:
         """The labelled rows, if they are so few that each has a large weight."""
-        rows = self.rows
-        return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, rows.work)
+        return self._heavy(1)
+
+    @cached_property
+    def heavy_together(self) -> HeavyRows | None:
+        """The same if one factorisation serves all columns of weights: there may be more rows."""
+        n_columns = self.n_weights // self.rows.labeled_rows()[0].n_weights
+        return self.heavy or self._heavy(n_columns)
+
+    def _heavy(self, n_columns: int) -> HeavyRows | None:
+        rows, work = self.rows, n_columns * self.rows.work
+        return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, work)
 
     def relabeled(self, state: State, ratio: float, lam: float) -> Linearization | None:
         """Update the linearization of a weight step after the labels of a few rows changed.

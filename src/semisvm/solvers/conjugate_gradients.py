@@ -29,6 +29,7 @@ def solve(
     max_steps: int,
     workers: Workers,
     systems: int = 1,
+    floor: float = 0.0,
 ) -> tuple[Floats, Floats, int]:
     """Solve (reg I + H) x = rhs to a residual of norm ``stop``.
 
@@ -52,6 +53,10 @@ def solve(
     workers : Workers
     systems : int, default=1
         Number of independent systems; entry k of a vector belongs to system k % systems.
+    floor : float, default=0.0
+        For systems that need not be positive definite: a direction along which the curvature
+        is below this multiple of that of M (or of reg, without M) is the last one, and is
+        followed as far as M would go. Zero ends before a direction without curvature.
 
     Returns
     -------
@@ -73,10 +78,17 @@ def solve(
     z = r if inverse is None else inverse(r, np.empty_like(r))
     p = z.copy()
     rz = total(vectors.dots, r, z, systems)
+    unit = reg if inverse is None else 1.0
+    # p . M p
+    least = unit * rz
     steps = 0
     while steps < max_steps:
         product(p, q)
         curvature = total(vectors.regularize, q, p, reg, systems)
+        if floor and np.any((curvature < floor * least) & (least < np.inf)):
+            total(vectors.advance, x, r, p, q, _ratio(rz, least))
+            steps += 1
+            break
         if not _usable(curvature, rz):
             # numbers are out of range, or a system is not positive definite: return what
             # has been found so far
@@ -87,12 +99,17 @@ def solve(
             break
         if steps == PLAIN_STEPS:
             inverse, z, rz = _by_columns(scales() + reg), np.empty_like(r), np.full(systems, np.inf)
+            # these scales bound the curvature from above
+            floor = 0.0
         if inverse is None:
             before, rz = rz, rr
         else:
             inverse(r, z)
             before, rz = rz, total(vectors.dots, r, z, systems)
-        share(vectors.conjugate, p, z, _ratio(rz, before))
+        turn = _ratio(rz, before)
+        share(vectors.conjugate, p, z, turn)
+        if floor:
+            least = unit * rz + turn**2 * least
     return x, r, steps
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.solvers import conjugate_gradients
+from semisvm.solvers.conjugate_gradients import Operator
 from semisvm.solvers.problems import Linearization, Problem, ReducedProblem
 from semisvm.vectors import add, dot
 
@@ -50,6 +51,8 @@ ROUNDING = float(np.finfo(np.float64).eps)
 # slope predicts; otherwise a shorter one is tried, up to MAX_TRIALS times.
 LEAST_GAIN = 1e-4
 MAX_TRIALS = 20
+# How many times as far as with fixed labels a step may go.
+FAR = 4.0
 # Relative error up to which the energy counts as having fallen as predicted.
 TRUST = 0.1
 
@@ -191,20 +194,34 @@ class Backtracking(Search):
         The energy at the start; None is the objective of the state.
     max_trials : int
         Maximum number of step lengths to try.
+    floor : float
+        See `conjugate_gradients.solve`.
+    negligible : float
+        Gain, relative to the objective, that is not worth a step, nor another one.
 
     Attributes
     ----------
     energy : float
         Energy after the step.
     as_predicted : bool
-        Whether the step was solved tightly, taken in full, and gained what was predicted.
+        Whether the step was solved tightly, taken in full, and gained what was predicted, or
+        else gained a negligible amount.
     """
 
     convex = False
 
-    def __init__(self, before: float | None = None, max_trials: int = MAX_TRIALS) -> None:
+    def __init__(
+        self,
+        before: float | None = None,
+        max_trials: int = MAX_TRIALS,
+        *,
+        floor: float = 0.0,
+        negligible: float = 0.0,
+    ) -> None:
         self.before = before
         self.max_trials = max_trials
+        self.floor = floor
+        self.negligible = negligible
         self.energy = np.inf
         self.as_predicted = False
 
@@ -218,7 +235,13 @@ class Backtracking(Search):
     ) -> Linearization | None:
         """Take one step and end the solve, so that the caller can inspect the labels."""
         before = state.objective if self.before is None else self.before
-        step, residual, state.cg_steps = newton_step(problem, here, state, tol, max_steps)
+        little, inverse = self.negligible * state.objective, problem.inverse()
+        if little and _promise(here.gradient, inverse, problem.reg) < little:
+            self.energy = before
+            return None
+        step, residual, state.cg_steps = newton_step(
+            problem, here, state, tol, max_steps, inverse=inverse, floor=self.floor
+        )
         enough = dot(residual, residual) <= 2.0 * problem.reg * tol * state.objective
         if state.cg_steps == 0:
             # the energy curves down along the first direction
@@ -235,14 +258,27 @@ class Backtracking(Search):
             state.n_iter = 1
             # a parabola gains half of the slope
             off = abs(self.energy - before - 0.5 * slope)
-            self.as_predicted = enough and t == 1.0 and off <= TRUST * 0.5 * abs(slope)
+            predicted = enough and t == 1.0 and off <= TRUST * 0.5 * abs(slope)
+            self.as_predicted = predicted or before - self.energy < little
         return None
+
+    def _longest(self, problem: ReducedProblem, step: Floats, slope: float) -> float:
+        """Return the first length to try: 1, unless a flat direction makes the step too long.
+
+        With the labels held fixed the energy has its minimum along the step at some length.
+        Labels that respond take it further, but not by orders of magnitude.
+        """
+        if not self.floor:
+            return 1.0
+        [(_, second)] = problem.along((0.0,))
+        second += problem.reg * dot(step, step)
+        return min(1.0, FAR * -slope / second) if 0.0 < second < np.inf else 1.0
 
     def _descend(
         self, problem: ReducedProblem, state: State, step: Floats, slope: float, before: float
     ) -> float:
         """Shorten a step until the energy falls; return its length, or 0 if it never does."""
-        t, ahead = 0.0, 1.0
+        t, ahead = 0.0, self._longest(problem, step, slope)
         for _ in range(self.max_trials):
             add(state.w, ahead - t, step)
             problem.move(ahead - t)
@@ -268,10 +304,13 @@ def newton_step(
     max_steps: int = MAX_CG_STEPS,
     *,
     reduced: bool = True,
+    inverse: Operator | None = None,
+    floor: float = 0.0,
 ) -> tuple[Floats, Floats, int]:
     """Compute the step to the minimum of the quadratic model, as accurately as is useful.
 
-    Without ``reduced`` the labels of a problem in which they respond are held fixed.
+    Without ``reduced`` the labels of a problem in which they respond are held fixed. The
+    preconditioner is that of the problem, if it is not given.
 
     Returns
     -------
@@ -282,7 +321,7 @@ def newton_step(
     """
     # without rounding, as many steps as there are weights would do
     max_steps = min(max_steps, MORE_CG_STEPS + CG_STEPS_PER_WEIGHT * problem.n_weights)
-    inverse = problem.inverse()
+    inverse = problem.inverse() if inverse is None else inverse
     if reduced:
         problem.curve()
     return conjugate_gradients.solve(
@@ -295,7 +334,15 @@ def newton_step(
         stop=_residual_goal(problem, state, tol),
         max_steps=max_steps,
         systems=problem.n_systems,
+        floor=floor,
     )
+
+
+def _promise(gradient: Floats, inverse: Operator | None, reg: float) -> float:
+    """Bound the gain of a step by the curvature of the preconditioner, or of the regulariser."""
+    if inverse is None:
+        return 0.5 * float(dot(gradient, gradient)) / reg
+    return 0.5 * float(dot(gradient, inverse(gradient, np.empty_like(gradient))))
 
 
 def measure(state: State, here: Linearization, reg: float, tol: float) -> None:

@@ -12,7 +12,9 @@ few rows, the gradient is updated from the one before, and only these rows are r
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from semisvm.blocks import ManyScoreRows, OneScoreRows
 from semisvm.designs import Floats
@@ -20,6 +22,9 @@ from semisvm.designs.workers import Workers
 from semisvm.solvers.conjugate_gradients import Operator
 from semisvm.solvers.woodbury import HeavyRows
 from semisvm.vectors import add, dot
+
+# Relative size below which the curvature of prices is taken for rounding.
+FLAT = 1e-12
 
 
 @dataclass
@@ -214,20 +219,23 @@ class RowsProblem:
 
 @dataclass
 class SoftLabels:
-    """The parameters of the soft labels of a two-class problem; blocks hold the labels.
+    """The parameters of soft labels; blocks hold the labels.
 
     Attributes
     ----------
     lam : float
         Weight of the unlabelled rows.
     temperature : float
-    price : float, optional
-        Price of a positive label, which fixes their number.
+    price : float or array of shape (m,), optional
+        Price of a positive label, or of each of many classes, which fixes their numbers.
+    value : float
+        With many classes, the sum over rows of the expected cost minus T times the entropy.
     """
 
     lam: float
     temperature: float
-    price: float | None = None
+    price: Any = None
+    value: float = np.nan
 
 
 class ReducedHessian:
@@ -261,12 +269,48 @@ class ReducedHessian:
         return out
 
 
-class RespondingProblem(RowsProblem):
-    """Base of the weight steps of two classes whose labels respond."""
+class ManyReducedHessian:
+    """The same for many classes; see `blocks.many_beliefs`.
 
-    def __init__(self, rows: OneScoreRows, reg: float, heavy: HeavyRows | None) -> None:
+    Here the prices respond through a system with one unknown per class.
+    """
+
+    def __init__(self, rows: ManyScoreRows) -> None:
+        self.rows = rows
+        self._inverse: Floats | None = None
+
+    def reduce(self, soft: SoftLabels, *, charged: bool = True) -> None:
+        """Let the labels respond to the coming step."""
+        total = self.rows.respond(soft.temperature, soft.lam)
+        self._inverse = None if total is None else _inverse(total)
+
+    def forget(self) -> None:
+        """Hold the labels fixed."""
+        self._inverse = None
+
+    def product(self, p: Floats, out: Floats) -> Floats:
+        """Multiply a vector by the reduced Hessian."""
+        if self._inverse is None:
+            return self.rows.curvature(p, out)
+        return self.rows.answered(self._inverse @ self.rows.answer(p), out)
+
+
+def _inverse(total: Floats) -> Floats:
+    """Invert where there is curvature: prices are free up to a constant, or of decided classes."""
+    found: Floats = np.linalg.pinv(total, FLAT, hermitian=True).astype(np.float64, copy=False)
+    return found
+
+
+class RespondingProblem(RowsProblem):
+    """Base of the weight steps whose labels respond."""
+
+    def __init__(
+        self, rows: OneScoreRows | ManyScoreRows, reg: float, heavy: HeavyRows | None
+    ) -> None:
         super().__init__(rows, reg, heavy)
-        self.hessian = ReducedHessian(rows)
+        self.hessian: ReducedHessian | ManyReducedHessian = (
+            ReducedHessian(rows) if isinstance(rows, OneScoreRows) else ManyReducedHessian(rows)
+        )
 
     def product(self, p: Floats, out: Floats) -> Floats:
         """Multiply a vector by the reduced Hessian."""

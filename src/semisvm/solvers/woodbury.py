@@ -46,7 +46,8 @@ class HeavyRows:
     def inverse(self, curvature: Floats, reg: float) -> "Inverse | None":
         """Return M^-1 for curvatures (k, m) of the rows: m systems, one per column.
 
-        None if a factorisation fails. The result of the last call is no longer valid.
+        A single column of curvatures serves all columns of weights. None if a factorisation
+        fails. The result of the last call is no longer valid.
         """
         roots = np.ascontiguousarray(np.sqrt(curvature.T))
         last, self._last = self._last, None
@@ -84,12 +85,12 @@ class Inverse:
 
     def __call__(self, r: Floats, out: Floats) -> Floats:
         """Write M^-1 r to ``out``."""
-        heavy, m = self.heavy, len(self.roots)
+        heavy, m = self.heavy, len(r) // self.heavy.design.n_weights
         scores = heavy.design.few_scores(r.reshape(-1, m), heavy.rows)
         moves = np.ascontiguousarray(scores.T)
         moves *= self.roots
-        for factor, move in zip(self.factors, moves, strict=True):
-            solve_factored(factor, move)
+        for k, move in enumerate(moves):
+            solve_factored(self.factors[k % len(self.factors)], move)
         moves *= self.roots
         np.divide(r, self.reg, out=out)
         moves /= -self.reg

@@ -14,7 +14,8 @@ from semisvm import AnnealedSVC
 from semisvm.label_steps import binary_beliefs
 from semisvm.label_steps.beliefs import soft_costs
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.methods.deterministic_annealing import Annealing, FreeEnergy
+from semisvm.methods.deterministic_annealing import Annealing
+from semisvm.methods.free_energy import FreeEnergy
 from semisvm.solvers import newton
 from semisvm.solvers.problems import SoftLabels
 

@@ -1,0 +1,190 @@
+"""Steps down the free energy, from which the soft labels have been eliminated."""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Floats
+from semisvm.loop import Level
+from semisvm.objectives.tasks import Task
+from semisvm.solvers import Linearization, State
+from semisvm.solvers.conjugate_gradients import Operator
+from semisvm.solvers.newton import Backtracking, judge, minimize
+from semisvm.solvers.problems import RespondingProblem, SoftLabels
+
+
+class FreeEnergy(RespondingProblem):
+    """The objective minus the entropy, with the soft labels eliminated.
+
+    The blocks hold the beliefs when a solve begins, and updated ones after it moved the weights.
+    """
+
+    def __init__(self, task: Task, soft: SoftLabels) -> None:
+        super().__init__(task.rows, task.reg, task.heavy_together)
+        self.task = task
+        self.soft = soft
+
+    def linearize(self, w: Floats) -> Linearization:
+        """Compute value, gradient and curvature for the current beliefs."""
+        self.rows.charge_beliefs(self.soft.lam)
+        return super().linearize(w)
+
+    def inverse(self) -> Operator | None:
+        """Return the inverse of the mean curvature of the labelled rows, for all classes."""
+        if self.heavy is None:
+            return None
+        curvature = self.rows.labeled_curvature()
+        return self.heavy.inverse(curvature.mean(axis=1, keepdims=True), self.reg)
+
+    def curve(self) -> None:
+        """Let the labels respond to the coming step."""
+        self.hessian.reduce(self.soft, charged=True)
+
+    def energy(self, w: Floats) -> float:
+        """Update the beliefs, and compute the free energy."""
+        self.task.soften(self.soft)
+        return self.task.free_energy(w, self.soft)
+
+
+class Softening(ABC):
+    """The two steps at a temperature, and the best point of the path.
+
+    Alternating weights and labels would be slow when labels are about to be decided. Here a
+    weight step takes into account how the beliefs respond: it is a Newton step on the free
+    energy, from which the beliefs have been eliminated. Losses that are not smooth alternate.
+
+    Parameters
+    ----------
+    task : TwoClassTask or ManyClassTask
+    state : State
+        Start of the path; its rows are scored.
+    lam : float
+        Weight of the unlabelled rows.
+    entropy_tol : float
+        See `AnnealedSVC`.
+    """
+
+    task: Any
+
+    def __init__(self, task: Task, state: State, lam: float, entropy_tol: float) -> None:
+        self.task = task
+        self.state = state
+        self.soft = SoftLabels(lam, np.inf)
+        self.entropy_tol = entropy_tol
+        self.entropy = np.inf
+        self.best = state.copy()
+        self._energy: float | None = None
+        self._facts: dict[str, float] = {}
+        self._moved = False
+        self._as_predicted = False
+
+    @abstractmethod
+    def _inspect(self) -> dict[str, float]:
+        """Compute the facts of this point of the path, and keep it if it is the best."""
+
+    def cold(self) -> bool:
+        """Tell whether the labels have hardened."""
+        return self.entropy < self.entropy_tol
+
+    def enter(self, level: Level) -> None:
+        """Update the beliefs to the new temperature."""
+        self.soft.temperature, self._energy = level.value, None
+        self.task.soften(self.soft)
+        self.state.gradient = None
+
+    def weight_step(self, level: Level) -> State:
+        """Take a Newton step on the free energy, unless its gradient is small enough."""
+        task, state = self.task, self.state
+        self._moved = False
+        state.n_iter = state.cg_steps = 0
+        if state.gradient is not None:
+            judge(state, state.gradient, task.reg, level.tol)
+            if state.converged:
+                return state
+        if self._energy is None:
+            self._energy = task.free_energy(state.w, self.soft)
+        self._descend(level.tol)
+        return self.state
+
+    def _search(self, tol: float) -> Backtracking:
+        """Return how far to move along a step."""
+        return Backtracking(self._energy)
+
+    def _descend(self, tol: float) -> None:
+        task, soft, before = self.task, self.soft, replace(self.soft)
+        search = self._search(tol)
+        minimize(FreeEnergy(task, soft), self.state, tol=tol, search=search)
+        self._moved = self.state.n_iter > 0
+        if self._moved:
+            self._energy, self._as_predicted = search.energy, search.as_predicted
+        else:
+            task.rows.restore_beliefs(soft.lam)
+            self.soft = before
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Compare the beliefs with those before the step; settled when they hardly changed."""
+        rows, divergence = self.task.rows, 0.0
+        if self._moved:
+            divergence = rows.divergence(self.soft.lam)
+        if self._moved or not self._facts:
+            # otherwise this is the same point of the path
+            self._facts = self._inspect()
+        facts = {**self._facts, "divergence": divergence}
+        if self._energy is not None:
+            facts["free_energy"] = self._energy
+        settled = divergence < self.entropy_tol or self._as_predicted
+        self._as_predicted = False
+        if settled:
+            # needed only at the end of a level, and logarithms are slow
+            self.entropy = facts["entropy"] = rows.entropy()
+        return settled, facts
+
+    def beliefs(self) -> Floats:
+        """Return the beliefs at the last temperature, for the current scores."""
+        self.task.soften(self.soft)
+        found: Floats = self.task.rows.beliefs()
+        return found
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the method needs to continue after the current level."""
+        return {
+            "w": self.state.w.copy(),
+            "best": self.best.w.copy(),
+            "temperature": self.soft.temperature,
+            "price": self.soft.price,
+            "entropy": self.entropy,
+            "facts": dict(self._facts),
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to the end of the level at which a snapshot was taken."""
+        self.state = self.task.from_weights(snapshot["w"].copy())
+        self.best = replace(self.state, w=snapshot["best"].copy())
+        self.soft.temperature, self.soft.price = snapshot["temperature"], snapshot["price"]
+        self.entropy, self._facts = snapshot["entropy"], dict(snapshot["facts"])
+
+
+class Alternating(Softening):
+    """The same for losses that are not smooth: weights and beliefs alternate."""
+
+    def _descend(self, tol: float) -> None:
+        task, soft = self.task, self.soft
+        task.rows.charge_beliefs(soft.lam)
+        self.state = task.solve(self.state, tol)
+        self._moved = self.state.n_iter > 0
+        if self._moved:
+            task.soften(soft)
+            self._energy = task.free_energy(self.state.w, soft)
+        else:
+            task.rows.restore_beliefs(soft.lam)
+
+    def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
+        """Compare the beliefs with those before the step; settled when they hardly moved."""
+        settled, facts = super().label_step(level)
+        if not settled and not self.state.converged:
+            # beliefs cannot settle on weights that are not found: the next level may be easier
+            self.entropy = facts["entropy"] = self.task.rows.entropy()
+            return True, facts
+        return settled, facts
