@@ -206,9 +206,13 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         return rising(FIRST_WEIGHT, lam, rate, tol) if start is None else settling(lam, tol)
 
     def _descend(
-        self, task: TwoClassTask, start: Floats | None, balance_tol: float | None = None
+        self,
+        task: TwoClassTask,
+        start: Floats | None,
+        balance_tol: float | None = None,
+        by_count: bool = False,
     ) -> Solution:
-        state, rounds = descend(task, start, self._levels(start), self.max_iter)
+        state, rounds = descend(task, start, self._levels(start), self.max_iter, by_count)
         if balance_tol is not None:
             task.balance(state, balance_tol)
         codes = task.rows.predictions()
@@ -226,5 +230,6 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         m = len(task.counts)
         starts = [None] * m if start is None else list(start.reshape(-1, m).T)
         parts = one_vs_rest(task, SQUARED_HINGE)
-        found = [self._descend(part, one) for part, one in zip(parts, starts, strict=True)]
+        pairs = zip(parts, starts, strict=True)
+        found = [self._descend(part, one, by_count=True) for part, one in pairs]
         return joined(found, [part.rows.outputs() for part in parts])
