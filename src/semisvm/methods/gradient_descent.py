@@ -92,10 +92,10 @@ class Descending:
     v : array of shape (n_weights - 1,)
     max_steps : int
     by_count : bool
-        The mean output c of the unlabelled rows is 2 r - 1, which it is when all outputs
-        are 1 or -1. For a rare class and outputs that vary little, all outputs are then
-        close to -1, where the unlabelled rows only press them together. By count, c
-        is chosen before each level such that a share r of the outputs is positive.
+        The mean output of the unlabelled rows is 2 r - 1, as if all outputs were 1 or -1. If
+        a class is rare and outputs vary little, they are then all close to -1, where the
+        loss only presses them together. By count, the mean is chosen before each level
+        such that a share r of the outputs is positive.
     """
 
     def __init__(self, task: TwoClassTask, v: Floats, max_steps: int, by_count: bool) -> None:
@@ -113,10 +113,8 @@ class Descending:
 
     def enter(self, level: Level) -> None:
         """Choose the mean output, if it is the count that matters."""
-        if not self.by_count or not self.v.any():
-            return
         rows, n = self.task.rows, self.task.n_positive
-        if 0 < n < self.task.n_unlabeled:
+        if self.by_count and self.v.any() and 0 < n < self.task.n_unlabeled:
             first, last = (rows.largest(k).threshold for k in (n, n + 1))
             self.mean_output -= 0.5 * (first + last)
 
@@ -152,6 +150,9 @@ def descend(
 ) -> tuple[State, int]:
     """Raise the weight of the unlabelled rows; return the state and the number of levels."""
     v = np.zeros(task.n_weights - 1) if start is None else start[:-1].copy()
-    method = Descending(task, v, max_steps, by_count)
+    method = Descending(task, v, max_steps, by_count and start is None)
+    if by_count and start is not None:
+        # chosen in the fit before
+        method.mean_output = dot(method.mu, start)
     rounds, _ = follow("descending", levels, method, task.recorder, max_rounds=1)
     return method.state, rounds

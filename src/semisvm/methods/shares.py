@@ -5,7 +5,7 @@ sqrt(pi_k (1 - pi_k) / l): 11% for two classes and 20 labels. Two more sources h
 
 *Classes are often of similar size.* The counts c of the labels are a draw from shares that
 are themselves a draw from a symmetric Dirichlet distribution, whose concentration a is
-unknown, with a flat prior for log a. Counts as even as those of equal shares
+unknown, with a nearly flat prior for log a. Counts as even as those of equal shares
 speak for a large a, uneven ones for a small a; the shares are the mean over a of the
 posterior modes ::
 
@@ -64,6 +64,8 @@ MOST_UNLABELED = 5000
 FIRST_WEIGHT = 0.1
 # Concentrations from shares of which most are tiny to equal shares.
 CONCENTRATIONS = np.geomspace(0.1, 1000.0, 41)
+# Large ones are a little less likely: some classes are rarer than few labels show.
+EVENNESS = -0.25
 MOST_STRENGTH = 2.0
 WORTH = 0.5
 # Sum of the slopes before any row was held out; a unit of a logarithm is worth one row.
@@ -203,7 +205,7 @@ def shrunk_fractions(counts: Any) -> tuple[Floats, float]:
     m, total = len(c), c.sum()
     evidence = gammaln(m * a) - gammaln(total + m * a)
     evidence = evidence.ravel() + np.sum(gammaln(c + a) - gammaln(a), axis=1)
-    posterior = softmax(evidence)
+    posterior = softmax(evidence + EVENNESS * np.log(CONCENTRATIONS))
     more = np.maximum(a - 1.0, 0.0)
     shares = posterior @ ((c + more) / (total + m * more))
     strength = float(posterior @ np.minimum(total + m * more, MOST_STRENGTH * total).ravel())
