@@ -21,7 +21,7 @@ BENCHMARKS = {
     "answers": "steps that know how labels will answer, against turns of weights and labels",
     "startup": "import, and the first fit of a process",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
-    "priors": "how well the class prior is estimated, and what a wrong one costs",
+    "shares": "class shares that nobody told: how far off, and what the models gain",
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
@@ -56,6 +56,8 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
+    parser.add_argument("--sets", metavar="NAMES", help="shares: only these, such as wdbc,la1")
+    parser.add_argument("--methods", metavar="NAMES", help="shares: only TSVM, or only DA")
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
@@ -65,6 +67,8 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("name a benchmark, or all; --list prints what there is")
     if options.name != "revisions" and (options.base or options.head):
         parser.error("--base and --head are for revisions")
+    if options.name != "shares" and (options.sets or options.methods):
+        parser.error("--sets and --methods are for shares")
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat must be at least 1")
     return options
@@ -79,10 +83,13 @@ def run(name: str, folder: Path, repeat: int | None, **more: Any) -> dict[str, A
     return result
 
 
-def revisions_of(options: argparse.Namespace) -> dict[str, str]:
-    """Collect the revisions that were named."""
-    named = {name: getattr(options, name) for name in ("base", "head")}
-    return {name: revision for name, revision in named.items() if revision is not None}
+def limits_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Collect the revisions that were named, or the sets and methods."""
+    found = {name: getattr(options, name) for name in ("base", "head")}
+    for name in ("sets", "methods"):
+        listed = getattr(options, name)
+        found[name] = listed.split(",") if listed else None
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -98,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     names = list(BENCHMARKS) if options.name == "all" else [options.name]
     try:
         folder = data_folder(options.data, BESIDE)
-        more = revisions_of(options)
+        more = limits_of(options)
         results = {name: run(name, folder, options.repeat, **more) for name in names}
     except MissingDataError as error:
         print(f"benchmarks: {error}", file=sys.stderr)

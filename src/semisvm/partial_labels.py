@@ -246,27 +246,20 @@ def _one_class_message(only: Any, some_marked: bool, unlabeled: Any) -> str:
 
 
 def resolve_prior(
-    class_prior: ArrayLike | Mapping[Any, float] | str | None,
-    labels: PartialLabels,
-    weight: Floats | None = None,
+    class_prior: ArrayLike | Mapping[Any, float] | str, labels: PartialLabels
 ) -> Floats:
-    """Return the class shares in the order of the classes.
+    """Return given class shares in the order of the classes.
 
     Parameters
     ----------
-    class_prior : None, array-like of shape (m,), or mapping class -> share
-        None takes the shares among the labelled rows.
+    class_prior : array-like of shape (m,), or mapping class -> share
     labels : PartialLabels
-    weight : array of shape (n,), optional
-        Row weights for the shares among the labelled rows.
     """
     classes = labels.classes
-    if class_prior is None:
-        return labels.fractions(weight)
     if isinstance(class_prior, str):
         raise ValueError(
-            f"class_prior must be None, class shares (an array or a dict), or 'estimate' if the "
-            f"method supports it, got {class_prior!r}."
+            f"class_prior must be None, class shares (an array or a dict), 'estimate' or "
+            f"'labels', got {class_prior!r}."
         )
     if isinstance(class_prior, Mapping):
         prior = _prior_from_mapping(class_prior, classes)
@@ -325,8 +318,7 @@ def check_empty_classes(prior: Floats, n: int, classes: NDArray[Any]) -> None:
         )
         if len(classes) == 2:
             raise ValueError(
-                message + " Give the class a larger share, or use class_prior=None for the shares "
-                "among the labelled rows."
+                message + " Give the class a larger share, or use class_prior=None for an estimate."
             )
         warnings.warn(
             message + " No unlabelled row will get this class.", UserWarning, stacklevel=5

@@ -91,13 +91,15 @@ def test_both_say_what_to_do(tmp_path):
     assert "for instance with --encoding latin-1." in result.stderr
 
 
-def test_notes_name_options(tmp_path):
+def test_notes_say_which_shares_were_used(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n" + "".join(f"{k},{label}\n" for k, label in enumerate("ab??????")))
     fit = ["fit", str(path), "--label", "y", "--unlabeled", "?", "-a", "tsvm"]
     fit += ["--numeric", "x", "-o", str(tmp_path / "m")]
     shown = CliRunner().invoke(app, fit)
-    assert "or try an estimate, --prior estimate." in shown.stdout
-    assert "estimate, --prior estimate." in CliRunner().invoke(app, [*fit, "--json"]).stdout
+    assert "class shares estimated: a " in shown.stdout
     (note,) = [n for n in semisvm.load(tmp_path / "m").summary["notes"] if "shares" in n]
-    assert note.endswith("or try an estimate, class_prior='estimate'.")
+    assert note.startswith("class shares estimated: a ")
+    CliRunner().invoke(app, [*fit, "--prior", "labels"])
+    assert semisvm.load(tmp_path / "m").estimator.class_prior == "labels"
+    assert semisvm.load(tmp_path / "m").estimator.class_prior_.tolist() == [0.5, 0.5]

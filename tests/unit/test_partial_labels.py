@@ -97,10 +97,10 @@ def test_regression_target():
         encode([0.1, 0.7, 0.3])
 
 
-def test_prior_defaults_to_labelled_fractions():
+def test_labelled_fractions():
     labels = encode([0, 1, 1, 1, -1, -1])
-    assert resolve_prior(None, labels).tolist() == [0.25, 0.75]
-    assert resolve_prior(None, labels, np.array([3.0, 1, 1, 1, 9, 9])).tolist() == [0.5, 0.5]
+    assert labels.fractions().tolist() == [0.25, 0.75]
+    assert labels.fractions(np.array([3.0, 1, 1, 1, 9, 9])).tolist() == [0.5, 0.5]
 
 
 def test_prior_by_array_or_dict():

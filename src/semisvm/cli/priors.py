@@ -5,11 +5,11 @@ from typing import Any
 from semisvm.cli.errors import UserError
 from semisvm.naming import near_match
 
-ESTIMATE, EQUAL = "estimate", "equal"
-LABELLED = ("labelled", "labeled")
+ESTIMATE, LABELS, EQUAL = "estimate", "labels", "equal"
+LABELLED = ("labelled", "labeled", LABELS)
 
 
-def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str | None:
+def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str:
     """Read class shares such as ``spam=0.4,ham=0.6``.
 
     Parameters
@@ -21,7 +21,7 @@ def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str | None:
         The classes of the labels.
     """
     if text in LABELLED or text == ESTIMATE:
-        return ESTIMATE if text == ESTIMATE else None
+        return ESTIMATE if text == ESTIMATE else LABELS
     if text == EQUAL:
         return {label: 1.0 / len(classes) for label in classes}
     known = {str(label): label for label in classes}

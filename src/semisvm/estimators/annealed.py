@@ -61,10 +61,10 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves. The score of a class is the sum of the
         scores of the nodes on its path, and the weights of all nodes are regularised.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the shares among the labelled rows; "estimate" also uses the
-        unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     temperature : float, default=10.0
         First temperature, in units of ``unlabeled_weight``.
     annealing_rate : float, default=1.5
@@ -126,6 +126,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Their standard errors; zero for given shares.
     reg_ : float
         Strength of the regularisation that was used.
     transduction_ : array of shape (n,)

@@ -16,7 +16,7 @@ from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import Recorder
 from semisvm.losses import LOG, LOSSES, Loss
 from semisvm.losses.log import probabilities
-from semisvm.methods.shares import estimate_shares
+from semisvm.methods.shares import Shares, estimate_shares, sampled_shares
 from semisvm.methods.solution import Solution, decoded
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.tasks import Task, make_task
@@ -36,7 +36,9 @@ from semisvm.validation import (
 )
 
 LINEAR = "linear"
-ESTIMATE = "estimate"
+ESTIMATE, LABELS = "estimate", "labels"
+# Shares of more classes are not written out in a note.
+MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,21 @@ class Specification:
     reg: float
     bias: float = 1.0
     one_score: bool = True
+
+
+def _is(given: Any, name: str) -> bool:
+    """Tell whether a parameter is this name; it may also be an array."""
+    return isinstance(given, str) and given == name
+
+
+def _about_shares(classes: list[Any], shares: Shares) -> str:
+    """Say which class shares were estimated, and how sure they are."""
+    if len(classes) > MOST_NAMED:
+        sure = f"standard errors up to {shares.errors.max():.1%}"
+        return f"shares of the {len(classes)} classes estimated: {sure}"
+    pairs = zip(classes, shares.values.tolist(), shares.errors.tolist(), strict=True)
+    listed = ", ".join(f"{name} {share:.1%} +- {error:.1%}" for name, share, error in pairs)
+    return f"class shares estimated: {listed}"
 
 
 def _is_maxent(estimator: Any) -> bool:
@@ -86,9 +103,14 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         return self.get_params(deep=False).get("n_jobs")
 
     @property
+    def estimates_shares(self) -> bool:
+        """Whether ``class_prior=None`` means an estimate, or leaves the shares free."""
+        return "class_prior" in self.get_params(deep=False)
+
+    @property
     def keeps_labeled_shares(self) -> bool:
-        """Whether ``class_prior=None`` means the labelled fractions, or leaves it free."""
-        return True
+        """Whether the class shares of the unlabelled rows are the labelled fractions."""
+        return _is(getattr(self, "class_prior", None), LABELS)
 
     @property
     def margin_width(self) -> float | None:
@@ -133,9 +155,10 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         rows = X
         kernel_map, X = self._features(rows)
         besides = self._besides_rows(rows, kernel_map, X)
-        prior = self._class_prior(labels, weight, X)
-        hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         recorder = Recorder(self.callback, self.verbose)
+        shares = self._class_shares(labels, weight, X, recorder)
+        prior = shares.values
+        hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         with Workers(thread_count(self._n_jobs())) as workers:
             bias = self._specification().bias
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
@@ -147,6 +170,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         self.kernel_map_ = kernel_map
         self.reg_ = self._specification().reg
         self._publish(labels, prior, solution, recorder)
+        self.class_prior_std_ = shares.errors
         self._publish_weights(*nodes, hierarchy)
 
     def _solve(
@@ -205,16 +229,24 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True
 
-    def _class_prior(self, labels: PartialLabels, weight: Floats | None, X: Any) -> Floats:
+    def _class_shares(
+        self, labels: PartialLabels, weight: Floats | None, X: Any, recorder: Recorder
+    ) -> Shares:
+        """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says."""
         given = getattr(self, "class_prior", None)
-        if isinstance(given, str) and given == ESTIMATE:
-            return self._estimated_prior(labels, X)
-        prior = resolve_prior(given, labels, weight)
-        if given is not None and len(labels.unlabeled):
+        if _is(given, ESTIMATE) or (given is None and self.estimates_shares):
+            shares = self._estimated_shares(labels, X)
+            if len(labels.unlabeled):
+                recorder.note(_about_shares(labels.classes.tolist(), shares))
+            return shares
+        if given is None or _is(given, LABELS):
+            return sampled_shares(labels.fractions(weight), len(labels.labeled))
+        prior = resolve_prior(given, labels)
+        if len(labels.unlabeled):
             check_empty_classes(prior, len(labels.unlabeled), labels.classes)
-        return prior
+        return Shares(prior, np.zeros(len(prior)))
 
-    def _estimated_prior(self, labels: PartialLabels, X: Any) -> Floats:
+    def _estimated_shares(self, labels: PartialLabels, X: Any) -> Shares:
         """Estimate with the squared hinge, whatever the loss of the estimator."""
         reg = self.get_params(deep=False).get("reg")
         bias = self._specification().bias

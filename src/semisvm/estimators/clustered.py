@@ -50,7 +50,7 @@ class ClusteredSVC(ConcaveSVC):
         Number of runs of k-median from different first centres.
     random_state : int, RandomState or None, default=None
         Seed of the first centres.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         As in `ConcaveSVC`. Rows chosen from clusters do not reflect the class shares.
     kernel : str or callable, default="linear"
         As in `ConcaveSVC`; the clusters are found on the rows, not on kernel features.

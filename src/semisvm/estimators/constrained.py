@@ -80,10 +80,10 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     reg : float or None, default=None
         Strength of the regularisation, lambda. None is 1e-4, which suits rows of length
         one.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the shares among the labelled rows; "estimate" also uses the
-        unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     constraint_tol : float, default=1e-4
         Largest allowed difference between the mean of p_j(y) and its share n(y)/u.
     kernel : str or callable, default="linear"
@@ -133,6 +133,8 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Their standard errors; zero for given shares.
     reg_ : float
         Strength of the regularisation that was used.
     multipliers_ : array of shape (m,)
@@ -267,10 +269,10 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         one.
     unlabeled_weight : float, default=1.0
         Final weight of the entropy.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the shares among the labelled rows; "estimate" also uses the
-        unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     annealing_rate : float or None, default=None
         Factor between the weights of the entropy at successive levels, from 1e-4 on. None
         is 3 and 10/3 alternately.
@@ -326,6 +328,8 @@ class EntropyRegularizedClassifier(_ShareConstrained):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Their standard errors; zero for given shares.
     reg_ : float
         Strength of the regularisation that was used.
     multipliers_ : array of shape (m,)

@@ -38,7 +38,9 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
     If a class is rare, the mean output does not fix the share of positive outputs;
     ``balance_tol`` moves the intercept if that share is far off.
 
-    More than two classes are solved as one-vs-rest problems with the class shares.
+    More than two classes are solved as one-vs-rest problems. There the mean output is the
+    one at which the right share of the outputs is positive, and the unlabelled rows weigh
+    ``unlabeled_weight`` times twice the share of the class, since its labels weigh no more.
 
     Parameters
     ----------
@@ -47,10 +49,10 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         one.
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the shares among the labelled rows; "estimate" also uses the
-        unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     annealing_rate : float or None, default=None
         Factor between the weights of successive levels; None is 2.
     balance_tol : float or None, default=0.1
@@ -97,6 +99,8 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Their standard errors; zero for given shares.
     reg_ : float
         Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
@@ -198,15 +202,23 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         reg = SQUARED_HINGE.default_reg if self.reg is None else self.reg
         return Specification(SQUARED_HINGE, float(reg))
 
-    def _levels(self, start: Floats | None) -> list[Level]:
-        lam, tol = float(self.unlabeled_weight), float(self.tol)
+    def _levels(self, start: Floats | None, scale: float) -> list[Level]:
+        lam, tol = scale * float(self.unlabeled_weight), float(self.tol)
         rate = RATE if self.annealing_rate is None else float(self.annealing_rate)
-        return rising(FIRST_WEIGHT, lam, rate, tol) if start is None else settling(lam, tol)
+        first = scale * FIRST_WEIGHT
+        return rising(first, lam, rate, tol) if start is None else settling(lam, tol)
 
     def _descend(
-        self, task: TwoClassTask, start: Floats | None, balance_tol: float | None = None
+        self,
+        task: TwoClassTask,
+        start: Floats | None,
+        balance_tol: float | None = None,
+        against_rest: bool = False,
     ) -> Solution:
-        state, rounds = descend(task, start, self._levels(start), self.max_iter)
+        # the labels of a class weigh its share: unlabelled rows must not outweigh them
+        scale = 2.0 * task.rarer_share if against_rest else 1.0
+        levels = self._levels(start, scale)
+        state, rounds = descend(task, start, levels, self.max_iter, by_count=against_rest)
         if balance_tol is not None:
             task.balance(state, balance_tol)
         codes = task.rows.predictions()
@@ -224,5 +236,6 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
         m = len(task.counts)
         starts = [None] * m if start is None else list(start.reshape(-1, m).T)
         parts = one_vs_rest(task, SQUARED_HINGE)
-        found = [self._descend(part, one) for part, one in zip(parts, starts, strict=True)]
+        pairs = zip(parts, starts, strict=True)
+        found = [self._descend(part, one, against_rest=True) for part, one in pairs]
         return joined(found, [part.rows.outputs() for part in parts])

@@ -40,10 +40,10 @@ class LowDensitySeparation(GradientTSVC):
         Fraction of the variance of the distances that the features may leave out.
     unlabeled_weight : float, default=1.0
         Final weight of the unlabelled rows, lambda'.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the shares among the labelled rows; "estimate" also uses the
-        unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     annealing_rate : float or None, default=None
         Factor between the weights of successive levels; None is 2.
     balance_tol : float or None, default=0.1
@@ -76,6 +76,8 @@ class LowDensitySeparation(GradientTSVC):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Their standard errors; zero for given shares.
     reg_ : float
         Strength of the regularisation that was used.
     transduction_ : array of shape (n,)

@@ -44,10 +44,10 @@ class MeanSVC(LinearSemiSupervisedClassifier):
     method : {"iter", "mkl"}, default="iter"
         "iter" alternates between means and labels; "mkl" solves a convex relaxation with
         cutting planes.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the shares among the labelled rows; "estimate" also uses the
-        unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     balance_tol : float or None, default=None
         For two classes: how far the share of positive outputs on the unlabelled rows may
         be from the class share, relative to the share of the rarer class. Beyond that the
@@ -91,6 +91,8 @@ class MeanSVC(LinearSemiSupervisedClassifier):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Their standard errors; zero for given shares.
     transduction_ : array of shape (n,)
         The given labels, and the labels chosen for the unlabelled rows, whose counts
         match the class shares exactly.

@@ -38,10 +38,11 @@ class MixedIntegerSVC(OneNormClassifier):
         Weight of the 1-norm; each labelled row has weight 1.
     nu : float, default=0.1
         Weight of each unlabelled row.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class; they fix the mean output. None leaves it free; "estimate" computes them
-        from labelled and unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        from labelled and unlabelled rows (`semisvm.model_selection.estimate_prior`);
+        "labels" takes the labelled fractions.
     time_limit : float or None, default=60.0
         Seconds per problem of two classes. When they are over, the best model found so far
         is used, with a warning.

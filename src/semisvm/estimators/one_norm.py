@@ -24,8 +24,8 @@ class OneNormClassifier(LinearSemiSupervisedClassifier):
     """Base of the classifiers that are linear programs; many classes are one-vs-rest."""
 
     @property
-    def keeps_labeled_shares(self) -> bool:
-        """Whether ``class_prior=None`` means the labelled fractions: it leaves it free."""
+    def estimates_shares(self) -> bool:
+        """Whether ``class_prior=None`` means an estimate: it leaves the shares free."""
         return False
 
     @abstractmethod

@@ -41,10 +41,10 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         Weight of the mean divergence. The weight C of the sum over the unlabelled rows, as
         in equation 13 of the second reference, is ``kl_weight = C u`` here. Its C = 0.1 is
         800 for 8,000 rows, which is close to the expectation constraint itself.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the shares among the labelled rows; "estimate" also uses the
-        unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
         or "precomputed". Kernels other than "linear" become feature maps: the fit stores
@@ -93,6 +93,8 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Their standard errors; zero for given shares.
     reg_ : float
         Strength of the regularisation that was used.
     transduction_ : array of shape (n,)

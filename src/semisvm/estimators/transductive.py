@@ -55,10 +55,10 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves. The score of a class is the sum of the
         scores of the nodes on its path, and the weights of all nodes are regularised.
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None takes the shares among the labelled rows; "estimate" also uses the
-        unlabelled rows (`semisvm.model_selection.estimate_prior`).
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     annealing_rate : float or None, default=None
         Factor between the weights of successive levels. None is 1.5, from 1e-5 on, for
         two classes, and 3 and 10/3 alternately, from 1e-4 on, for more.
@@ -121,6 +121,8 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Their standard errors; zero for given shares.
     reg_ : float
         Strength of the regularisation that was used.
     transduction_ : array of shape (n,)

@@ -22,7 +22,7 @@ SHARPNESS = 3.0
 class Outputs:
     r"""The objective at one weight of the unlabelled rows, for the quasi-Newton solver.
 
-    The mean output of the unlabelled rows must be c = 2 r - 1. With mu their mean row, the
+    The mean output of the unlabelled rows must be the level c. With mu their mean row, the
     outputs f = v . (x - mu) + c satisfy this for any weights v, so the constraint is
     eliminated. X stays as it is, since ``(X - 1 mu^T) v = X v - (mu . v) 1``.
     """
@@ -31,16 +31,12 @@ class Outputs:
     block: OneScoreBlock
     lam: float
     mu: Floats
+    level: float
 
     @property
     def reg(self) -> float:
         """Strength of the regularisation."""
         return self.task.reg
-
-    @property
-    def level(self) -> float:
-        """Mean output of the unlabelled rows."""
-        return 2.0 * self.task.positive_share - 1.0
 
     def weights(self, v: Floats, level: float = 0.0) -> Floats:
         """Return the weights of a model, with the intercept that makes ``level`` the mean."""
@@ -88,10 +84,24 @@ class Outputs:
 
 
 class Descending:
-    """The one step of the method at a weight of the unlabelled rows."""
+    """The one step of the method at a weight of the unlabelled rows.
 
-    def __init__(self, task: TwoClassTask, v: Floats, max_steps: int) -> None:
+    Parameters
+    ----------
+    task : TwoClassTask
+    v : array of shape (n_weights - 1,)
+    max_steps : int
+    by_count : bool
+        The mean output of the unlabelled rows is 2 r - 1, as if all outputs were 1 or -1. If
+        a class is rare and outputs vary little, they are then all close to -1, where the
+        loss only presses them together. By count, the mean is chosen before each level
+        such that a share r of the outputs is positive.
+    """
+
+    def __init__(self, task: TwoClassTask, v: Floats, max_steps: int, by_count: bool) -> None:
         self.task = task
+        self.by_count = by_count
+        self.mean_output = 2.0 * task.positive_share - 1.0
         self.block = task.rows.in_one_place()
         self.max_steps = max_steps
         design, unlabeled = self.block.design, self.block.unlabeled
@@ -102,11 +112,15 @@ class Descending:
         self.state = State(v)
 
     def enter(self, level: Level) -> None:
-        """Do nothing: only the weight changes."""
+        """Choose the mean output, if it is the count that matters."""
+        rows, n = self.task.rows, self.task.n_positive
+        if self.by_count and self.v.any() and 0 < n < self.task.n_unlabeled:
+            first, last = (rows.largest(k).threshold for k in (n, n + 1))
+            self.mean_output -= 0.5 * (first + last)
 
     def weight_step(self, level: Level) -> State:
         """Descend from the last weights to a first-order point."""
-        function = Outputs(self.task, self.block, level.value, self.mu)
+        function = Outputs(self.task, self.block, level.value, self.mu, self.mean_output)
         point, steps = minimize_lbfgs(function, self.v, level.tol, self.max_steps)
         self.v, gap = point.w, point.gap(self.task.reg)
         self.state = State(
@@ -128,10 +142,17 @@ class Descending:
 
 
 def descend(
-    task: TwoClassTask, start: Floats | None, levels: Sequence[Level], max_steps: int
+    task: TwoClassTask,
+    start: Floats | None,
+    levels: Sequence[Level],
+    max_steps: int,
+    by_count: bool = False,
 ) -> tuple[State, int]:
     """Raise the weight of the unlabelled rows; return the state and the number of levels."""
     v = np.zeros(task.n_weights - 1) if start is None else start[:-1].copy()
-    method = Descending(task, v, max_steps)
+    method = Descending(task, v, max_steps, by_count and start is None)
+    if by_count and start is not None:
+        # chosen in the fit before
+        method.mean_output = dot(method.mu, start)
     rounds, _ = follow("descending", levels, method, task.recorder, max_rounds=1)
     return method.state, rounds

@@ -1,47 +1,147 @@
 r"""Estimating the shares of the classes among the unlabelled rows.
 
 With l labels drawn at random, the labelled fraction f_k misses a share pi_k by about
-sqrt(pi_k (1 - pi_k) / l): 7% for two classes and 50 labels. The unlabelled rows know
-more. For any scores s(x), the mean score of the unlabelled rows is a mixture of the mean
-scores of the classes, mu = sum_k pi_k M_k, and M_k is known from labelled rows which the
-scores have not seen. Both sources are put together by their precision: ::
+sqrt(pi_k (1 - pi_k) / l): 11% for two classes and 20 labels. Two more sources help.
 
-    min_pi (mu - M' pi)' V^{-1} (mu - M' pi) + l sum_k (pi_k - f_k)^2 / f_k,   sum pi = 1
+*Classes are often of similar size.* The counts c of the labels are a draw from shares that
+are themselves a draw from a symmetric Dirichlet distribution, whose concentration a is
+unknown, with a nearly flat prior for log a. Counts as even as those of equal shares
+speak for a large a, uneven ones for a small a; the shares are the mean over a of the
+posterior modes ::
 
-with V = 2 sum_k pi_k^2 / l_k S and S the covariance of the scores within classes. Where
-the classes lie far apart compared with S, the scores decide; where they do not, the
-estimate stays at the labelled fractions. The factor 2 is for what V leaves out: the rows
-of a fold train the models of the other folds.
+    q_k = sum_a p(a | c) (c_k + s) / (l + m s),    s = max(a - 1, 0)
+
+*The unlabelled rows.* Supervised and transductive models are fitted to two of three folds
+of the labels; the rows of the third stay in the data as unlabelled rows. The scores of both
+models, which did not see the label, are calibrated together: one slope per model, one offset
+per class. The scores of an unlabelled row are then likelihoods of the classes, L_k(x), and
+the shares maximise ::
+
+    E mean_x log(sum_k pi_k L_k(x)) + N sum_k q_k log pi_k
+
+(Saerens, Latinne and Decaestecker, 2002; Alexandari, Kundaje and Shrikumar, 2020), by
+expectation maximisation. N labels are behind q, at most 2 l. E says what the scores are
+worth, in labels: E = l / (2 e), where e is the error rate of the held-out scores. What is
+known of the errors limits what they tell, so more unlabelled rows do not make E larger. The
+transductive models are fitted again with the shares found, from the weights found. The
+curvature at the maximum gives standard errors; they are widened to what was measured.
+
+The shares wanted are those of the u rows at hand, which vary by pi (1 - pi) / u around
+those of the distribution. So N is replaced by N u / (N + u): one unlabelled row follows its
+own scores.
 """
 
-import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from scipy.optimize import minimize
+from scipy.special import gammaln, logsumexp, softmax
 from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.blocks.many_scores import Codes
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
 from semisvm.hierarchy import flat
-from semisvm.loop import Recorder
+from semisvm.loop import Level, Recorder, decades, settling
 from semisvm.losses import SQUARED_HINGE, Loss
+from semisvm.methods import assigning, switching
 from semisvm.methods.solution import decoded
-from semisvm.objectives.tasks import make_task
-from semisvm.partial_labels import PartialLabels, deal
+from semisvm.methods.supervised import first_state
+from semisvm.objectives.tasks import Task, make_task
+from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, deal, prior_counts
+from semisvm.solvers import State
 from semisvm.validation import check_finite_model
 
-N_FOLDS = 5
-CAUTION = 2.0
-ROUNDS = 5
-# The shares are known to a few parts in a hundred: tighter models would not tell more.
-TOL = 1e-5
+# Five folds and a longer schedule cost twice as much, and were no better.
+N_FOLDS = 3
+N_ROUNDS = 2
+# The shares are known to a few parts in a hundred: tighter models would not tell more, nor
+# would more rows.
+TOL = 1e-2
 MAX_ITER = 200
-# No share is put below this part of its labelled fraction: a class with labels exists.
-SMALLEST_PART = 0.1
-# Scores of few rows may lie in fewer dimensions than there are classes.
-RIDGE = 1e-3
-SMALLEST_SPREAD = 1e-9
+MOST_UNLABELED = 5000
+FIRST_WEIGHT = 0.1
+# Concentrations from shares of which most are tiny to equal shares.
+CONCENTRATIONS = np.geomspace(0.1, 1000.0, 41)
+# Large ones are a little less likely: some classes are rarer than few labels show.
+EVENNESS = -0.25
+MOST_STRENGTH = 2.0
+WORTH = 0.5
+# Sum of the slopes before any row was held out; a unit of a logarithm is worth one row.
+SLOPE_OF_TWO, SLOPE_OF_MANY = 2.0, 4.0
+# How much larger the squared errors of shares were than the curvature at the maximum says.
+OPTIMISM = 3.0
+EM_TOL = 1e-6
+EM_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Class shares and how sure they are.
+
+    Attributes
+    ----------
+    values : array of shape (m,)
+        They sum to one.
+    errors : array of shape (m,)
+        Standard errors.
+    """
+
+    values: Floats
+    errors: Floats
+
+
+def sampled_shares(fractions: Floats, n_labels: float) -> Shares:
+    """Return the fractions among labels drawn at random as shares."""
+    return Shares(fractions, np.sqrt(fractions * (1.0 - fractions) / n_labels))
+
+
+@dataclass(frozen=True)
+class Models:
+    """How the models of the folds are fitted."""
+
+    loss: Loss
+    reg: float
+    tol: float
+    max_iter: int
+
+
+@dataclass
+class Fold:
+    """Labelled rows that are held out, and what the models without them found.
+
+    Attributes
+    ----------
+    rows : array of row indices
+    w : array of shape (n_weights,), optional
+        Weights of the last transductive model.
+    scores : array of shape (n, 2, m)
+        Of all rows, by the supervised and the transductive model.
+    """
+
+    rows: Index
+    w: Floats | None
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Likelihoods of the classes in the unlabelled rows, and what they are worth.
+
+    Attributes
+    ----------
+    likelihoods : array of shape (n, m)
+        Up to a factor per row.
+    weights : array of shape (n,)
+        Of the rows, summing to one.
+    worth : float
+        In labels.
+    """
+
+    likelihoods: Floats
+    weights: Floats
+    worth: float
 
 
 def estimate_shares(
@@ -54,7 +154,7 @@ def estimate_shares(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_jobs: int | None = None,
-) -> Floats:
+) -> Shares:
     """Estimate the shares of the classes among the unlabelled rows.
 
     Parameters
@@ -63,131 +163,213 @@ def estimate_shares(
         Validated rows, or features of a kernel.
     labels : PartialLabels
     loss, reg, bias, tol, max_iter, n_jobs
-        Of the supervised models; ``reg=None`` is the default of the loss.
+        Of the transductive models; ``reg=None`` is the default of the loss.
+    """
+    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
+    prior, strength = shrunk_fractions(counts)
+    n_unlabeled = len(labels.unlabeled)
+    folds = _folds(labels, counts)
+    if n_unlabeled == 0 or not folds:
+        return sampled_shares(prior, strength)
+    used = _used_rows(labels)
+    some = PartialLabels(labels.classes, labels.codes[used])
+    empty = np.zeros((len(used), 2, len(prior)))
+    held = [Fold(np.searchsorted(used, fold), None, empty.copy()) for fold in folds]
+    models = Models(loss, loss.default_reg if reg is None else float(reg), tol, max_iter)
+    strength = strength * n_unlabeled / (strength + n_unlabeled)
+    shares = sampled_shares(prior, strength)
+    with Workers(thread_count(n_jobs)) as workers:
+        rows = X if len(used) == X.shape[0] else X[used]
+        design = make_design(rows, bias, workers)
+        for _ in range(N_ROUNDS):
+            for fold in held:
+                _fit_without(fold, rows, design, some, shares.values, models)
+            shares = explaining_shares(_evidence(held, some, shares.values), prior, strength)
+    return shares
+
+
+def shrunk_fractions(counts: Any) -> tuple[Floats, float]:
+    """Return shares that are as near to equal ones as the counts of the labels allow.
+
+    Parameters
+    ----------
+    counts : int array of shape (m,)
 
     Returns
     -------
     shares : array of shape (m,)
+    strength : float
+        How many labels the shares are worth.
     """
-    fractions = labels.fractions()
-    given = labels.codes[labels.labeled]
-    counts = np.bincount(given, minlength=len(labels.classes))
-    if len(labels.unlabeled) == 0:
-        return fractions
-    if counts.min() < 2:
-        few = labels.classes[counts < 2].tolist()
-        warnings.warn(
-            f"class_prior='estimate' needs two labels of every class, but {few} have one: "
-            "the labelled fractions are used.",
-            UserWarning,
-            stacklevel=3,
-        )
-        return fractions
-    # scores are linear, so their mean over the unlabelled rows is the score of the mean
-    centre = np.asarray(X[labels.unlabeled].mean(axis=0), dtype=np.float64).reshape(1, -1)
-    reg = loss.default_reg if reg is None else float(reg)
-    with Workers(thread_count(n_jobs)) as workers:
-        rows = X[labels.labeled]
-        design = make_design(rows, bias, workers)
-        model: dict[str, Any] = {"loss": loss, "reg": reg, "tol": tol, "max_iter": max_iter}
-        scores, mean = _held_out_scores(rows, design, given, centre, model)
-    return matched_shares(scores, given, mean)
+    c, a = np.asarray(counts, dtype=np.float64), CONCENTRATIONS[:, np.newaxis]
+    m, total = len(c), c.sum()
+    evidence = gammaln(m * a) - gammaln(total + m * a)
+    evidence = evidence.ravel() + np.sum(gammaln(c + a) - gammaln(a), axis=1)
+    posterior = softmax(evidence + EVENNESS * np.log(CONCENTRATIONS))
+    more = np.maximum(a - 1.0, 0.0)
+    shares = posterior @ ((c + more) / (total + m * more))
+    strength = float(posterior @ np.minimum(total + m * more, MOST_STRENGTH * total).ravel())
+    return np.asarray(shares / shares.sum(), dtype=np.float64), strength
 
 
-def _held_out_scores(
-    rows: Any, design: Design, codes: Codes, centre: Floats, model: dict[str, Any]
-) -> tuple[Floats, Floats]:
-    """Score labelled rows by models that did not see them, and the centre by all models.
+def _folds(labels: PartialLabels, counts: Codes) -> list[Index]:
+    """Deal the labelled rows, but those that are the only ones of their class."""
+    mixed = np.random.RandomState(0).permutation(labels.labeled)
+    rows = mixed[counts[labels.codes[mixed]] > 1]
+    if len(rows) == 0:
+        return []
+    return [fold for fold in deal(rows, labels.codes, N_FOLDS) if len(fold)]
 
-    Returns
-    -------
-    scores : array of shape (l, k)
-        k is 1 for two classes, else m.
-    mean : array of shape (k,)
-    """
-    k = 1 if codes.max() == 1 else int(codes.max()) + 1
-    scores, mean = np.zeros((len(codes), k)), np.zeros(k)
-    # the same folds every time
-    mixed = np.random.RandomState(0).permutation(len(codes))
-    for fold in deal(mixed, codes, min(N_FOLDS, len(codes))):
-        w = _fit_without(fold, design, codes, **model)
-        check_finite_model(w, rows)
-        weights = decoded(design, w)
-        scores[fold] = _scores(rows[fold], *weights)
-        mean += len(fold) / len(codes) * _scores(centre, *weights)[0]
-    return scores, mean
+
+def _used_rows(labels: PartialLabels) -> Index:
+    """Return the labelled rows and some of the unlabelled ones, ascending."""
+    free = labels.unlabeled
+    if len(free) <= MOST_UNLABELED:
+        return np.arange(len(labels.codes))
+    some = free[np.random.RandomState(0).permutation(len(free))[:MOST_UNLABELED]]
+    return np.sort(np.concatenate([labels.labeled, some]))
 
 
 def _fit_without(
-    fold: Index, design: Design, codes: Codes, *, loss: Loss, reg: float, tol: float, max_iter: int
-) -> Floats:
-    """Fit a supervised model to all rows but those of a fold, and return its weights."""
-    train = np.setdiff1d(np.arange(len(codes)), fold)
-    counts = np.bincount(codes[fold], minlength=codes.max() + 1)
+    fold: Fold, X: Any, design: Design, labels: PartialLabels, shares: Floats, models: Models
+) -> None:
+    """Fit the models in which the rows of a fold are unlabelled, from the last ones if any."""
+    codes = labels.codes.copy()
+    codes[fold.rows] = UNLABELED_CODE
+    rest = PartialLabels(labels.classes, codes)
     task = make_task(
         design,
-        train,
-        fold,
-        codes[train],
-        np.full(len(train), 1.0 / len(train)),
-        counts=counts,
-        hierarchy=flat(np.arange(len(counts))),
-        loss=loss,
-        reg=reg,
+        rest.labeled,
+        rest.unlabeled,
+        codes[rest.labeled],
+        np.full(len(rest.labeled), 1.0 / len(rest.labeled)),
+        counts=prior_counts(shares, len(rest.unlabeled)),
+        hierarchy=flat(np.arange(len(shares))),
+        loss=models.loss,
+        reg=models.reg,
         recorder=Recorder(),
     )
-    state = task.start(np.zeros(task.n_weights), tol, max_iter=max_iter)
-    if not state.converged:
-        warnings.warn(
-            "A model of class_prior='estimate' did not converge: the shares may be less exact. "
-            "Scale the columns of X.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    return state.w
+    state = first_state(task, fold.w, models.tol)
+    levels = settling(1.0, models.tol)
+    if fold.w is None:
+        check_finite_model(state.w, X)
+        fold.scores[:, 0] = _class_scores(X, *decoded(design, state.w))
+        levels = decades(FIRST_WEIGHT, 1.0, models.tol)
+    fold.w = _transductive(task, state, levels, models.max_iter)
+    check_finite_model(fold.w, X)
+    fold.scores[:, 1] = _class_scores(X, *decoded(design, fold.w))
 
 
-def _scores(X: Any, coef: Floats, intercept: Floats) -> Floats:
-    """Compute scores (n, k); k is 1 for two classes, whatever the form of the loss."""
+def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int) -> Floats:
+    """Fit a transductive model from the supervised one; return its weights."""
+    if isinstance(task, TwoClassTask):
+        method = switching.Switching(task, state, None)
+        limits: dict[str, Any] = {"max_rounds": max_rounds, "balance_tol": None}
+        return switching.finish(method, levels, lam=1.0, **limits).w
+    several = assigning.Assigning(task, state)
+    return assigning.finish(several, levels, lam=1.0, max_rounds=max_rounds).w
+
+
+def _class_scores(X: Any, coef: Floats, intercept: Floats) -> Floats:
+    """Compute one score per class, (n, m); those of two classes differ by their one score."""
     scores = np.asarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
-    return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
+    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
 
 
-def matched_shares(scores: Floats, codes: Codes, mean: Floats) -> Floats:
-    """Find the shares that explain the mean score and the labelled fractions.
+def _evidence(folds: list[Fold], labels: PartialLabels, shares: Floats) -> Evidence:
+    """Calibrate on the held-out rows, and compute the likelihoods of the unlabelled rows.
+
+    The scores of a model stand for posteriors at the shares it was fitted with.
+    """
+    held = np.concatenate([fold.scores[fold.rows] for fold in folds])
+    codes = labels.codes[np.concatenate([fold.rows for fold in folds])]
+    seen = np.bincount(codes, minlength=len(shares)) + 0.5
+    shift = np.log(seen / seen.sum() / shares)
+    slopes, offsets = calibrate(held, codes, shift)
+    wrong = np.count_nonzero((_mixed(slopes, held) + offsets + shift).argmax(axis=1) != codes)
+    error = (wrong + 1.0) / (len(codes) + 2.0)
+    logs = np.concatenate([_mixed(slopes, fold.scores[labels.unlabeled]) for fold in folds])
+    logs += offsets - np.log(shares)
+    each = np.array([len(fold.rows) for fold in folds]) / len(codes) / len(labels.unlabeled)
+    return Evidence(
+        np.exp(logs - logs.max(axis=1, keepdims=True)),
+        np.repeat(each, len(labels.unlabeled)),
+        WORTH * len(labels.labeled) / error,
+    )
+
+
+def _mixed(slopes: Floats, scores: Floats) -> Floats:
+    """Add up the scores of several models, (n, f, m), each times its slope."""
+    total: Floats = np.einsum("f,nfm->nm", slopes, scores)
+    return total
+
+
+def calibrate(scores: Floats, codes: Codes, shift: Floats) -> tuple[Floats, Floats]:
+    """Find slopes and offsets with which scores are log-probabilities, up to a shift.
 
     Parameters
     ----------
-    scores : array of shape (l, k)
-        Of labelled rows, by models that did not see them.
-    codes : int array of shape (l,)
-        Every class has two rows or more.
-    mean : array of shape (k,)
-        Mean score of the unlabelled rows.
+    scores : array of shape (n, f, m)
+        Of f models.
+    codes : int array of shape (n,)
+    shift : array of shape (m,)
+        Added to the scores; offsets are drawn to zero.
+
+    Returns
+    -------
+    slopes : array of shape (f,)
+        Positive.
+    offsets : array of shape (m,)
     """
-    counts = np.bincount(codes)
-    n, m = len(codes), len(counts)
-    fractions = counts / n
-    smooth = (counts + 1.0) / (n + m)
-    M = np.array([scores[codes == k].mean(axis=0) for k in range(m)])
-    S = _pooled_covariance(scores - M[codes], n - m)
-    S += SMALLEST_SPREAD * np.mean(scores**2) * np.eye(len(S))
-    shares = fractions
-    for _ in range(ROUNDS):
-        V = CAUTION * np.sum(shares**2 / counts) * S
-        precision = np.linalg.solve(V, M.T)
-        A = M @ precision + n * np.diag(1.0 / smooth)
-        b = mean @ precision + n * fractions / smooth
-        # the constraint sum pi = 1 enters by its multiplier
-        inverse = np.linalg.solve(A, np.column_stack([b, np.ones(m)]))
-        free, ones = inverse.T
-        shares = free - (free.sum() - 1.0) / ones.sum() * ones
-        shares = np.maximum(shares, SMALLEST_PART * smooth)
-        shares = shares / shares.sum()
-    return np.asarray(shares, dtype=np.float64)
+    n, f, m = scores.shape
+    each = np.arange(n)
+    usual = np.log((SLOPE_OF_TWO if m == 2 else SLOPE_OF_MANY) / f)
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        log_slopes, offsets = parameters[:f], parameters[f:]
+        away, slopes = log_slopes - usual, np.exp(log_slopes)
+        logs = _mixed(slopes, scores) + offsets + shift
+        value = np.sum(logsumexp(logs, axis=1) - logs[each, codes])
+        value += 0.5 * (offsets @ offsets + away @ away)
+        excess = softmax(logs, axis=1)
+        excess[each, codes] -= 1.0
+        in_slopes = slopes * np.einsum("nm,nfm->f", excess, scores) + away
+        return float(value), np.append(in_slopes, excess.sum(axis=0) + offsets)
+
+    start = np.append(np.full(f, usual), np.zeros(m))
+    found = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    return np.exp(found[:f]), np.asarray(found[f:], dtype=np.float64)
 
 
-def _pooled_covariance(residuals: Floats, freedom: int) -> Floats:
-    S = residuals.T @ residuals / max(freedom, 1)
-    level = np.trace(S) / len(S)
-    return S + (RIDGE * level + np.finfo(float).tiny) * np.eye(len(S))
+def explaining_shares(evidence: Evidence, prior: Floats, strength: float) -> Shares:
+    """Find the shares that explain the unlabelled rows and are near to a prior.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    prior : array of shape (m,)
+    strength : float
+        What the prior is worth, in labels.
+    """
+    L, weights, worth = evidence.likelihoods, evidence.weights, evidence.worth
+    shares, whole = prior, worth + strength
+    for _ in range(EM_STEPS):
+        before = shares
+        beliefs = L * shares
+        beliefs /= beliefs.sum(axis=1, keepdims=True)
+        shares = (worth * (weights @ beliefs) + strength * prior) / whole
+        if np.abs(shares - before).max() < EM_TOL:
+            break
+    shares = shares / shares.sum()
+    relative = L / (L @ shares)[:, np.newaxis]
+    information = worth * (relative.T @ (weights[:, np.newaxis] * relative))
+    information += strength * np.diag(prior / shares**2)
+    return Shares(shares, _standard_errors(information / OPTIMISM))
+
+
+def _standard_errors(information: Floats) -> Floats:
+    """Invert the information about shares that sum to one."""
+    covariance = np.linalg.inv(information)
+    ones = covariance.sum(axis=0)
+    covariance -= np.outer(ones, ones) / ones.sum()
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0))

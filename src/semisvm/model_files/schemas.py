@@ -82,6 +82,7 @@ ATTRIBUTES = record(
         "objective_": number(finite=False),
     },
     {
+        "class_prior_std_": Array("f", ("classes",), low=0.0),
         "feature_names_in_": Names("names"),
         "multipliers_": Array("f", ("classes",)),
         "n_nonzero_": Array("iu", ("scores",), low=0),

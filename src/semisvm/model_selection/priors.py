@@ -27,10 +27,12 @@ def estimate_prior(
 ) -> Floats:
     """Estimate the shares of the classes among the unlabelled rows.
 
-    Supervised models are fitted to four of five folds of the labelled rows; the mean
-    score of the unlabelled rows is explained by the mean scores of the held-out rows of
-    each class, and the labelled fractions (see `semisvm.methods.shares`). This assumes
-    that labels were drawn at random within each class. Every class needs two labels.
+    This is what estimators use for ``class_prior=None``. Transductive models are fitted
+    with a part of the labels hidden. Their scores of the hidden rows tell what scores the
+    classes have, and those of the unlabelled rows which shares explain them, together with
+    the labelled fractions, which are drawn to equal shares where the labels allow it (see
+    `semisvm.methods.shares`). This assumes that labels were drawn at random, at least
+    within each class.
 
     Parameters
     ----------
@@ -41,13 +43,13 @@ def estimate_prior(
     loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
-        Of the supervised models, as in `NewtonSVC`.
+        Of the models, as in `TransductiveSVC`.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
-    tol : float, default=1e-5
+    tol : float, default=0.01
     max_iter : int, default=200
     n_jobs : int, default=None
-        Of the supervised models, as in `NewtonSVC`.
+        Of the models, as in `TransductiveSVC`.
 
     Returns
     -------
@@ -85,4 +87,4 @@ def estimate_prior(
         tol=tol,
         max_iter=max_iter,
         n_jobs=n_jobs,
-    )
+    ).values

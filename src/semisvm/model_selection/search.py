@@ -199,7 +199,7 @@ class _PathSearch(LinearSemiSupervisedClassifier):
             codes = labels.codes.copy()
             codes[fold] = UNLABELED_CODE
             rest = PartialLabels(labels.classes, codes)
-            shares = rest.fractions() if self.class_prior is None else prior
+            shares = rest.fractions() if self.keeps_labeled_shares else prior
             for point in grid.path(rest, shares):
                 found = metric(labels.codes[fold], point.predict(fold))
                 scores[k, point.row, point.column] = found
@@ -237,9 +237,10 @@ class TransductiveSVCCV(_PathSearch):
     loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
         Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
-        Class shares among the unlabelled rows. None takes those of the labelled rows, in a
-        fold those of the training rows; "estimate" estimates them once, from all labels.
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
+        Class shares among the unlabelled rows. None, or "estimate", estimates them once,
+        from all labels; "labels" takes those of the labelled rows, in a fold those of the
+        training rows.
     balance_tol : float or None, default=0.1
         As in the estimator that is searched.
     kernel : str or callable, default="linear"
@@ -321,9 +322,10 @@ class AnnealedSVCCV(_PathSearch):
     loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
         Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-    class_prior : None, "estimate", array of shape (m,) or dict, default=None
-        Class shares among the unlabelled rows. None takes those of the labelled rows, in a
-        fold those of the training rows; "estimate" estimates them once, from all labels.
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
+        Class shares among the unlabelled rows. None, or "estimate", estimates them once,
+        from all labels; "labels" takes those of the labelled rows, in a fold those of the
+        training rows.
     balance_tol : float or None, default=0.1
         As in the estimator that is searched.
     kernel : str or callable, default="linear"

@@ -132,8 +132,12 @@ def _prior_source(estimator: Any) -> str:
         return "none"
     given = parameters["class_prior"]
     if given is None:
-        return "labelled"
-    return "estimate" if isinstance(given, str) else "given"
+        # models of earlier versions have no standard errors, and took the labelled fractions
+        estimated = hasattr(estimator, "class_prior_std_") and estimator.estimates_shares
+        return "estimate" if estimated else "labelled"
+    if isinstance(given, str):
+        return "estimate" if given == "estimate" else "labelled"
+    return "given"
 
 
 def _classes(bundle: Model, summary: Mapping[str, Any]) -> list[dict[str, Any]]:

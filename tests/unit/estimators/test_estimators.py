@@ -66,7 +66,7 @@ def test_unlabelled_rows_help(semi):
     X, y = two_blobs(400, 30, gap=3.5, seed=1)
     partly = hide(y, 6)
     supervised = NewtonSVC(reg=0.1).fit(X, partly).score(X, y)
-    assert semi(reg=0.1).fit(X, partly).score(X, y) > supervised + 0.03
+    assert semi(reg=0.1).fit(X, partly).score(X, y) > supervised + 0.02
 
 
 def test_class_counts_hold_exactly(semi, blobs):

@@ -43,7 +43,7 @@ def test_there_is_one_score(cls, loss, data):
 
 @each_loss
 def test_switches_are_limited(loss, data):
-    options = {"reg": 0.05, "loss": loss, "annealing_rate": 10.0}
+    options = {"reg": 0.05, "loss": loss, "annealing_rate": 10.0, "class_prior": "labels"}
     every = TransductiveSVC(**options).fit(*data)
     assert max(row["switched"] for row in rows_of(every, "switching")) > 1
     single = TransductiveSVC(**options, max_switches=1, max_iter=500).fit(*data)

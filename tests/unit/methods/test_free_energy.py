@@ -151,7 +151,7 @@ def test_the_gradient_that_follows_is_that_of_the_last_beliefs(monkeypatch):
     monkeypatch.setattr(Annealing, "label_step", check)
     # no level ends without a look at its gradient
     monkeypatch.setattr(newton, "TRUST", 0.0)
-    AnnealedSVC(reg=1e-2).fit(*data)
+    AnnealedSVC(reg=1e-2, class_prior="labels").fit(*data)
     assert len(checked) > 10
     assert max(checked) < 1e-6
 
@@ -161,14 +161,14 @@ def test_no_scale_of_the_data_gives_nan(scale):
     X, partly = partly_labeled(n=80, d=5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = AnnealedSVC().fit(scale * X, partly)
+        model = AnnealedSVC(class_prior="labels").fit(scale * X, partly)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.intercept_).all()
 
 
 def test_threads_agree():
-    one = AnnealedSVC(reg=1e-2).fit(*partly_labeled())
-    two = AnnealedSVC(reg=1e-2, n_jobs=2).fit(*partly_labeled())
+    one = AnnealedSVC(reg=1e-2, class_prior="labels").fit(*partly_labeled())
+    two = AnnealedSVC(reg=1e-2, n_jobs=2, class_prior="labels").fit(*partly_labeled())
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-7, atol=1e-9)
 
 
@@ -180,7 +180,7 @@ def partly_labeled(n=300, d=30, seed=3):
 @SMOOTH
 @pytest.mark.parametrize("seed", range(4))
 def test_the_free_energy_falls_at_every_temperature(loss, seed):
-    model = AnnealedSVC(reg=1e-3, loss=loss).fit(*partly_labeled(seed=seed))
+    model = AnnealedSVC(reg=1e-3, loss=loss, class_prior="labels").fit(*partly_labeled(seed=seed))
     rows = [row for row in model.trace_ if row["phase"] == "annealing"]
     assert len({row["level"] for row in rows}) > 5
     for before, after in itertools.pairwise(rows):
@@ -198,9 +198,9 @@ def alternating(monkeypatch):
 def test_newton_takes_fewer_rounds_than_turns_and_ends_no_higher(monkeypatch, seed):
     X, y = two_blobs(300, 10, gap=3.0, seed=seed)
     partly = hide(y, 6)
-    model = AnnealedSVC(reg=1e-2).fit(X, partly)
+    model = AnnealedSVC(reg=1e-2, class_prior="labels").fit(X, partly)
     alternating(monkeypatch)
-    turns = AnnealedSVC(reg=1e-2).fit(X, partly)
+    turns = AnnealedSVC(reg=1e-2, class_prior="labels").fit(X, partly)
     assert model.n_iter_ < turns.n_iter_
     assert model.objective_ <= turns.objective_ * (1.0 + 1e-3)
 
@@ -210,7 +210,7 @@ def test_at_a_high_temperature_both_find_the_same_point(monkeypatch):
     data = partly_labeled()
 
     def first_level():
-        model = AnnealedSVC(reg=1e-2, entropy_tol=1e-12, tol=1e-10).fit(*data)
+        model = AnnealedSVC(reg=1e-2, entropy_tol=1e-12, tol=1e-10, class_prior="labels").fit(*data)
         rows = [row for row in model.trace_ if row["phase"] == "annealing" and row["level"] == 0]
         return len(rows), rows[-1]["free_energy"], rows[-1]["objective"]
 
@@ -226,9 +226,9 @@ def test_at_a_high_temperature_both_find_the_same_point(monkeypatch):
 def test_levels_that_end_as_predicted_end_where_others_do(monkeypatch, seed):
     X, y = two_blobs(300, 10, gap=2.0, seed=seed)
     partly = hide(y, 6)
-    model = AnnealedSVC(reg=0.1).fit(X, partly)
+    model = AnnealedSVC(reg=0.1, class_prior="labels").fit(X, partly)
     monkeypatch.setattr(newton, "TRUST", 0.0)
-    careful = AnnealedSVC(reg=0.1).fit(X, partly)
+    careful = AnnealedSVC(reg=0.1, class_prior="labels").fit(X, partly)
     assert model.n_iter_ < careful.n_iter_
     assert model.objective_ == pytest.approx(careful.objective_, rel=1e-5)
 
@@ -249,7 +249,7 @@ def test_a_step_that_does_not_gain_is_taken_back(monkeypatch):
     monkeypatch.setattr(Annealing, "label_step", check)
     # no step is ever good enough: every temperature is left at once, at the weights it had
     monkeypatch.setattr(newton, "LEAST_GAIN", 1e6)
-    model = AnnealedSVC(reg=1e-2).fit(X, partly)
+    model = AnnealedSVC(reg=1e-2, class_prior="labels").fit(X, partly)
     rows = [row for row in model.trace_ if row["phase"] == "annealing"]
     assert {row["newton_steps"] for row in rows} == {0}
     assert len({row["objective"] for row in rows}) == 1

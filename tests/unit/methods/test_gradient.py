@@ -13,8 +13,8 @@ from semisvm.methods.gradient_descent import Descending, Outputs
 def function_of(kind, lam=0.7):
     X, y = sparse_text(60, 20) if kind == "sparse" else two_blobs(60, 5)
     task = two_class_task(X, hide(y, 12), bias=0.6)
-    method = Descending(task, np.zeros(task.n_weights - 1), 1)
-    return Outputs(task, method.block, lam, method.mu)
+    method = Descending(task, np.zeros(task.n_weights - 1), 1, by_count=False)
+    return Outputs(task, method.block, lam, method.mu, method.mean_output)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
@@ -112,3 +112,23 @@ def test_steps_are_limited():
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         model = GradientTSVC(max_iter=2, tol=1e-12).fit(X, hide(y, 10))
     assert model.trace_["newton_steps"].max() == 2
+
+
+def many_rare_classes(m=15, n=900, d=300, seed=0):
+    """Rows of length one of many classes, that differ in a few of many columns."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % m
+    X = rng.standard_normal((n, d)) + 1.6 * rng.standard_normal((m, d))[y] / np.sqrt(m)
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+def test_classes_against_the_rest_are_not_pressed_together():
+    """With a mean output of 2 r - 1 alone, the accuracy fell below the supervised one."""
+    X, y = many_rare_classes()
+    partly = hide(y, 45)
+    free = partly < 0
+    supervised = NewtonSVC().fit(X, partly).score(X[free], y[free])
+    model = GradientTSVC(class_prior=np.full(15, 1.0 / 15.0)).fit(X, partly)
+    assert model.score(X[free], y[free]) > supervised
+    again = GradientTSVC(class_prior=np.full(15, 1.0 / 15.0), warm_start=True).fit(X, partly)
+    assert again.fit(X, partly).score(X[free], y[free]) > supervised

@@ -194,7 +194,9 @@ def test_the_last_machine_is_an_svm_on_the_chosen_labels(method, kind):
     X, y = sparse_text(150, 80) if kind == "sparse" else two_blobs(150, 4, gap=1.5)
     labels = hide(y, 12)
     options = {"kernel": "rbf", "gamma": 0.2, "kernel_tol": 1e-12} if kind == "rbf" else {}
-    model = MeanSVC(C=5.0, C_unlabeled=0.3, method=method, tol=1e-8, **options).fit(X, labels)
+    model = MeanSVC(
+        C=5.0, C_unlabeled=0.3, method=method, tol=1e-8, class_prior="labels", **options
+    ).fit(X, labels)
     free = labels == -1
     wanted = round(np.mean(labels[~free] == 1) * free.sum())
     assert np.count_nonzero(model.transduction_[free] == 1) == wanted

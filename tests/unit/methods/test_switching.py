@@ -33,16 +33,16 @@ def creeping():
 
 
 def test_steps_that_count_on_the_labels_end_no_higher(creeping, tries, monkeypatch):
-    model = TransductiveSVC(reg=0.1).fit(*creeping)
+    model = TransductiveSVC(reg=0.1, class_prior="labels").fit(*creeping)
     assert tries[0]
     monkeypatch.setattr(switching, "SLOW", np.inf)
-    plain = TransductiveSVC(reg=0.1).fit(*creeping)
+    plain = TransductiveSVC(reg=0.1, class_prior="labels").fit(*creeping)
     assert model.n_iter_ < plain.n_iter_
     assert model.objective_ < plain.objective_
 
 
 def test_the_objective_falls_in_every_round_of_a_level(creeping, tries):
-    model = TransductiveSVC(reg=0.1).fit(*creeping)
+    model = TransductiveSVC(reg=0.1, class_prior="labels").fit(*creeping)
     assert any(tries)
     rows = [row for row in model.trace_ if row["phase"] == "switching"]
     for before, after in pairwise(rows):
@@ -52,7 +52,7 @@ def test_the_objective_falls_in_every_round_of_a_level(creeping, tries):
 
 def test_the_end_is_a_minimum_for_weights_and_labels(creeping, tries):
     X, partly = creeping
-    model = TransductiveSVC(reg=0.1, balance_tol=None).fit(X, partly)
+    model = TransductiveSVC(reg=0.1, balance_tol=None, class_prior="labels").fit(X, partly)
     assert any(tries)
     free = partly == -1
     scores, labels = model.decision_function(X)[free], model.transduction_[free] == 1
@@ -63,11 +63,11 @@ def test_the_end_is_a_minimum_for_weights_and_labels(creeping, tries):
 
 def test_a_step_that_does_not_gain_is_taken_back(creeping, tries, monkeypatch):
     monkeypatch.setattr(newton, "LEAST_GAIN", 1e6)
-    model = TransductiveSVC(reg=0.1).fit(*creeping)
+    model = TransductiveSVC(reg=0.1, class_prior="labels").fit(*creeping)
     # one refusal is enough for a level
     assert tries == [False]
     monkeypatch.setattr(switching, "SLOW", np.inf)
-    plain = TransductiveSVC(reg=0.1).fit(*creeping)
+    plain = TransductiveSVC(reg=0.1, class_prior="labels").fit(*creeping)
     assert (len(tries), model.n_iter_) == (1, plain.n_iter_)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-8, atol=1e-10)
 
@@ -75,7 +75,7 @@ def test_a_step_that_does_not_gain_is_taken_back(creeping, tries, monkeypatch):
 def test_single_switches_stay_single(creeping, tries):
     X, partly = creeping
     rows = np.r_[np.flatnonzero(partly != -1), np.flatnonzero(partly == -1)[:200]]
-    TransductiveSVC(reg=0.1, max_switches=1).fit(X[rows], partly[rows])
+    TransductiveSVC(reg=0.1, max_switches=1, class_prior="labels").fit(X[rows], partly[rows])
     assert not tries
 
 

@@ -102,7 +102,7 @@ def test_data_of_a_model(evil):
     assert [entry["labels"] for entry in data["classes"]] == [6, 6]
     assert sum(entry["found"] for entry in data["classes"]) == 48
     assert sum(entry["found_share"] for entry in data["classes"]) == pytest.approx(1.0)
-    assert data["prior"] == "taken from the labelled rows"
+    assert data["prior"] == "estimated from the labels and the unlabelled rows"
     assert sum(data["scores"]["counts"]) == 48
     assert data["method"]["name"] == "da"
     assert len(data["top"][0]["features"]) == 3
