@@ -124,8 +124,9 @@ class ManyScoreBlock(ManyScoredRows):
         sums: Floats = np.sum(self._by_part(part), axis=0)
         return sums
 
-    def answered(self, prices: Floats) -> Floats:
+    def answered(self, prices: Floats, out: Floats | None = None) -> Floats:
         """Multiply the step of `answer` by the reduced Hessian, with moves of the prices."""
+        out = np.empty(self.n_weights) if out is None else out
         slope, index = self._step, self._rows.index
         apply = partial(self._smooth.apply, self.scores, self.costs)
         # in the order of the rows, all of which have costs
@@ -147,7 +148,8 @@ class ManyScoreBlock(ManyScoredRows):
         self._by_part(part)
         self._step = NO_SCORES
         slopes = self.hierarchy.node_slopes(slope)
-        return self.design.pull_back_many(slopes, self._rows, np.empty(self._shape)).ravel()
+        self.design.pull_back_many(slopes, self._rows, out.reshape(self._shape))
+        return out
 
     def _by_part(self, part: Callable[[int, int], Any]) -> list[Any]:
         """Call ``part(start, stop)`` on parts of the unlabelled rows, shared by threads."""

@@ -130,28 +130,39 @@ def scores_many(indptr, indices, data, W, bias, rows, start, stop, offset, out):
     """out_i = x_i W for the listed rows: all columns of W in one pass over the row.
 
     Rows of ``out`` are rows of the data, or, with an offset >= 0, positions minus the offset.
-    A vectorised loop over so few columns takes longer to enter than to run: four to eight are
-    kept in registers instead, in one or two overlapping groups of four.
+    Four entries at a time read and write ``out`` once instead of four times. A vectorised loop
+    over few columns takes longer to enter than to run: four to eight are kept in registers
+    instead, in one or two overlapping groups of four.
     """
     n_columns = W.shape[1]
     last = W.shape[0] - 1
     for k in range(start, stop):
         i = rows[k]
         at = i if offset < 0 else k - offset
+        lo = np.uint64(indptr[i])
+        hi = np.uint64(indptr[i + 1])
         if 4 <= n_columns <= 8:
-            lo = np.uint64(indptr[i])
-            hi = np.uint64(indptr[i + 1])
             _four_scores(indices, data, W, bias, lo, hi, np.uint64(0), out[at])
             if n_columns > 4:
                 _four_scores(indices, data, W, bias, lo, hi, np.uint64(n_columns - 4), out[at])
             continue
         for y in range(n_columns):
             out[at, y] = bias * W[last, y]
-        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            x = np.float64(data[j])
-            column = indices[j]
+        quads = hi - ((hi - lo) & _THREE)
+        j = lo
+        while j < quads:
+            x0, c0 = np.float64(data[j]), indices[j]
+            x1, c1 = np.float64(data[j + _ONE]), indices[j + _ONE]
+            x2, c2 = np.float64(data[j + _TWO]), indices[j + _TWO]
+            x3, c3 = np.float64(data[j + _THREE]), indices[j + _THREE]
+            for y in range(n_columns):
+                out[at, y] += (x0 * W[c0, y] + x1 * W[c1, y]) + (x2 * W[c2, y] + x3 * W[c3, y])
+            j += _FOUR
+        while j < hi:
+            x, column = np.float64(data[j]), indices[j]
             for y in range(n_columns):
                 out[at, y] += x * W[column, y]
+            j += _ONE
 
 
 @compiled

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.loop import Callback, Level, falling
+from semisvm.loop.schedules import LOOSE_TOL
 from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
 from semisvm.methods.cooling import cool
 from semisvm.methods.deterministic_annealing import anneal
@@ -263,7 +264,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
             return without_unlabeled_rows(task, self.tol)
         return cool(
             task,
-            first_state(task, start, self.tol),
+            # the start is forgotten at a high temperature
+            first_state(task, start, max(LOOSE_TOL, self.tol)),
             levels=self._cooling(start),
             lam=float(self.unlabeled_weight),
             tol=self.tol,
