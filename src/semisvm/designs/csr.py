@@ -21,8 +21,8 @@ RENUMBER_MIN_ENTRIES = 200_000
 # 100,000 rows of text a fit takes 7% longer without the copy, a quarter of the size of X.
 RENUMBER_MAX_BYTES = 8 << 20
 # Products with the curvature keep the two numbers of a column side by side if each is used by
-# this many entries on average: putting them there, and taking them out, costs as much as it saves
-# with ten to fifteen.
+# this many entries on average: they must be put there and taken out. The limit is an estimate;
+# measured are 22 entries per column (TSVM on 20 newsgroups, 0.99 of the time) and 176 (0.95).
 WORK_PER_PAIR = 16
 BY_ROW = -1
 
