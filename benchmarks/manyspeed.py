@@ -11,10 +11,10 @@ from typing import Any
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
+from benchmarks.passes import over_passes, passing
 from semisvm.reproduce.data import UNLABELED, PartlyLabeled
 from semisvm.reproduce.many import draw, load_many
 from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
-from semisvm.reproduce.passes import over_passes, passing
 from semisvm.reproduce.table import Report, verdict
 from semisvm.reproduce.timing import Timings, interleaved
 

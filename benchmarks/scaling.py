@@ -19,7 +19,7 @@ FEW, MANY = 10_000, 100_000
 LABELED_PER_CLASS = 50
 GROWTH_BAR = 12.0
 THREADS_BAR = 1.5
-MEMORY_BAR = 0.5
+MEMORY_BAR = 0.15
 
 
 def thin(whole: PartlyLabeled, n_rows: int, seed: int) -> PartlyLabeled:

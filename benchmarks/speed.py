@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
+from benchmarks.passes import AT_A_TIME, over_passes, passing
 from semisvm.loop import schedules
 from semisvm.reproduce.data import Ints, Matrix, PartlyLabeled, hide, load, stratified_rows
 from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
-from semisvm.reproduce.passes import AT_A_TIME, over_passes, passing
 from semisvm.reproduce.table import Report, verdict
 from semisvm.reproduce.timing import Task, Timings, interleaved
 

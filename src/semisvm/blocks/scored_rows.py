@@ -135,6 +135,8 @@ class ScoredRows:
             Number of rows with curvature.
         """
         n, gradient = self.design.n_rows, np.empty(self.design.n_weights)
+        # the next step is another one: free the memory of the last before allocating more
+        self._step = NOTHING
         slope, curvature = np.empty(n), np.empty(n)
         evaluate = partial(self._evaluate, slope, curvature)
         values, active = self.design.pull_back_found(slope, self._rows, evaluate, gradient)
@@ -161,6 +163,7 @@ class ScoredRows:
     def _curved(self) -> tuple[Floats, RowList]:
         """Return the curvatures and the rows with one; compute them if missing."""
         if self._curvature is None:
+            self._step = NOTHING
             self._curvature = np.empty(self.design.n_rows)
             # slopes are not needed here: the curvatures overwrite them row by row
             evaluate = partial(self._evaluate, self._curvature, self._curvature)

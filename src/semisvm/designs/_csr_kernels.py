@@ -77,6 +77,60 @@ def curvature(indptr, indices, data, p, c, bias, rows, start, stop, out):
 
 
 @compiled
+def curvature_paired(indptr, indices, data, pairs, c, bias, rows, start, stop):
+    """Add to the second column of pairs what `curvature` adds for the first.
+
+    A column's two numbers are in one line of the cache: what the dot product has fetched, the
+    sum need not fetch again.
+    """
+    last = pairs.shape[0] - 1
+    offset = bias * pairs[last, 0]
+    total = 0.0
+    for k in range(start, stop):
+        i = rows[k]
+        lo = np.uint64(indptr[i])
+        hi = np.uint64(indptr[i + 1])
+        s0 = 0.0
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        quads = hi - ((hi - lo) & _THREE)
+        j = lo
+        while j < quads:
+            s0 += data[j] * pairs[indices[j], 0]
+            s1 += data[j + _ONE] * pairs[indices[j + _ONE], 0]
+            s2 += data[j + _TWO] * pairs[indices[j + _TWO], 0]
+            s3 += data[j + _THREE] * pairs[indices[j + _THREE], 0]
+            j += _FOUR
+        while j < hi:
+            s0 += data[j] * pairs[indices[j], 0]
+            j += _ONE
+        q = c[i] * ((s0 + s1) + (s2 + s3) + offset)
+        total += q
+        for entry in range(lo, hi):
+            pairs[indices[entry], 1] += q * data[entry]
+    pairs[last, 1] += bias * total
+
+
+@compiled
+def pair(p, pairs):
+    """Put p in the first column of pairs and zero in the second."""
+    for j in range(p.shape[0]):
+        pairs[j, 0] = p[j]
+        pairs[j, 1] = 0.0
+
+
+@compiled
+def unpair(pairs, out, start, stop):
+    """Add the second columns of several pairs, in order."""
+    for j in range(start, stop):
+        total = pairs[0, j, 1]
+        for k in range(1, pairs.shape[0]):
+            total += pairs[k, j, 1]
+        out[j] = total
+
+
+@compiled
 def column_scales(indptr, indices, data, c, bias, rows, start, stop, out):
     """Out += sum of c_i x_i**2 over the listed rows: the diagonal of the curvature."""
     total = 0.0

@@ -1,5 +1,6 @@
 """The interface between solvers and data: the products that a design must compute."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ class Design(ABC):
         self.bias = bias
         self.workers = workers
         self.rows_read = 0
-        self._partial = np.empty((0, 0))
+        self._partial = np.empty(0)
         self.all_rows = self.rows(np.arange(n_rows))
 
     def passes(self) -> float:
@@ -308,7 +309,7 @@ class Design(ABC):
     ) -> Floats:
         """Let each block add to its own output, and sum the outputs in order."""
         self.rows_read += len(rows)
-        blocks = rows.pieces if rows.work > WORK_PER_OUTPUT * out.size else rows.blocks
+        blocks = self._blocks_for(rows, out.size)
         partial = self._partial_sums(len(blocks) - 1, out.shape)
 
         def block(k: int, start: int, stop: int) -> None:
@@ -325,8 +326,14 @@ class Design(ABC):
             self.workers.share(add, len(out), VECTOR_WORK * (out.size // len(out)))
         return out
 
+    @staticmethod
+    def _blocks_for(rows: RowList, size: int) -> Bounds:
+        """Choose the blocks of a sum over rows whose output has so many entries."""
+        return rows.pieces if rows.work > WORK_PER_OUTPUT * size else rows.blocks
+
     def _partial_sums(self, n_blocks: int, shape: tuple[int, ...]) -> Floats:
         """Return memory for partial sums, reused from call to call."""
-        if self._partial.shape[1:] != shape or len(self._partial) < n_blocks:
-            self._partial = np.empty((n_blocks, *shape))
-        return self._partial
+        size = n_blocks * math.prod(shape)
+        if len(self._partial) < size:
+            self._partial = np.empty(size)
+        return self._partial[:size].reshape(n_blocks, *shape)

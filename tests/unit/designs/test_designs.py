@@ -53,7 +53,6 @@ FORMS = {
 def renumber(request, monkeypatch):
     monkeypatch.setattr(csr, "RENUMBER_MIN_COLUMNS", 1)
     monkeypatch.setattr(csr, "RENUMBER_MIN_ENTRIES", 1)
-    monkeypatch.setattr(csr, "RENUMBER_MAX_MEMORY", 10.0)
     return request.param
 
 
@@ -160,19 +159,37 @@ def test_renumbering_takes_two_bytes_an_entry(renumber):
 
 
 @pytest.mark.parametrize(
-    ("n_columns", "index_bytes", "n_entries", "dtype", "worth"),
+    ("n_columns", "n_entries", "worth"),
     [
-        (50_000, 4, 10**6, np.float32, True),
-        (50_000, 4, 10**6, np.float64, True),
-        (100_000, 4, 10**6, np.float64, True),
-        (100_000, 4, 10**6, np.float32, False),  # the copy would be half of X
-        (50_000, 4, 10**4, np.float64, False),  # too small to pay
-        (1_000, 4, 10**6, np.float64, False),  # fits in the cache as it is
+        (50_000, 10**6, True),
+        (50_000, 5 * 10**6, False),  # the copy would take more than 8 MB
+        (100_000, 2 * 10**6, True),
+        (100_000, 3 * 10**6, False),  # the same, with four bytes per index
+        (50_000, 10**4, False),  # too small to pay
+        (1_000, 10**6, False),  # fits in the cache as it is
     ],
 )
-def test_when_renumbering_is_worth_it(n_columns, index_bytes, n_entries, dtype, worth):
-    data = np.empty(n_entries, dtype=dtype)
-    assert csr.worth_renumbering(n_columns, index_bytes * n_entries, data) is worth
+def test_when_renumbering_is_worth_it(n_columns, n_entries, worth):
+    assert csr.worth_renumbering(n_columns, n_entries) is worth
+
+
+@pytest.mark.parametrize("form", ["csr64", "csr32", "int64 indices"])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_pairs_of_numbers_change_no_bit(form, n_threads, renumber, monkeypatch):
+    monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+    X, _ = sparse_text(200, 90)
+    rng = np.random.default_rng(0)
+    p, c, index = rng.standard_normal(91), rng.random(200), np.arange(3, 190, 2)
+    with Workers(n_threads) as pool:
+        design = make_design(FORMS[form](X), BIAS, pool, renumber=renumber)
+        rows, found = design.rows(index), []
+        for work in (0, 10**9):
+            monkeypatch.setattr(csr, "WORK_PER_PAIR", work)
+            found.append(design.curvature(p, c, rows, np.full(91, np.nan)))
+            # memory for partial sums is shared by products of other shapes
+            found.append(design.pull_back(c, rows, np.full(91, np.nan)))
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], found[3])
 
 
 def test_same_bits_every_time(monkeypatch):
