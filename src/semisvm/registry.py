@@ -343,6 +343,16 @@ METHODS: tuple[Method, ...] = (
         grid={"unlabeled_weight": (0.01, 0.1)},
     ),
     Method(
+        "committee",
+        (),
+        "semisvm.estimators:SemiSupervisedCommittee",
+        "committee of five methods, weighed by labels that were held out; probabilities",
+        Suits(uses_prior=False, probabilities=True),
+        (JOBS,),
+        Cost(entry=15_000, pair=400),
+        compared=False,
+    ),
+    Method(
         "tsvm-log",
         ("maxent",),
         "semisvm.estimators:TransductiveSVC",

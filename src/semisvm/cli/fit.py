@@ -161,7 +161,7 @@ def _outcome(model: "Model") -> dict[str, Any]:
     estimator = model.estimator
     classes = [str(label) for label in estimator.classes_.tolist()]
     return {
-        "reg": estimator.reg_,
+        "reg": getattr(estimator, "reg_", None),
         "objective": estimator.objective_,
         "rounds": estimator.n_iter_,
         "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),

@@ -60,6 +60,9 @@ ESTIMATOR = record(
     # the first files have no kernels, and not every method has a trace or a hierarchy
     {"trace": anything, "hierarchy": anything, "map": optional(mapping(text, anything))},
 )
+ESTIMATORS = listed(
+    record({"member": text, "name": text, "parameters": mapping(text, anything)}), least=1
+)
 CALIBRATOR = record(
     {
         "method": one_of("sigmoid", "temperature"),
@@ -83,6 +86,8 @@ ATTRIBUTES = record(
     },
     {
         "feature_names_in_": Names("names"),
+        "names_": Names("members"),
+        "weights_": Array("f", ("members",), low=0.0),
         "multipliers_": Array("f", ("classes",)),
         "n_nonzero_": Array("iu", ("scores",), low=0),
         "node_coef_": Array("f", ("nodes", "width")),
@@ -169,6 +174,9 @@ MAPS = {
     "local": record({**NEIGHBORS, **ALL_ROWS}, STORED_ROWS),
     "votes": record(
         {"kind": text, "members": listed(mapping(text, anything), "rank", least=1)}, others=anything
+    ),
+    "members": record(
+        {"kind": text, "members": listed(mapping(text, anything), least=1)}, others=anything
     ),
 }
 
