@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, MatrixData, Table
+from semisvm.scaling import MatrixScaling
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
@@ -30,6 +31,8 @@ class Model:
         the classes found and a histogram of the scores.
     calibrator : Calibrator, optional
         Turns scores into probabilities.
+    scaling : MatrixScaling, optional
+        What is done to the rows of a matrix first.
     """
 
     estimator: Any
@@ -37,6 +40,7 @@ class Model:
     settings: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     calibrator: "Calibrator | None" = None
+    scaling: MatrixScaling | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":
@@ -65,12 +69,15 @@ class Model:
         if isinstance(data, MatrixData):
             if self.features is not None:
                 raise DataError("the model was fitted to columns, but this is a matrix.", data.path)
-            return data.X
+            return self._scaled(data.X)
         if self.features is None:
             if isinstance(data, Table):
                 raise DataError("the model was fitted to a matrix, but this is a table.", data.path)
-            return data
+            return self._scaled(data)
         return self.features.transform(data)
+
+    def _scaled(self, X: Any) -> Any:
+        return X if self.scaling is None else self.scaling.transform(X)
 
     def score_columns(self, X: Any) -> NDArray[np.float64]:
         """Compute one score per class, shape (n, m); with two, one is the other's negative."""

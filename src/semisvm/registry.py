@@ -94,6 +94,8 @@ class Method:
         cross-validation.
     auto : bool
         Whether it is among the few that are tried where the method itself is chosen.
+    varies : str
+        A parameter of which another value is tried there too: "reg", "kernel" or none.
     compared : bool
         Whether it is compared where no methods are named; not if it differs from another
         one only in the choice of rows to label.
@@ -109,6 +111,7 @@ class Method:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     auto: bool = False
+    varies: str = ""
     compared: bool = True
 
     @property
@@ -237,6 +240,7 @@ METHODS: tuple[Method, ...] = (
         Cost(entry=40),
         grid={"reg": REGS},
         auto=True,
+        varies="reg",
     ),
     Method(
         "tsvm",
@@ -248,6 +252,7 @@ METHODS: tuple[Method, ...] = (
         Cost(entry=500),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
         auto=True,
+        varies="reg",
     ),
     Method(
         "da",
@@ -269,6 +274,8 @@ METHODS: tuple[Method, ...] = (
         (*SEMI, KERNEL, BALANCE),
         Cost(entry=500),
         grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
+        auto=True,
+        varies="kernel",
     ),
     Method(
         "lds",
@@ -290,6 +297,7 @@ METHODS: tuple[Method, ...] = (
         Cost(entry=1_800),
         fixed={"method": "iter"},
         grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
+        auto=True,
     ),
     Method(
         "means3vm-mkl",
@@ -311,6 +319,7 @@ METHODS: tuple[Method, ...] = (
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
         Cost(entry=1_500, pair=80),
         grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
+        auto=True,
     ),
     Method(
         "laprls",

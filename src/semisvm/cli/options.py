@@ -127,6 +127,12 @@ MinDf = Annotated[
 Jobs = Annotated[
     int | None, typer.Option("--jobs", help="Number of threads or processes; -1 for all cores.")
 ]
+AsIs = Annotated[
+    bool,
+    typer.Option(
+        "--as-is", help="Leave a matrix as it is: no tf-idf of counts, no scaling of columns."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 

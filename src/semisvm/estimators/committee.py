@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.estimators.gradient import GradientTSVC
-from semisvm.estimators.held_out import Grounds, held_out_scores
+from semisvm.estimators.held_out import Grounds, held_out_scores, partly
 from semisvm.estimators.laplacian import LaplacianSVC
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
@@ -185,7 +185,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
 
     def _own(self, member: Any) -> Any:
         """Return a copy of a member for labels in which None marks unlabelled rows."""
-        parameters = {"unlabeled": None}
+        parameters: dict[str, Any] = {"unlabeled": None}
         if self.n_jobs is not None and "n_jobs" in member.get_params(deep=False):
             parameters["n_jobs"] = self.n_jobs
         return clone(member).set_params(**parameters)
@@ -238,14 +238,16 @@ class SemiSupervisedCommittee(ScoringClassifier):
         weights = self._given_weights()
         if weights is None:
             weights = self._learned_weights(members, X, labels, recorder)
+        y = partly(labels, labels.labeled)
         order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
         fitted: list[tuple[str, Any]] = []
         scores: list[Floats] = []
         for level, k in enumerate(order):
             name, member = members[k]
-            fitted.append((name, member.fit(X, _partly(labels))))
+            fitted.append((name, member.fit(X, y)))
             scores.append(np.asarray(member.decision_function(X), dtype=np.float64))
-            recorder.trace.notes += [f"{name}: {note}" for note in member.trace_.notes]
+            notes = dict.fromkeys(f"{name}: {note}" for note in member.trace_.notes)
+            recorder.trace.notes += list(notes)
             loss = _log_loss(_sum(scores, weights[order[: level + 1]]), labels)
             facts = {"value": float(weights[k]), "objective": loss, "member": name}
             recorder.add("member", level=level, iteration=0, **facts)
@@ -343,13 +345,6 @@ def folds_of(labels: PartialLabels, most: int) -> list[Index]:
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     rows = labels.labeled[counts[labels.codes[labels.labeled]] > 1]
     return deal(rows, labels.codes, min(most, len(rows))) if len(rows) > 1 else []
-
-
-def _partly(labels: PartialLabels) -> NDArray[np.object_]:
-    """Return the labels, None where there is none."""
-    y = np.full(len(labels.codes), None, dtype=object)
-    y[labels.labeled] = labels.classes[labels.codes[labels.labeled]].tolist()
-    return y
 
 
 def _columns(scores: Floats) -> Floats:

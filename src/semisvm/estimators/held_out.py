@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -126,6 +127,13 @@ class HeldOut:
         return rows if found is None else found.transform(rows)
 
 
+def partly(labels: PartialLabels, rows: Index) -> NDArray[np.object_]:
+    """Return the labels of some rows, and None for all others, shape (n,)."""
+    y = np.full(len(labels.codes), None, dtype=object)
+    y[rows] = labels.classes[labels.codes[rows]].tolist()
+    return y
+
+
 def held_out_scores(
     estimator: Any, grounds: Grounds, labels: PartialLabels
 ) -> Callable[[Index], Floats]:
@@ -142,9 +150,7 @@ def held_out_scores(
         return HeldOut(estimator, grounds, labels).scores
 
     def scores(fold: Index) -> Floats:
-        y = np.full(len(labels.codes), None, dtype=object)
-        rest = np.setdiff1d(labels.labeled, fold)
-        y[rest] = labels.codes[rest].tolist()
+        y = partly(labels, np.setdiff1d(labels.labeled, fold))
         model = clone(estimator).set_params(unlabeled=None).fit(grounds.X, y)
         return np.asarray(model.decision_function(take_rows(grounds.X, fold)), dtype=np.float64)
 

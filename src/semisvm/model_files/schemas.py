@@ -28,6 +28,7 @@ from semisvm.model_files.checks import (
     text,
     whole,
 )
+from semisvm.scaling import KINDS
 
 SHARE = number(0.0, 1.0)
 SECONDS = number(0.0)
@@ -49,7 +50,11 @@ PARTS = record(
         "arrays": anything,
     },
     # the first files have no calibrations
-    {"calibrator": anything, "wrapper": optional(mapping(text, anything))},
+    {
+        "calibrator": anything,
+        "wrapper": optional(mapping(text, anything)),
+        "scaling": optional(mapping(text, anything)),
+    },
 )
 ESTIMATOR = record(
     {
@@ -180,6 +185,13 @@ MAPS = {
     ),
 }
 
+# Changes of the rows of a matrix
+
+SCALING = record(
+    {"kind": one_of(*KINDS), "scale": Array("f", ("columns",))},
+    {"centre": Array("f", ("columns",))},
+)
+
 # Features of columns
 
 COLUMNS = listed(text, "columns", least=1, unique=True)
@@ -285,7 +297,17 @@ HISTOGRAM = record(
     }
 )
 CHOICE = record(
-    {"reasons": TEXTS, "methods": optional(COMPARISON), "settings": optional(COMPARISON)},
+    {"reasons": TEXTS},
+    # older files have settings, and no committees
+    {
+        "methods": optional(COMPARISON),
+        "settings": optional(COMPARISON),
+        "members": listed(
+            record({"name": text, "method": text, "parameters": anything, "weight": number(0.0)})
+        ),
+        "skipped": mapping(text, text),
+        "cost": text,
+    },
     others=anything,
 )
 COUNTS = mapping(scalar, whole())

@@ -1,7 +1,7 @@
 """Fitted estimators as plain data and arrays, and back."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -229,7 +229,7 @@ def check_consistent(estimator: Any) -> None:
     if width != coef.shape[1]:
         raise ModelFileError("the weights of the model do not fit its number of features.")
     check_map(found, estimator.features_by, columns)
-    members = getattr(found, "members", ())
+    members: Sequence[Any] = getattr(found, "members", ())
     if estimator.features_by == MEMBERS and (
         members[0].classes_.tolist() != classes.tolist() or len(members) != len(estimator.weights_)
     ):
