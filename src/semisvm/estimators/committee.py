@@ -1,7 +1,7 @@
 """A committee of methods, weighed by how well they predict labels that were held out."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -23,8 +23,14 @@ from semisvm.kernels.votes import ScoreMap
 from semisvm.loop import Callback, Recorder
 from semisvm.losses.log import probabilities
 from semisvm.methods.solution import Solution
-from semisvm.methods.weighing import SLOPE, spread, stacked_weights, without_small
-from semisvm.partial_labels import PartialLabels, deal
+from semisvm.methods.weighing import (
+    SLOPE,
+    meeting_counts,
+    spread,
+    stacked_weights,
+    without_small,
+)
+from semisvm.partial_labels import PartialLabels, deal, prior_counts, resolve_prior
 from semisvm.validation import check_count, floats
 
 MEMBERS = (
@@ -36,6 +42,7 @@ MEMBERS = (
 )
 """Members by default: methods that use the unlabelled rows in different ways, and one that does
 not use them."""
+HANDED_ON = ("class_prior", "n_jobs")
 LOGGED = 1e-300
 
 
@@ -64,6 +71,11 @@ class SemiSupervisedCommittee(ScoringClassifier):
     weights : array-like of shape (K,) or None, default=None
         Weights of the members, in their order. None learns them, which takes ``cv`` fits of
         each member in addition to the last one.
+    class_prior : None, "estimate", array of shape (m,) or dict, default=None
+        Class shares among the unlabelled rows, for all members that use them; None leaves
+        each as it is. If shares are given, the intercepts are moved until the predictions of
+        the unlabelled rows have them, whatever the members do: a committee of one supervised
+        member is a supervised SVM with a threshold.
     cv : int, default=5
         Folds of the labelled rows; fewer if labels are fewer. A class with a single label is
         not held out.
@@ -91,7 +103,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
     coef_ : array of shape (1, rank) or (m, rank)
         Weights of the scores, divided by their scale.
     intercept_ : array of shape (1,) or (m,)
-        Zero.
+        Zero, unless class shares were given.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Weighted mean of those of the members.
@@ -127,6 +139,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
         estimators: Sequence[tuple[str, Any]] | None = None,
         *,
         weights: ArrayLike | None = None,
+        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         cv: int = 5,
         unlabeled: Any = -1,
         n_jobs: int | None = None,
@@ -135,6 +148,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
     ) -> None:
         self.estimators = estimators
         self.weights = weights
+        self.class_prior = class_prior
         self.cv = cv
         self.unlabeled = unlabeled
         self.n_jobs = n_jobs
@@ -168,7 +182,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
 
     @property
     def keeps_labeled_shares(self) -> bool:
-        """Whether ``class_prior=None`` means the labelled fractions: the members say so."""
+        """Whether members take the labelled fractions where nothing is given."""
         return any(getattr(member, "class_prior", ...) is None for _, member in self._members())
 
     @property
@@ -186,8 +200,10 @@ class SemiSupervisedCommittee(ScoringClassifier):
     def _own(self, member: Any) -> Any:
         """Return a copy of a member for labels in which None marks unlabelled rows."""
         parameters: dict[str, Any] = {"unlabeled": None}
-        if self.n_jobs is not None and "n_jobs" in member.get_params(deep=False):
-            parameters["n_jobs"] = self.n_jobs
+        for name in HANDED_ON:
+            value = getattr(self, name)
+            if value is not None and name in member.get_params(deep=False):
+                parameters[name] = value
         return clone(member).set_params(**parameters)
 
     def _check_parameters(self) -> None:
@@ -297,17 +313,26 @@ class SemiSupervisedCommittee(ScoringClassifier):
         scales = np.array([spread(found) for found in scores])
         n_scores = 1 if len(labels.classes) == 2 else len(labels.classes)
         total = _sum(scores, weights)
+        self.intercept_ = self._intercepts(total, labels)
+        total = total + self.intercept_
         codes = (total > 0.0).astype(np.intp) if total.ndim == 1 else total.argmax(axis=1)
         self.names_ = np.array([name for name, _ in fitted])
         self.weights_ = weights
         self.kernel_map_ = ScoreMap(members)
         self.coef_ = np.kron(weights / scales, np.eye(n_scores))
-        self.intercept_ = np.zeros(n_scores)
         prior = np.average([member.class_prior_ for member in members], axis=0, weights=weights)
         solution = Solution(
             weights, _log_loss(total, labels), len(members), True, codes[labels.unlabeled]
         )
         self._publish(labels, prior, solution, recorder)
+
+    def _intercepts(self, scores: Floats, labels: PartialLabels) -> Floats:
+        """Return intercepts that meet given class shares, or zeros."""
+        given, free = self.class_prior, labels.unlabeled
+        if given is None or isinstance(given, str) or len(free) == 0:
+            return np.zeros(1 if scores.ndim == 1 else scores.shape[1])
+        prior = resolve_prior(given, labels, None)
+        return meeting_counts(scores[free], prior_counts(prior, len(free)))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the class probabilities, the softmax of the scores.

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from semisvm.designs import Floats
 
@@ -25,6 +25,8 @@ SLOPE = 2.0
 STEEPEST = 5.0
 FLATTEST = -20.0
 """Bounds of the logarithm of a weight, for scores that separate all rows, or say nothing."""
+SMOOTHING = 0.02
+"""Temperature, in units of the spread of scores, at which largest scores are counted."""
 SMALLEST_SHARE = 0.03
 """Members with less than this share of the weights are left out."""
 
@@ -90,3 +92,38 @@ def without_small(weights: Floats, smallest: float = SMALLEST_SHARE) -> Floats:
     """Set weights that are small beside their sum to zero; the others take over their part."""
     kept = np.where(weights >= smallest * weights.sum(), weights, 0.0)
     return np.asarray(kept * (weights.sum() / kept.sum()))
+
+
+def meeting_counts(scores: Floats, counts: NDArray[np.intp]) -> Floats:
+    r"""Compute offsets of the scores at which so many rows have each class as their largest.
+
+    For two classes they are a threshold between two scores. For more they minimise the dual of
+    the assignment of rows to classes, whose maximum is smoothed by a temperature T: ::
+
+        T sum_i log sum_k exp((s_ik + b_k) / T) - sum_k n_k b_k
+
+    Parameters
+    ----------
+    scores : array of shape (n,) or (n, m)
+    counts : int array of shape (2,) or (m,)
+        They sum to n.
+
+    Returns
+    -------
+    offsets : array of shape (1,) or (m,)
+    """
+    if scores.ndim == 1:
+        ranked, above = np.sort(scores)[::-1], int(counts[1])
+        low = ranked[above] if above < len(ranked) else ranked[-1] - 2.0
+        high = ranked[above - 1] if above > 0 else ranked[0] + 2.0
+        return np.array([-0.5 * (low + high)])
+    T = SMOOTHING * spread(scores)
+
+    def dual(b: Floats) -> tuple[float, Floats]:
+        z = (scores + b) / T
+        p = softmax(z, axis=1)
+        value = T * float(logsumexp(z, axis=1).sum()) - float(counts @ b)
+        return value / len(scores), (p.sum(axis=0) - counts) / len(scores)
+
+    found = minimize(dual, np.zeros(scores.shape[1]), jac=True, method="L-BFGS-B")
+    return np.asarray(found.x - found.x.mean())

@@ -227,19 +227,22 @@ class _Found:
         own = [_settings(entry.method, {**entry.parameters, **threads}) for entry in chosen]
         parameters: dict[str, Any] = own[0]
         members: tuple[Member, ...] = ()
-        if len(chosen) > 1:
+        # shares that one method ignores are met by the threshold of a committee
+        prior = {k: v for k, v in given.items() if k == "class_prior"}
+        if len(chosen) > 1 or (prior and chosen[0].method.parameter("class_prior") is None):
             weights = self.weights[kept].tolist()
             pairs = [
                 (entry.name, entry.method.make(unlabeled=unlabeled, **settings))
                 for entry, settings in zip(chosen, own, strict=True)
             ]
-            parameters = {"estimators": pairs, "weights": weights, **threads}
+            parameters = {"estimators": pairs, "weights": weights, **prior, **threads}
             members = tuple(
                 Member(entry.name, entry.method.name, settings, weight)
                 for entry, settings, weight in zip(chosen, own, weights, strict=True)
             )
         method = COMMITTEE if members else chosen[0].method.name
-        said = _unused([entry.method for entry in chosen], given, self.pool)
+        used = [entry.method for entry in chosen] + ([get(COMMITTEE)] if members else [])
+        said = _unused(used, given, self.pool)
         facts = (tuple(self.reasons), *said, members)
         return Choice(method, parameters, *facts, self.methods, self.skipped, self.cost)
 

@@ -87,6 +87,19 @@ def test_names_and_shares_of_classes_reach_the_members():
     assert members[0][1].unlabeled == -1
 
 
+@pytest.mark.parametrize("m", [2, 3])
+def test_given_shares_are_met_by_any_member(m):
+    X, _, partly = clusters(m, 300)
+    shares = [0.7, 0.3] if m == 2 else [0.6, 0.3, 0.1]
+    model = SemiSupervisedCommittee([("svm", NewtonSVC())], class_prior=shares).fit(X, partly)
+    free = partly == -1
+    found = np.bincount(model.predict(X)[free], minlength=m) / free.sum()
+    np.testing.assert_allclose(found, shares, atol=0.003 if m == 2 else 0.02)
+    np.testing.assert_array_equal(model.predict(X)[free], model.transduction_[free])
+    plain = SemiSupervisedCommittee([("svm", NewtonSVC())]).fit(X, partly)
+    assert not plain.intercept_.any()
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

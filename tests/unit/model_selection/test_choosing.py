@@ -134,6 +134,18 @@ def test_the_best_decides_alone_if_it_has_most_of_the_weight(few, monkeypatch):
     assert (choice.method, choice.parameters) == ("svm", {})
 
 
+def test_given_shares_act_whichever_method_wins(few, monkeypatch):
+    X, y = two_blobs(300)
+    partly = hide(y, 60)
+    held(monkeypatch, svm=5.0, tsvm=0.1)
+    choice = choose(X, partly, parameters={"class_prior": {0: 0.7, 1: 0.3}}, quick=True)
+    assert [member.name for member in choice.members] == ["svm"]
+    assert choice.ignored == ()
+    free = partly == -1
+    predicted = choice.make().fit(X, partly).predict(X[free])
+    assert np.mean(predicted) == pytest.approx(0.3, abs=0.005)
+
+
 def test_equals_decide_together(few, monkeypatch):
     X, y = two_blobs(100)
     held(monkeypatch, svm=1.0, tsvm=1.0)
