@@ -25,7 +25,8 @@ BENCHMARKS = {
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
-    "ranks": "features of a Gaussian kernel by the tolerance of its factor",
+    "ranks": "every method, auto and peers at their defaults on all sets; takes long, see --sets",
+    "tolerances": "features of a Gaussian kernel by the tolerance of its factor",
     "kernelfits": "kernel machines against scikit-learn's, and the factor of the kernel matrix",
     "comp": "one group of newsgroups against the rest",
     "concave": "VS3VM by a kept dual program against cold linear programs; larger data",
@@ -55,6 +56,7 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
+    parser.add_argument("--sets", metavar="A,B", help="ranks: names of sets (default: all)")
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
@@ -64,6 +66,8 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("name a benchmark, or all; --list prints what there is")
     if options.name != "revisions" and (options.base or options.head):
         parser.error("--base and --head are for revisions")
+    if options.name != "ranks" and options.sets:
+        parser.error("--sets is for ranks")
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat must be at least 1")
     return options
@@ -78,10 +82,11 @@ def run(name: str, folder: Path, repeat: int | None, **more: Any) -> dict[str, A
     return result
 
 
-def revisions_of(options: argparse.Namespace) -> dict[str, str]:
-    """Collect the revisions that were named."""
+def named_in(options: argparse.Namespace) -> dict[str, Any]:
+    """Collect the revisions or sets that were named."""
     named = {name: getattr(options, name) for name in ("base", "head")}
-    return {name: revision for name, revision in named.items() if revision is not None}
+    found: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    return found if options.sets is None else {**found, "sets": options.sets.split(",")}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -97,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
     names = list(BENCHMARKS) if options.name == "all" else [options.name]
     try:
         folder = data_folder(options.data, BESIDE)
-        more = revisions_of(options)
+        more = named_in(options)
         results = {name: run(name, folder, options.repeat, **more) for name in names}
     except MissingDataError as error:
         print(f"benchmarks: {error}", file=sys.stderr)

@@ -319,7 +319,6 @@ METHODS: tuple[Method, ...] = (
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
         Cost(entry=1_500, pair=80),
         grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
-        auto=True,
     ),
     Method(
         "laprls",
@@ -330,6 +329,7 @@ METHODS: tuple[Method, ...] = (
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
         Cost(entry=1_000, pair=55),
         grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
+        auto=True,
     ),
     Method(
         "cluster-kernel",

@@ -114,7 +114,7 @@ def test_auto_with_few_labels_takes_all_methods(blobs):
 def test_auto_can_be_quick_or_limited(blobs):
     arguments = ["fit", blobs / "a.csv", "--label", "kind", "-o", blobs / "q"]
     shown = run(*arguments, "--quick", "--time-limit", "30").stdout
-    assert "of 3 candidates on 5 folds" in shown
+    assert "of 4 candidates on 5 folds" in shown
     refused = run(*arguments, "-a", "tsvm", "--quick", code=2)
     assert "--quick and --time-limit are for --algorithm auto" in refused.stderr
 

@@ -61,7 +61,7 @@ def test_the_command_to_fit_can_be_pasted(folder, monkeypatch):
 def test_an_option_without_effect_is_named(folder, tmp_path, monkeypatch):
     from semisvm.model_selection import choosing
 
-    monkeypatch.setattr(choosing, "QUICK", ("svm", "lapsvm"))
+    monkeypatch.setattr(choosing, "QUICK", ("svm", "laprls"))
     said = "the option --unlabeled-weight has no effect: "
     options = ["--label", "the kind", "--unlabeled-weight", "0.5", "--quick", "-o", tmp_path / "m"]
     result = run("fit", folder / "my data.csv", *options, "--report", tmp_path / "r.html")
@@ -82,7 +82,7 @@ def test_an_option_without_effect_is_named(folder, tmp_path, monkeypatch):
 def test_a_prior_acts_on_whatever_is_chosen(folder, tmp_path, monkeypatch):
     from semisvm.model_selection import choosing
 
-    monkeypatch.setattr(choosing, "QUICK", ("svm", "lapsvm"))
+    monkeypatch.setattr(choosing, "QUICK", ("svm", "laprls"))
     options = ["--label", "the kind", "--prior", "c=0.3", "--quick", "-o", tmp_path / "m"]
     result = run("fit", folder / "my data.csv", *options)
     assert "no effect" not in result.output

@@ -50,7 +50,7 @@ def fit(
         ),
     ] = AUTO,
     quick: Annotated[
-        bool, typer.Option("--quick", help="auto: try three quick methods only.")
+        bool, typer.Option("--quick", help="auto: try four quick methods only.")
     ] = False,
     time_limit: Annotated[
         float | None,

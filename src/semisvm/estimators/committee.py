@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.held_out import Grounds, held_out_scores, partly
-from semisvm.estimators.laplacian import LaplacianSVC
+from semisvm.estimators.laplacian import LaplacianRLSC
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.scoring import ScoringClassifier
@@ -36,7 +36,7 @@ from semisvm.validation import check_count, floats
 MEMBERS = (
     ("svm", NewtonSVC),
     ("tsvm", TransductiveSVC),
-    ("lapsvm", LaplacianSVC),
+    ("laprls", LaplacianRLSC),
     ("means3vm", MeanSVC),
     ("gradient", GradientTSVC),
 )
@@ -67,7 +67,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
     ----------
     estimators : list of (name, estimator) pairs or None, default=None
         Members: estimators of this package. None is a supervised SVM, `TransductiveSVC`,
-        `LaplacianSVC`, `MeanSVC` and `GradientTSVC`, with their defaults.
+        `LaplacianRLSC`, `MeanSVC` and `GradientTSVC`, with their defaults.
     weights : array-like of shape (K,) or None, default=None
         Weights of the members, in their order. None learns them, which takes ``cv`` fits of
         each member in addition to the last one.

@@ -40,8 +40,8 @@ MOST_UNLABELED = 1_500
 """Unlabelled rows that are used to choose; all are used for the last fit."""
 SECONDS = 20.0
 """Time for the choice by default."""
-QUICK_SECONDS = 5.0
-QUICK = ("svm", "tsvm", "lapsvm")
+QUICK_SECONDS = 8.0
+QUICK = ("svm", "tsvm", "laprls", "gradient")
 ALONE = 0.7
 """Share of the weights at which a method is taken alone."""
 SHARES = "estimate"
@@ -157,9 +157,9 @@ def choose(
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
         What is reported of the methods; weights follow the log-loss.
     quick : bool, default=False
-        Whether to try three quick methods only.
+        Whether to try four quick methods only.
     time_limit : float, optional
-        Seconds for the choice, by default 20, or 5 if quick. Methods that would take longer
+        Seconds for the choice, by default 20, or 8 if quick. Methods that would take longer
         are left out. The last fit, to all rows, comes on top.
     random_state : int, default=0
         Seed of the folds, and of the sample where there are more than 1,500 unlabelled

@@ -26,8 +26,10 @@ BEHIND = 2.5
 a committee would hardly miss it."""
 FAR_BEHIND = 5.0
 """The same for a method that is given up in any case."""
-FIRST_FIT = 0.25
+FIRST_FIT = 1.0
 """Share of the time that is left which the first fit of a method may take, by its estimate."""
+FEWEST_FOLDS = 3
+"""Folds that are scored before the time limit ends a race."""
 PREPARES = 2.0
 """How much longer than the others the first fold may take."""
 LITTLE = 0.02
@@ -129,9 +131,7 @@ class Race:
                     runner.scores.append(scorers[runner.name](fold))
                 runner.seconds.append(perf_counter() - start)
                 self.n_fits += 1
-            lost = self._behind(runners, k + 1) if k >= 1 else []
-            lost += self._slow([r for r in runners if r not in lost], k + 1)
-            for runner in lost:
+            for runner in self._behind(runners, k + 1) if k else self._slow(runners):
                 runners.remove(runner)
                 scorers.pop(runner.name, None)
         return runners
@@ -149,7 +149,7 @@ class Race:
         )
         if self.tell is not None and self.tell(step):
             self.stopped = "it was stopped"
-        if fold >= 1 and self.left <= 0.0:
+        if fold >= FEWEST_FOLDS - 1 and self.left <= 0.0:
             self.stopped = f"the time limit of {self.time_limit:g} s was reached"
         if self.stopped:
             return False
@@ -162,18 +162,21 @@ class Race:
     def _times(self, one: float, done: int = 0) -> str:
         return rough_time(one * (len(self.folds) - done))
 
-    def _slow(self, runners: Sequence[Runner], n_folds: int) -> list[Runner]:
-        """Return methods for whose other folds there is no time, the slowest first.
+    def _slow(self, runners: Sequence[Runner]) -> list[Runner]:
+        """Return methods for which there is no time after the first fold, the slowest first.
 
-        The first fold also prepares, for instance a graph, so it may look slow.
+        Fewer folds of all methods are better than all folds of a few, so only those are given
+        up that take too long for `FEWEST_FOLDS`. The first fold also prepares, for instance a
+        graph, so it may look slow.
         """
-        kept, found = list(runners), []
-        limit = self.left if n_folds > 1 else PREPARES * self.left
-        while self._expected_of(kept) > limit and len(kept) > 2:
+        kept: list[Runner] = list(runners)
+        found: list[Runner] = []
+        limit = PREPARES * self.left
+        while self._expected_of(kept, FEWEST_FOLDS) > limit and len(kept) > 2:
             slowest = max(kept[1:], key=lambda runner: runner.seconds[-1])
             kept.remove(slowest)
             found.append(slowest)
-            more = self._times(slowest.seconds[-1], n_folds)
+            more = self._times(slowest.seconds[-1], 1)
             self.dropped[slowest.name] = f"its other folds would take {more}"
         return found
 
@@ -184,10 +187,10 @@ class Race:
         # estimates are rough: never trust them to be ten times too high
         return max(sum(r.seconds[-1] for r in timed) / expected, 0.1) if expected else 1.0
 
-    def _expected_of(self, runners: Sequence[Runner]) -> float:
-        """Estimate the seconds of all fits that are left."""
-        speed = self._speed(runners)
-        return sum(r.expected(speed) * (len(self.folds) - len(r.scores)) for r in runners)
+    def _expected_of(self, runners: Sequence[Runner], n_folds: int | None = None) -> float:
+        """Estimate the seconds of all fits that are left of some folds, or of all."""
+        speed, n = self._speed(runners), len(self.folds) if n_folds is None else n_folds
+        return sum(r.expected(speed) * max(n - len(r.scores), 0) for r in runners)
 
     def _finished(self, runners: list[Runner], n_folds: int) -> list[Runner]:
         """Return what has seen all finished folds: those before the one that was cut off."""
