@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from semisvm.columns import ColumnFeatures
 from semisvm.io import (
@@ -24,6 +23,7 @@ from semisvm.io import (
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.registry import AUTO, get
+from semisvm.rows import mean_square_length
 from semisvm.scaling import MatrixScaling, fit_scaling
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ QUICK_FIT = 1.0
 FEWEST_TO_JUDGE = 10
 MOST_SINGLE = 20
 """More classes than this, each with one label, are not classes but names of rows."""
-BLOCK = 10_000
 SHORT, LONG = 0.1, 10.0
 """Lengths of rows beyond which the default regularisation is off by a factor of a hundred."""
 FEW_FOR_SHARES = 100
@@ -352,14 +351,8 @@ def _about_scale(X: Any) -> list[str]:
 
     Columns of tables are scaled; a matrix is taken as it is.
     """
-    is_sparse: bool = sparse.issparse(X)
-    values: Any = X.data if is_sparse else X
-    # in blocks, since integers and single precision have to be converted
-    blocks = (values[k : k + BLOCK] for k in range(0, len(values), BLOCK))
-    with np.errstate(all="ignore"):
-        squares = sum(float(np.square(block, dtype=np.float64).sum()) for block in blocks)
-    length = float(np.sqrt(squares / max(X.shape[0], 1)))
-    if not np.isfinite(length) or length == 0.0 or SHORT <= length <= LONG:
+    length = mean_square_length(X) ** 0.5
+    if SHORT <= length <= LONG:
         return []
     return [
         f"the rows have length {length:.3g} (root mean square), and the default regularisation is "

@@ -57,7 +57,7 @@ ALLOWED = {
     "io": "compiling naming",
     "columns": "io",
     "model": "columns io scaling",
-    "training": "columns io margins model model_selection registry scaling",
+    "training": "columns io margins model model_selection registry rows scaling",
     "model_files": (
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
         "scaling"

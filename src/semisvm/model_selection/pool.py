@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from semisvm.costs import Size
 from semisvm.partial_labels import PartialLabels
 from semisvm.registry import Method, methods
+from semisvm.rows import mean_square_length
 
 STRONG = 0.1
 """Regularisation of rows of length one that is tried besides the default; with few columns
@@ -42,13 +40,6 @@ class Entry:
     def make(self, unlabeled: Any, **more: Any) -> Any:
         """Make the estimator."""
         return self.method.make(unlabeled=unlabeled, **self.parameters, **more)
-
-
-def mean_square_length(X: Any) -> float:
-    """Compute the mean squared length of rows; one for rows of zeros."""
-    values: Any = getattr(X, "data", X) if sparse.issparse(X) else X
-    total = float(np.square(values, dtype=np.float64).sum()) / max(X.shape[0], 1)
-    return total if np.isfinite(total) and total > 0.0 else 1.0
 
 
 def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]:
