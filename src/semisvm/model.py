@@ -122,15 +122,17 @@ class Model:
     def top_features(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """Return the features with the largest weights for every class.
 
-        A model with a kernel has no weights of features, so nothing is listed.
+        A model with a kernel has no weights of features, so nothing is listed; of a committee,
+        the linear members count.
 
         Parameters
         ----------
         count : int, default=10
         """
-        if self.estimator.kernel_map_ is not None:
+        coef = getattr(self.estimator, "column_weights_", None)
+        if coef is None and self.estimator.kernel_map_ is not None:
             return {label: [] for label in self.classes_.tolist()}
-        coef = self.estimator.coef_
+        coef = self.estimator.coef_ if coef is None else coef
         rows = np.vstack([-coef, coef]) if len(coef) == 1 else coef
         names = self.feature_names()
         top = {}

@@ -105,8 +105,10 @@ class SemiSupervisedCommittee(ScoringClassifier):
     intercept_ : array of shape (1,) or (m,)
         Zero, unless class shares were given.
     classes_ : array of shape (m,)
+    column_weights_ : array of shape (1, d) or (m, d), or None
+        Weights of the columns in the members that are linear, added up.
     class_prior_ : array of shape (m,)
-        Weighted mean of those of the members.
+        The given shares, or the weighted mean of those of the members.
     transduction_ : array of shape (n,)
         The given labels, and predictions for the unlabelled rows.
     objective_ : float
@@ -321,18 +323,36 @@ class SemiSupervisedCommittee(ScoringClassifier):
         self.kernel_map_ = ScoreMap(members)
         self.coef_ = np.kron(weights / scales, np.eye(n_scores))
         prior = np.average([member.class_prior_ for member in members], axis=0, weights=weights)
+        given = self._given_shares(labels)
+        prior = prior if given is None else given
         solution = Solution(
             weights, _log_loss(total, labels), len(members), True, codes[labels.unlabeled]
         )
         self._publish(labels, prior, solution, recorder)
 
+    def _given_shares(self, labels: PartialLabels) -> Floats | None:
+        given = self.class_prior
+        if given is None or isinstance(given, str):
+            return None
+        return resolve_prior(given, labels, None)
+
     def _intercepts(self, scores: Floats, labels: PartialLabels) -> Floats:
         """Return intercepts that meet given class shares, or zeros."""
-        given, free = self.class_prior, labels.unlabeled
-        if given is None or isinstance(given, str) or len(free) == 0:
+        prior, free = self._given_shares(labels), labels.unlabeled
+        if prior is None or len(free) == 0:
             return np.zeros(1 if scores.ndim == 1 else scores.shape[1])
-        prior = resolve_prior(given, labels, None)
         return meeting_counts(scores[free], prior_counts(prior, len(free)))
+
+    @property
+    def column_weights_(self) -> Floats | None:
+        """Weights of the columns in the members that are linear, added up; None if none is."""
+        n_scores = len(self.coef_)
+        parts = [
+            self.coef_[0, k * n_scores] * member.coef_
+            for k, member in enumerate(self.estimators_)
+            if member.kernel_map_ is None
+        ]
+        return np.asarray(np.sum(parts, axis=0)) if parts else None
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the class probabilities, the softmax of the scores.

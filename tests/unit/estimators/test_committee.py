@@ -59,6 +59,17 @@ def test_scores_are_weighted_sums_and_probabilities_follow(m):
     assert (np.diff(model.weights_) <= 0).all()
 
 
+def test_columns_are_weighed_by_the_linear_members():
+    X, _, partly = clusters(3)
+    model = SemiSupervisedCommittee(MEMBERS[:2], weights=[1.0, 2.0]).fit(X, partly)
+    intercepts = sum(
+        model.coef_[0, 3 * k] * member.intercept_ for k, member in enumerate(model.estimators_)
+    )
+    np.testing.assert_allclose(X @ model.column_weights_.T + intercepts, model.decision_function(X))
+    graph = SemiSupervisedCommittee(MEMBERS[2:]).fit(X, partly)
+    assert graph.column_weights_ is None
+
+
 def test_given_weights_need_no_folds():
     X, _, partly = clusters(2)
     model = SemiSupervisedCommittee(MEMBERS, weights=[1.0, 0.0, 3.0]).fit(X, partly)
