@@ -134,6 +134,21 @@ def partly(labels: PartialLabels, rows: Index) -> NDArray[np.object_]:
     return y
 
 
+def class_shares(
+    estimator: LinearSemiSupervisedClassifier, X: Any, labels: PartialLabels
+) -> Floats:
+    """Return the class shares that an estimator would use for rows, shape (m,).
+
+    Parameters
+    ----------
+    estimator : LinearSemiSupervisedClassifier
+        Its ``class_prior`` says how they are found.
+    X : validated rows
+    labels : PartialLabels
+    """
+    return estimator._class_prior(labels, None, X)
+
+
 def held_out_scores(
     estimator: Any, grounds: Grounds, labels: PartialLabels
 ) -> Callable[[Index], Floats]:

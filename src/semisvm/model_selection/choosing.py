@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs import Floats, Index, Workers, thread_count
-from semisvm.estimators.held_out import Grounds, held_out_scores
+from semisvm.estimators.held_out import Grounds, class_shares, held_out_scores
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.methods.weighing import stacked_weights, without_small
 from semisvm.model_selection.chance import MOST_FREQUENT
@@ -281,8 +281,8 @@ class _Trial:
         """Find the class shares once for all fits; from all labels, which folds hardly change."""
         if "class_prior" in self.given:
             return {"class_prior": self.given["class_prior"]}
-        found = TransductiveSVC(class_prior=SHARES)._class_prior(self.labels, None, self.X)
-        return {"class_prior": found}
+        estimator = TransductiveSVC(class_prior=SHARES)
+        return {"class_prior": class_shares(estimator, self.X, self.labels)}
 
     def _folds(self, seed: int) -> list[Index]:
         counts = np.bincount(self.labels.codes[self.labels.labeled])
