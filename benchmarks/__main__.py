@@ -25,7 +25,8 @@ BENCHMARKS = {
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
-    "ranks": "features of a Gaussian kernel by the tolerance of its factor",
+    "ranks": "every method, auto and peers at their defaults on all sets; takes long, see --sets",
+    "tolerances": "features of a Gaussian kernel by the tolerance of its factor",
     "kernelfits": "kernel machines against scikit-learn's, and the factor of the kernel matrix",
     "comp": "one group of newsgroups against the rest",
     "concave": "VS3VM by a kept dual program against cold linear programs; larger data",
@@ -56,7 +57,7 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
-    parser.add_argument("--sets", metavar="NAMES", help="shares: only these, such as wdbc,la1")
+    parser.add_argument("--sets", metavar="A,B", help="ranks, shares: only these sets")
     parser.add_argument("--methods", metavar="NAMES", help="shares: only TSVM, or only DA")
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
@@ -67,8 +68,10 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("name a benchmark, or all; --list prints what there is")
     if options.name != "revisions" and (options.base or options.head):
         parser.error("--base and --head are for revisions")
-    if options.name != "shares" and (options.sets or options.methods):
-        parser.error("--sets and --methods are for shares")
+    if options.name not in ("shares", "ranks") and options.sets:
+        parser.error("--sets is for shares and ranks")
+    if options.name != "shares" and options.methods:
+        parser.error("--methods is for shares")
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat must be at least 1")
     return options

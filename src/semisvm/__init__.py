@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PosteriorRegularizedClassifier,
         RobustLPC,
         SemiBoostClassifier,
+        SemiSupervisedCommittee,
         TransductiveSVC,
     )
     from semisvm.loop import Trace
@@ -67,6 +68,7 @@ _HOMES = {
     "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",
     "RobustLPC": "semisvm.estimators.one_norm",
     "SemiBoostClassifier": "semisvm.estimators.semi_boost",
+    "SemiSupervisedCommittee": "semisvm.estimators.committee",
     "Trace": "semisvm.loop.trace",
     "TransductiveKFold": "semisvm.model_selection",
     "TransductiveSVC": "semisvm.estimators.transductive",
@@ -100,6 +102,7 @@ __all__ = [
     "PosteriorRegularizedClassifier",
     "RobustLPC",
     "SemiBoostClassifier",
+    "SemiSupervisedCommittee",
     "Trace",
     "TransductiveKFold",
     "TransductiveSVC",

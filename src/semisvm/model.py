@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, MatrixData, Table
+from semisvm.scaling import MatrixScaling
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
@@ -30,6 +31,8 @@ class Model:
         the classes found and a histogram of the scores.
     calibrator : Calibrator, optional
         Turns scores into probabilities.
+    scaling : MatrixScaling, optional
+        What is done to the rows of a matrix first.
     """
 
     estimator: Any
@@ -37,6 +40,7 @@ class Model:
     settings: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     calibrator: "Calibrator | None" = None
+    scaling: MatrixScaling | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":
@@ -65,12 +69,15 @@ class Model:
         if isinstance(data, MatrixData):
             if self.features is not None:
                 raise DataError("the model was fitted to columns, but this is a matrix.", data.path)
-            return data.X
+            return self._scaled(data.X)
         if self.features is None:
             if isinstance(data, Table):
                 raise DataError("the model was fitted to a matrix, but this is a table.", data.path)
-            return data
+            return self._scaled(data)
         return self.features.transform(data)
+
+    def _scaled(self, X: Any) -> Any:
+        return X if self.scaling is None else self.scaling.transform(X)
 
     def score_columns(self, X: Any) -> NDArray[np.float64]:
         """Compute one score per class, shape (n, m); with two, one is the other's negative."""
@@ -115,15 +122,17 @@ class Model:
     def top_features(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """Return the features with the largest weights for every class.
 
-        A model with a kernel has no weights of features, so nothing is listed.
+        A model with a kernel has no weights of features, so nothing is listed; of a committee,
+        the linear members count.
 
         Parameters
         ----------
         count : int, default=10
         """
-        if self.estimator.kernel_map_ is not None:
+        coef = getattr(self.estimator, "column_weights_", None)
+        if coef is None and self.estimator.kernel_map_ is not None:
             return {label: [] for label in self.classes_.tolist()}
-        coef = self.estimator.coef_
+        coef = self.estimator.coef_ if coef is None else coef
         rows = np.vstack([-coef, coef]) if len(coef) == 1 else coef
         names = self.feature_names()
         top = {}

@@ -89,11 +89,10 @@ class Method:
         Rough cost of a fit; comparisons choose what is quick on data of this size.
     fixed : mapping
         Parameters of the estimator that make it this method.
-    grid : mapping of tuples
-        Values that are tried besides the default where parameters are chosen by
-        cross-validation.
     auto : bool
         Whether it is among the few that are tried where the method itself is chosen.
+    varies : str
+        A parameter of which another value is tried there too: "reg", "kernel" or none.
     compared : bool
         Whether it is compared where no methods are named; not if it differs from another
         one only in the choice of rows to label.
@@ -107,8 +106,8 @@ class Method:
     parameters: tuple[Parameter, ...]
     cost: Cost
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     auto: bool = False
+    varies: str = ""
     compared: bool = True
 
     @property
@@ -214,15 +213,9 @@ POWER = Parameter("power", int, "how many times the Laplacian of the graph is ap
 CLUSTERS = Parameter("n_clusters", int, "clusters per run of k-means")
 ROUNDS = Parameter("n_estimators", int, "maximum number of boosting rounds")
 
-REGS = (1e-4, 1e-2)
-LOG_REGS = (1e-5, 1e-3)
-WEIGHTS = (0.1,)
-MUS = (0.1, 3.0)
-NUS = (0.01,)
 SUPERVISED = Suits(needs_unlabeled=False, uses_prior=False)
 SEMI = (REG, UNLABELED_WEIGHT, PRIOR, JOBS)
 MEANS = (COST, UNLABELED_COST, PRIOR, KERNEL, JOBS, BALANCE)
-COSTS, UNLABELED_COSTS = (1.0,), (0.01, 1.0)
 MAXENT = Suits(probabilities=True)
 GRAPH = Suits(uses_prior=False)
 
@@ -235,8 +228,8 @@ METHODS: tuple[Method, ...] = (
         SUPERVISED,
         (REG, LOSS, KERNEL, JOBS),
         Cost(entry=40),
-        grid={"reg": REGS},
         auto=True,
+        varies="reg",
     ),
     Method(
         "tsvm",
@@ -246,8 +239,8 @@ METHODS: tuple[Method, ...] = (
         Suits(),
         (*SEMI, KERNEL, LOSS, BALANCE),
         Cost(entry=500),
-        grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
         auto=True,
+        varies="reg",
     ),
     Method(
         "da",
@@ -257,7 +250,6 @@ METHODS: tuple[Method, ...] = (
         Suits(),
         (*SEMI, KERNEL, LOSS, TEMPERATURE, BALANCE),
         Cost(entry=2_000),
-        grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
         auto=True,
     ),
     Method(
@@ -268,7 +260,8 @@ METHODS: tuple[Method, ...] = (
         Suits(),
         (*SEMI, KERNEL, BALANCE),
         Cost(entry=500),
-        grid={"reg": REGS, "unlabeled_weight": WEIGHTS},
+        auto=True,
+        varies="kernel",
     ),
     Method(
         "lds",
@@ -278,7 +271,6 @@ METHODS: tuple[Method, ...] = (
         Suits(),
         (*SEMI, BALANCE),
         Cost(entry=500, triple=2),
-        grid={"reg": (1e-3, 1e-1), "unlabeled_weight": WEIGHTS},
     ),
     Method(
         "means3vm",
@@ -289,7 +281,7 @@ METHODS: tuple[Method, ...] = (
         MEANS,
         Cost(entry=1_800),
         fixed={"method": "iter"},
-        grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
+        auto=True,
     ),
     Method(
         "means3vm-mkl",
@@ -300,7 +292,6 @@ METHODS: tuple[Method, ...] = (
         MEANS,
         Cost(entry=2_000),
         fixed={"method": "mkl"},
-        grid={"C": COSTS, "C_unlabeled": UNLABELED_COSTS},
     ),
     Method(
         "lapsvm",
@@ -310,7 +301,6 @@ METHODS: tuple[Method, ...] = (
         GRAPH,
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
         Cost(entry=1_500, pair=80),
-        grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
     ),
     Method(
         "laprls",
@@ -320,7 +310,7 @@ METHODS: tuple[Method, ...] = (
         GRAPH,
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
         Cost(entry=1_000, pair=55),
-        grid={"reg": (1e-6, 1e-4), "manifold_weight": (0.1, 1.0)},
+        auto=True,
     ),
     Method(
         "cluster-kernel",
@@ -330,7 +320,6 @@ METHODS: tuple[Method, ...] = (
         GRAPH,
         (REG, CLUSTERS, KERNEL, JOBS),
         Cost(entry=500, pair=3_000),
-        grid={"reg": REGS, "n_clusters": (4, 20)},
     ),
     Method(
         "semiboost",
@@ -340,7 +329,16 @@ METHODS: tuple[Method, ...] = (
         GRAPH,
         (UNLABELED_WEIGHT, NEIGHBORS, ROUNDS),
         Cost(entry=3_500, pair=20),
-        grid={"unlabeled_weight": (0.01, 0.1)},
+    ),
+    Method(
+        "committee",
+        (),
+        "semisvm.estimators:SemiSupervisedCommittee",
+        "committee of five methods, weighed by labels that were held out; probabilities",
+        MAXENT,
+        (PRIOR, JOBS),
+        Cost(entry=15_000, pair=400),
+        compared=False,
     ),
     Method(
         "tsvm-log",
@@ -351,7 +349,6 @@ METHODS: tuple[Method, ...] = (
         (*SEMI, KERNEL, BALANCE),
         Cost(entry=1_500),
         fixed={"loss": "log"},
-        grid={"reg": LOG_REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
         "entropy",
@@ -361,7 +358,6 @@ METHODS: tuple[Method, ...] = (
         MAXENT,
         (*SEMI, KERNEL, CONSTRAINT),
         Cost(entry=15_000),
-        grid={"reg": LOG_REGS, "unlabeled_weight": WEIGHTS},
     ),
     Method(
         "expectation",
@@ -371,7 +367,6 @@ METHODS: tuple[Method, ...] = (
         MAXENT,
         (REG, PRIOR, KERNEL, JOBS, CONSTRAINT),
         Cost(entry=1_000),
-        grid={"reg": LOG_REGS},
     ),
     Method(
         "posterior",
@@ -381,7 +376,6 @@ METHODS: tuple[Method, ...] = (
         MAXENT,
         (REG, PRIOR, KERNEL, JOBS, KL_WEIGHT),
         Cost(entry=1_500),
-        grid={"reg": LOG_REGS},
     ),
     Method(
         "rlp",
@@ -400,7 +394,6 @@ METHODS: tuple[Method, ...] = (
         SUPERVISED,
         (MU, KERNEL),
         Cost(entry=200),
-        grid={"mu": MUS},
     ),
     Method(
         "vs3vm",
@@ -410,7 +403,6 @@ METHODS: tuple[Method, ...] = (
         Suits(most_unlabeled=10_000),
         (MU, NU, PRIOR, KERNEL),
         Cost(entry=20_000),
-        grid={"mu": MUS, "nu": NUS},
     ),
     Method(
         "mip",
@@ -420,7 +412,6 @@ METHODS: tuple[Method, ...] = (
         Suits(most_unlabeled=100),
         (MU, NU, PRIOR, KERNEL, TIME_LIMIT, MIP_GAP, JOBS),
         Cost(entry=20_000, triple=20_000),
-        grid={"mu": MUS, "nu": NUS},
     ),
     Method(
         "cvs3vm",
@@ -430,7 +421,6 @@ METHODS: tuple[Method, ...] = (
         Suits(most_unlabeled=10_000),
         (MU, NU, PRIOR, KERNEL),
         Cost(entry=20_000),
-        grid={"mu": MUS, "nu": NUS},
         compared=False,
     ),
 )

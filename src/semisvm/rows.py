@@ -19,6 +19,7 @@ LARGEST_SQUARE = 1e150
 Solvers multiply such squares with each other, as in g . H g with a gradient g as long as a row
 and a Hessian H of squares, and sum over rows: fourth powers of lengths, and sums of a million
 of them, must be finite. Values in single precision are never too large."""
+BLOCK = 10_000
 SCALE = (
     "Scale the columns first, for instance with sklearn.preprocessing.StandardScaler or "
     "MaxAbsScaler."
@@ -29,6 +30,17 @@ def is_sparse(X: Any) -> bool:
     """Tell whether X is a scipy sparse matrix or array."""
     found: bool = sparse.issparse(X)
     return found
+
+
+def mean_square_length(X: Any) -> float:
+    """Compute the mean squared length of rows; one for rows of zeros."""
+    values: Any = X.data if is_sparse(X) else np.asarray(X)
+    total = 0.0
+    for start in range(0, len(values), BLOCK):
+        # in blocks, since integers and single precision have to be converted
+        total += float(np.square(values[start : start + BLOCK], dtype=np.float64).sum())
+    mean = total / max(X.shape[0], 1)
+    return mean if np.isfinite(mean) and mean > 0.0 else 1.0
 
 
 def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str | None = "C") -> Any:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from semisvm.columns import ColumnFeatures
 from semisvm.io import (
@@ -24,6 +23,8 @@ from semisvm.io import (
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.registry import AUTO, get
+from semisvm.rows import mean_square_length
+from semisvm.scaling import MatrixScaling, fit_scaling
 
 if TYPE_CHECKING:
     from semisvm.loop import Callback
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
 
 CALIBRATION_FOLDS = 5
 FEW_TO_CALIBRATE = 20
+QUICK_FIT = 1.0
+"""Seconds of a fit up to which five more are made to compare the model with a guess."""
+FEWEST_TO_JUDGE = 10
 MOST_SINGLE = 20
 """More classes than this, each with one label, are not classes but names of rows."""
-BLOCK = 10_000
 SHORT, LONG = 0.1, 10.0
 """Lengths of rows beyond which the default regularisation is off by a factor of a hundred."""
 FEW_FOR_SHARES = 100
@@ -58,6 +61,8 @@ class Prepared:
     notes : list of str
     seconds : float
         Time to compute the features.
+    scaling : MatrixScaling or None
+        What was done to the rows of a matrix.
     """
 
     X: Any
@@ -66,12 +71,15 @@ class Prepared:
     settings: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    scaling: MatrixScaling | None = None
 
 
 def prepare(
     data: Table | MatrixData,
     features: ColumnFeatures | None = None,
     settings: Mapping[str, Any] | None = None,
+    *,
+    as_is: bool = False,
 ) -> Prepared:
     """Check labels, and compute features from columns.
 
@@ -83,18 +91,24 @@ def prepare(
         Not fitted; by default one for all columns.
     settings : mapping, optional
         How the file was read, to be kept with the model.
+    as_is : bool, default=False
+        Whether to leave a matrix as it is. Otherwise counts become tf-idf, and columns in
+        different units are standardised (`semisvm.scaling`).
     """
     notes = _check_labels(data)
     labels, kept = _labels(data), dict(settings or {})
     start = perf_counter()
     X, transformer = features_of(data, features)
-    seconds = perf_counter() - start
+    scaling = None
     if isinstance(data, MatrixData):
         kept |= data.facts
-        notes += _about_scale(X)
+        scaling = None if as_is else fit_scaling(X)
+        X = X if scaling is None else scaling.transform(X)
+        notes += _about_scale(X) if scaling is None else [scaling.note()]
+    seconds = perf_counter() - start
     if transformer is not None:
         notes += transformer.notes_
-    return Prepared(X, labels, transformer, kept, notes, seconds)
+    return Prepared(X, labels, transformer, kept, notes, seconds, scaling)
 
 
 def features_of(
@@ -144,6 +158,9 @@ def train(
     features: ColumnFeatures | None = None,
     settings: Mapping[str, Any] | None = None,
     probabilities: bool = False,
+    as_is: bool = False,
+    quick: bool = False,
+    time_limit: float | None = None,
     random_state: int = 0,
     notes: Sequence[str] = (),
     progress: Progress = UNWATCHED,
@@ -156,8 +173,8 @@ def train(
     data : Table or MatrixData
         With labels; None for rows without one.
     method : str, default="auto"
-        A name of `semisvm.registry`, or "auto" to choose one and its settings by
-        cross-validation (`semisvm.model_selection.choose`); ``summary["choice"]`` of the
+        A name of `semisvm.registry`, or "auto" to choose one, or a committee of several, by
+        held-out labels (`semisvm.model_selection.choose`); ``summary["choice"]`` of the
         model then says why.
     features : ColumnFeatures, optional
         Not fitted; by default one for all columns.
@@ -165,6 +182,13 @@ def train(
         How the file was read, to be kept with the model.
     probabilities : bool, default=False
         Whether to calibrate probabilities, at the cost of five more fits.
+    as_is : bool, default=False
+        Whether to leave a matrix as it is. Otherwise counts become tf-idf, columns in
+        different units are standardised, and the model does the same before it predicts.
+    quick : bool, default=False
+        Whether "auto" tries only what is quick.
+    time_limit : float, optional
+        Seconds that "auto" may take to choose.
     random_state : int, default=0
         Seed of the folds.
     notes : sequence of str
@@ -172,29 +196,37 @@ def train(
     progress : Progress, optional
         Shows how far the training is.
     **parameters
-        Of the estimator. Where the method is chosen, ``n_jobs`` is also the number of
-        fits at the same time.
+        Of the estimator.
 
     Returns
     -------
     model : Model
     """
-    prepared = prepare(data, features, settings)
+    prepared = prepare(data, features, settings, as_is=as_is)
     prepared.notes += notes
-    choice = _choose(prepared, parameters, random_state, progress) if method == AUTO else None
+    choice = None
+    if method == AUTO:
+        limits = {"quick": quick, "time_limit": time_limit}
+        choice = _choose(prepared, parameters, random_state, progress, limits)
     if choice is not None:
         method, parameters = choice.method, choice.parameters
     with progress.fitting(method) as callback:
         watched = parameters if callback is None else {"callback": callback, **parameters}
         model = _fit(prepared, method, watched, probabilities, random_state)
-    if choice is not None:
+    if choice is None:
+        model.summary["notes"] += _about_chance(model, prepared, random_state)
+    else:
         model.summary["choice"] = choice.to_dict()
         model.summary["notes"] += choice.notes
     return model
 
 
 def _choose(
-    prepared: Prepared, parameters: dict[str, Any], random_state: int, progress: Progress
+    prepared: Prepared,
+    parameters: dict[str, Any],
+    random_state: int,
+    progress: Progress,
+    limits: dict[str, Any],
 ) -> "Choice":
     from semisvm.model_selection.choosing import choose
 
@@ -205,8 +237,8 @@ def _choose(
             parameters=parameters,
             unlabeled=None,
             random_state=random_state,
-            n_jobs=parameters.get("n_jobs"),
             tell=tell,
+            **limits,
         )
 
 
@@ -241,7 +273,27 @@ def _fit(
         "fit_seconds": seconds,
         "notes": notes,
     }
-    return Model(estimator, prepared.features, prepared.settings, summary, calibrator)
+    about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
+    return Model(estimator, *about)
+
+
+def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[str]:
+    """Say if a model is no better than a guess, by held-out labels; only where that is quick."""
+    from semisvm.model_selection.chance import against_labels
+    from semisvm.model_selection.crossfit import cross_fitted_scores
+    from semisvm.model_selection.splits import PartialLabelKFold
+
+    counts = [count for count in count_labels(prepared.labels).values() if count > 1]
+    if sum(counts) < FEWEST_TO_JUDGE or model.summary["fit_seconds"] > QUICK_FIT:
+        return []
+    cv = PartialLabelKFold(
+        CALIBRATION_FOLDS, shuffle=True, random_state=random_state, unlabeled=None
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        scores, codes = cross_fitted_scores(model.estimator, prepared.X, prepared.labels, cv)
+    found = against_labels(scores, codes)
+    return [] if found.better else [found.sentence(model.summary["method"])]
 
 
 def calibrate(estimator: Any, prepared: Prepared, random_state: int = 0) -> "Calibrator":
@@ -281,16 +333,12 @@ def _about_calibration(labels: NDArray[np.object_]) -> list[str]:
 
 def _about_prior(estimator: Any, labels: NDArray[np.object_]) -> list[str]:
     n = sum(count_labels(labels).values())
-    if (
-        getattr(estimator, "class_prior", ...) is not None
-        or not getattr(estimator, "keeps_labeled_shares", True)
-        or n >= FEW_FOR_SHARES
-        or n == len(labels)
-    ):
+    taken = getattr(estimator, "keeps_labeled_shares", False)
+    if not taken or n >= FEW_FOR_SHARES or n == len(labels):
         return []
     return [
         f"the class shares are those of {n} labels, which may be far off. If you know the shares, "
-        "set the parameter class_prior; or try an estimate, class_prior='estimate'."
+        "set the parameter class_prior; None estimates them."
     ]
 
 
@@ -299,14 +347,8 @@ def _about_scale(X: Any) -> list[str]:
 
     Columns of tables are scaled; a matrix is taken as it is.
     """
-    is_sparse: bool = sparse.issparse(X)
-    values: Any = X.data if is_sparse else X
-    # in blocks, since integers and single precision have to be converted
-    blocks = (values[k : k + BLOCK] for k in range(0, len(values), BLOCK))
-    with np.errstate(all="ignore"):
-        squares = sum(float(np.square(block, dtype=np.float64).sum()) for block in blocks)
-    length = float(np.sqrt(squares / max(X.shape[0], 1)))
-    if not np.isfinite(length) or length == 0.0 or SHORT <= length <= LONG:
+    length = mean_square_length(X) ** 0.5
+    if SHORT <= length <= LONG:
         return []
     return [
         f"the rows have length {length:.3g} (root mean square), and the default regularisation is "

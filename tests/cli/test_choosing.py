@@ -2,6 +2,7 @@
 
 import csv
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -50,11 +51,12 @@ def blobs(tmp_path_factory):
 def test_auto_is_the_default_and_says_why(blobs):
     result = run("fit", blobs / "a.csv", "--label", "kind", "-o", blobs / "m")
     assert "why: " in result.stdout
-    assert "was chosen by cross-validated accuracy: svm 0." in result.stdout
+    assert "why: Mean accuracy on labels that were held out: svm 0." in result.stdout
+    assert "why: The choice took " in result.stdout
     model = semisvm.load(blobs / "m")
     choice = model.summary["choice"]
     assert choice["method"] == model.summary["method"]
-    assert len(choice["methods"]["methods"][0]["scores"]) == 15
+    assert len(choice["methods"]["methods"][0]["scores"]) == 5
     assert f"why: {choice['reasons'][0]}" in run("inspect", blobs / "m").stdout
     facts = json.loads(run("inspect", blobs / "m", "--json").stdout)
     assert facts["summary"]["choice"]["method"] == choice["method"]
@@ -89,7 +91,7 @@ def test_notes_and_jobs_of_train(monkeypatch):
     jobs = []
 
     def recorded(*arguments, **options):
-        jobs.append(options["n_jobs"])
+        jobs.append(options["parameters"]["n_jobs"])
         return choose(*arguments, **options)
 
     choose = choosing.choose
@@ -100,19 +102,40 @@ def test_notes_and_jobs_of_train(monkeypatch):
     assert model.estimator.n_jobs == 1
 
 
-def test_auto_with_few_labels_falls_back(blobs):
-    options = ["--label", "kind", "-o", blobs / "few", "--prior", "estimate", "--seed", 3]
-    result = run("fit", blobs / "few.csv", *options)
-    assert (
-        "why: 2 labels are too few to compare methods: tsvm is used without a comparison."
-        in result.stdout
-    )
+def test_auto_with_few_labels_takes_all_methods(blobs):
+    result = run("fit", blobs / "few.csv", "--label", "kind", "-o", blobs / "few", "--seed", 3)
+    assert "why: 2 labels are too few to hold some out: svm, tsvm" in result.stdout
     model = semisvm.load(blobs / "few")
-    assert model.estimator.class_prior == "estimate"
-    assert "appear once" in result.stdout
-    assert result.stderr == ""
-    run("fit", blobs / "few.csv", "--label", "kind", "-o", blobs / "few", "--prior", "equal", "-q")
-    assert semisvm.load(blobs / "few").estimator.class_prior == {"a": 0.5, "b": 0.5}
+    assert model.summary["method"] == "committee"
+    assert len(set(model.estimator.weights_.tolist())) == 1
+    assert model.summary["choice"]["members"][0]["name"] == "svm"
+
+
+def test_auto_can_be_quick_or_limited(blobs):
+    arguments = ["fit", blobs / "a.csv", "--label", "kind", "-o", blobs / "q"]
+    shown = run(*arguments, "--quick", "--time-limit", "30").stdout
+    assert "of 4 candidates on 5 folds" in shown
+    refused = run(*arguments, "-a", "tsvm", "--quick", code=2)
+    assert "--quick and --time-limit are for --algorithm auto" in refused.stderr
+
+
+def test_an_interrupt_of_the_choice_keeps_what_is_known(blobs, monkeypatch):
+    """The signal comes during a fit of the second fold; the model is made nevertheless."""
+    from semisvm.model_selection.race import Race
+
+    may_start = Race._may_start
+
+    def interrupted(self, runner, runners, fold):
+        if fold == 2 and self.n_fits:
+            signal.raise_signal(signal.SIGINT)
+        return may_start(self, runner, runners, fold)
+
+    monkeypatch.setattr(Race, "_may_start", interrupted)
+    arguments = ["fit", blobs / "a.csv", "--label", "kind", "-o", blobs / "i", "--quick"]
+    result = run(*arguments)
+    assert "stopping: what is known decides" in result.stderr
+    assert "Not all folds were used, because it was stopped." in result.stdout
+    assert len(semisvm.load(blobs / "i").summary["choice"]["methods"]["methods"][0]["scores"]) == 2
 
 
 def test_probabilities_are_calibrated_and_kept(blobs):

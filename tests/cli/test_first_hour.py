@@ -58,25 +58,36 @@ def test_the_command_to_fit_can_be_pasted(folder, monkeypatch):
     assert semisvm.load("my data.semisvm").settings["label"] == "the kind"
 
 
-def test_a_prior_without_effect_is_named(folder, tmp_path, monkeypatch):
+def test_an_option_without_effect_is_named(folder, tmp_path, monkeypatch):
     from semisvm.model_selection import choosing
 
-    monkeypatch.setattr(choosing._Trial, "pick", lambda self, found: found.baseline)
-    said = "the option --prior has no effect: svm does not use it; tsvm and da would use it."
-    options = ["--label", "the kind", "--prior", "c=0.4", "-o", tmp_path / "m"]
+    monkeypatch.setattr(choosing, "QUICK", ("svm", "laprls"))
+    said = "the option --unlabeled-weight has no effect: "
+    options = ["--label", "the kind", "--unlabeled-weight", "0.5", "--quick", "-o", tmp_path / "m"]
     result = run("fit", folder / "my data.csv", *options, "--report", tmp_path / "r.html")
     assert f"note: {said}" in result.stderr
     assert f"note: {said}" in result.stdout
-    assert "the parameter class_prior has no effect" in (tmp_path / "r.html").read_text(
+    assert "the parameter unlabeled_weight has no effect" in (tmp_path / "r.html").read_text(
         encoding="utf-8"
     )
     facts = json.loads(run("fit", folder / "my data.csv", *options, "--json").stdout)
-    assert said in facts["notes"]
-    assert facts["choice"]["ignored"] == ["class_prior"]
-    quiet = run("fit", folder / "my data.csv", *options, "--unlabeled-weight", "0.5", "-q")
-    assert "the option --unlabeled-weight has no effect" in quiet.stderr
-    used = run("fit", folder / "my data.csv", *options, "-a", "da")
-    assert "no effect" not in used.output
+    assert any(note.startswith(said) for note in facts["notes"])
+    assert facts["choice"]["ignored"] == ["unlabeled_weight"]
+    quiet = run("fit", folder / "my data.csv", *options, "-q")
+    assert said in quiet.stderr
+    assert "no effect" not in run("fit", folder / "my data.csv", *options[:4], "-a", "da",
+                                  "-o", tmp_path / "m").output  # fmt: skip
+
+
+def test_a_prior_acts_on_whatever_is_chosen(folder, tmp_path, monkeypatch):
+    from semisvm.model_selection import choosing
+
+    monkeypatch.setattr(choosing, "QUICK", ("svm", "laprls"))
+    options = ["--label", "the kind", "--prior", "c=0.3", "--quick", "-o", tmp_path / "m"]
+    result = run("fit", folder / "my data.csv", *options)
+    assert "no effect" not in result.output
+    found = semisvm.load(tmp_path / "m").summary["found"]
+    assert found["c"] / sum(found.values()) == pytest.approx(0.3, abs=0.02)
 
 
 def test_compare_says_on_what_a_prior_has_no_effect(folder):
@@ -89,6 +100,9 @@ def test_compare_says_on_what_a_prior_has_no_effect(folder):
 def test_unscaled_matrices_are_noted(folder, tmp_path, method):
     options = ["--unlabeled", "-1", "-o", tmp_path / "m", "-a", method]
     shown = run("fit", folder / "counts.npz", *options).stdout
+    assert "note: the rows of the matrix have length" in shown
+    assert "; --as-is leaves it as it is." in shown
+    shown = run("fit", folder / "counts.npz", *options, "--as-is").stdout
     assert "note: the rows have length" in shown
     assert "for rows of about length one" in shown
 
@@ -136,7 +150,7 @@ def test_compare_takes_what_is_quick(folder, monkeypatch):
     options = ["--label", "the kind", "--folds", "2"]
     shown = run("compare", folder / "my data.csv", *options).stdout
     names = [line.split()[0] for line in shown.splitlines() if line.startswith(" ")]
-    assert names == ["method", "svm", "tsvm", "da"]
+    assert names == ["method", "svm", "tsvm"]
     assert "note: left out, because they would take long on data of this size:" in shown
     assert "lds (about 1 s)" in shown
     assert "; --methods all compares them too" in shown

@@ -25,8 +25,8 @@ def test_the_fit_that_runs_is_named():
     assert counted.text() == "starting"
     counted.tell(STEPS[0])
     assert counted.text() == "a, fold 1 of 3 (fit 1 of 6)"
-    counted.tell(Step("reg=0.1", 2, 3, 1, 6, prefix="da, "))
-    assert counted.text() == "da, reg=0.1, fold 2 of 3 (fit 2 of 6)"
+    counted.tell(Step("da reg=0.1", 2, 3, 1, 6))
+    assert counted.text() == "da reg=0.1, fold 2 of 3 (fit 2 of 6)"
     assert counted.share() == pytest.approx(1 / 6)
 
 

@@ -51,18 +51,6 @@ def test_fits_what_it_suits_and_comes_back_from_a_file(method, tmp_path):
 
 
 @EVERY
-def test_grid_is_beside_the_default_and_can_be_fitted(method):
-    X, y = blobs(2, n=40)
-    default = method.make().fit(X, hide(y, 10))
-    assert getattr(default, "reg_", None) not in method.grid.get("reg", ())
-    for name, values in method.grid.items():
-        assert getattr(default, f"{name}_", method.default(name)) not in values
-        for value in values:
-            model = method.make(**{name: value}).fit(X, hide(y, 10))
-            assert not np.array_equal(model.coef_, default.coef_)
-
-
-@EVERY
 def test_misfits_are_told(method):
     assert (method.misfit(2, 0, True) is None) != method.suits.needs_unlabeled
     too_many = (method.suits.most_unlabeled or 0) + 1

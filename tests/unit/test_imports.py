@@ -21,6 +21,7 @@ ALLOWED = {
     "designs": "compiling forking",
     "vectors": "compiling",
     "rows": "",
+    "scaling": "rows",
     "validation": "designs rows",
     "partial_labels": "designs validation",
     "hierarchy": "designs",
@@ -49,16 +50,17 @@ ALLOWED = {
     "active": "clusters designs estimators margins partial_labels rows validation",
     "registry": "costs estimators naming",
     "model_selection": (
-        "costs designs estimators hierarchy loop losses methods objectives partial_labels "
+        "costs designs estimators hierarchy loop losses methods naming objectives partial_labels "
         "registry rows validation wording"
     ),
     "displays": "loop margins model_selection partial_labels rows",
     "io": "compiling naming",
     "columns": "io",
-    "model": "columns io",
-    "training": "columns io margins model model_selection registry",
+    "model": "columns io scaling",
+    "training": "columns io margins model model_selection registry rows scaling",
     "model_files": (
-        "_version columns graphs hierarchy io kernels loop model model_selection naming registry"
+        "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
+        "scaling"
     ),
     "report": (
         "_version displays io jsonable margins model model_files model_selection partial_labels "

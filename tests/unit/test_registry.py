@@ -17,9 +17,7 @@ def test_entries_are_true(method):
         default = signature[parameter.name].default
         assert method.default(parameter.name) == default
         assert default is None or isinstance(default, parameter.type)
-        assert default not in method.grid.get(parameter.name, ())
     assert set(method.fixed) <= set(signature)
-    assert set(method.grid) <= {parameter.name for parameter in method.parameters}
     assert method.suits.uses_prior == ("class_prior" in signature)
     assert registry.find(method.make()) is method
     assert registry.get(method.name) is method

@@ -73,6 +73,7 @@ def compare(
     ] = None,
     ngrams: shared.Ngrams = 1,
     min_df: shared.MinDf = 2,
+    as_is: shared.AsIs = False,
     jobs: shared.Jobs = None,
     seed: shared.Seed = 0,
     labels: shared.LabelsFile = None,
@@ -107,7 +108,7 @@ def compare(
     if prior is not None and table.labels is not None:
         shares = read_prior(prior, set(table.labels.tolist()) - {None})
     with parameters_are_the_users(), remarks_in_summary(not as_json):
-        prepared = prepare(shared.without_key(table, key), columns)
+        prepared = prepare(shared.without_key(table, key), columns, as_is=as_is)
         prepared.notes += notes
         fitting, skipped = _suitable(prepared, chosen)
         folds = _folds(prepared) if folds is None else folds

@@ -45,10 +45,22 @@ def fit(
         typer.Option(
             "-a",
             "--algorithm",
-            help=f"One of {NAMES} (see 'semisvm methods'), or auto, which chooses a method and "
-            "its settings by cross-validation.",
+            help=f"One of {NAMES} (see 'semisvm methods'), or auto, which tries several and takes "
+            "the best one, or a committee of them.",
         ),
     ] = AUTO,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="auto: try four quick methods only.")
+    ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            min=0.1,
+            metavar="SECONDS",
+            help="auto: seconds for the choice; the last fit comes on top. Default: 20.",
+        ),
+    ] = None,
     reg: Annotated[
         float | None, typer.Option("--reg", help="Strength of the regularisation.")
     ] = None,
@@ -69,6 +81,7 @@ def fit(
     ] = False,
     ngrams: shared.Ngrams = 1,
     min_df: shared.MinDf = 2,
+    as_is: shared.AsIs = False,
     jobs: shared.Jobs = None,
     seed: shared.Seed = 0,
     labels: shared.LabelsFile = None,
@@ -88,9 +101,12 @@ def fit(
 ) -> None:
     """Train a model on a file in which few rows have labels.
 
-    Without --algorithm a method and its settings are chosen by cross-validation on the
-    labelled rows, and the summary says why.
+    Without --algorithm several methods are tried on labels that are held out. The best one, or
+    a committee, is fitted, and the summary says why. Ctrl-C ends the trials; what is known by
+    then decides.
     """
+    if algorithm != AUTO and (quick or time_limit is not None):
+        raise UserError("--quick and --time-limit are for --algorithm auto.")
     given = {
         "reg": reg,
         "unlabeled_weight": unlabeled_weight,
@@ -121,6 +137,9 @@ def fit(
             features=columns,
             settings={"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None},
             probabilities=probabilities,
+            as_is=as_is,
+            quick=quick,
+            time_limit=time_limit,
             random_state=seed,
             notes=notes,
             progress=Shown(shown),
@@ -161,7 +180,7 @@ def _outcome(model: "Model") -> dict[str, Any]:
     estimator = model.estimator
     classes = [str(label) for label in estimator.classes_.tolist()]
     return {
-        "reg": estimator.reg_,
+        "reg": getattr(estimator, "reg_", None),
         "objective": estimator.objective_,
         "rounds": estimator.n_iter_,
         "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
@@ -177,7 +196,9 @@ def _show(model: "Model", output: Output) -> None:
     summary.pop("scores", None)
     if model.features is not None:
         summary["columns"] = columns_in_short(model.features.kinds_)
-    print_facts(f"Model {output}", {**summary, **_outcome(model)})
+    facts = {**summary, **_outcome(model)}
+    print_facts(f"Model {output}", {k: value for k, value in facts.items() if value is not None})
     if choice is not None:
-        print_notes("why", choice["reasons"])
+        cost = [choice["cost"]] if choice.get("cost") else []
+        print_notes("why", [*choice["reasons"], *cost])
     print_notes("note", notes)

@@ -66,7 +66,8 @@ def show(facts: dict[str, Any]) -> None:
         head["columns"] = columns_in_short(facts["columns"])
     print_facts(facts["estimator"], {**head, **summary})
     if choice is not None:
-        print_notes("why", choice["reasons"])
+        cost = [choice["cost"]] if choice.get("cost") else []
+        print_notes("why", [*choice["reasons"], *cost])
     print_notes("note", notes)
     for label, words in facts["top"].items():
         print_table(f"\n{label}", ["feature", "weight"], words)

@@ -116,8 +116,8 @@ Prior = Annotated[
     str | None,
     typer.Option(
         "--prior",
-        help="Class shares among the unlabelled rows: spam=0.4,ham=0.6, or 'equal', or 'estimate', "
-        "which also uses the unlabelled rows. Default: 'labelled', the shares of the labels.",
+        help="Class shares among the unlabelled rows: spam=0.4,ham=0.6, or 'equal', or "
+        "'labelled' for those of the labels. Default: 'estimate', from all rows.",
     ),
 ]
 Ngrams = Annotated[int, typer.Option("--ngrams", min=1, help="Maximum length of word sequences.")]
@@ -126,6 +126,12 @@ MinDf = Annotated[
 ]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", help="Number of threads or processes; -1 for all cores.")
+]
+AsIs = Annotated[
+    bool,
+    typer.Option(
+        "--as-is", help="Leave a matrix as it is: no tf-idf of counts, no scaling of columns."
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from semisvm.cli.errors import say
+from semisvm.cli.stopping import first_interrupt
 from semisvm.loop import Callback
 from semisvm.loop.schedules import SETTLING
 from semisvm.model_selection.watching import Step, Told
@@ -70,6 +71,9 @@ class Counted:
     def _left(self) -> str:
         """Estimate the time left, as soon as a fit was timed."""
         assert self.step is not None
+        if self.step.left is not None:
+            left = max(self.step.left - (perf_counter() - self.since), 0.0)
+            return f", at most {rough_time(left)} left"
         spent = {name: sum(times) for name, times in self.times.items()}
         if self.step.done < 2 or not sum(spent.values()):
             return ""
@@ -140,9 +144,17 @@ class Shown:
 
     wanted: bool
 
-    def choosing(self) -> AbstractContextManager[Told | None]:
-        """Show the fits that choose a method."""
-        return counting(self.wanted)
+    @contextmanager
+    def choosing(self) -> Iterator[Told | None]:
+        """Show the fits that choose a method; an interrupt ends them, and what is known decides."""
+        with first_interrupt() as interrupted, counting(self.wanted) as show:
+
+            def tell(step: Step) -> bool:
+                if show is not None:
+                    show(step)
+                return interrupted()
+
+            yield tell
 
     def fitting(self, method: str) -> AbstractContextManager[Callback | None]:
         """Show the last fit."""

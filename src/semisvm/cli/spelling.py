@@ -27,6 +27,7 @@ OPTIONS = {
 """Parameters and the options that set them."""
 
 SWITCHES = {
+    "as_is=True": "--as-is",
     "bounded=False": "--methods all",
     "na_is_class=True": "--na-is-class",
     "quotes=False": "--no-quotes",

@@ -14,13 +14,18 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from time import perf_counter
 from types import FrameType
 from typing import Any
 
 GRACE = 1.0
 """Seconds in which a command may end by itself, to remove half-written files."""
+TWICE = 0.5
+"""Seconds within which two interrupts are one: a terminal sends it to both processes, and one
+passes it on."""
 SIZE = 1 << 20
 """Bytes of the shared memory: two slots, the texts of commands being kilobytes."""
 PASSED_ON = [
@@ -38,10 +43,13 @@ class LastWords:
         For the standard output: what is finished.
     message : str
         A line for the error stream.
+    finishes : bool
+        Whether the command ends by itself after a stop, and may take longer for it.
     """
 
     result: str = ""
     message: str = "stopped; no file was written"
+    finishes: bool = False
 
     def say(self) -> None:
         """Write both, or nothing."""
@@ -95,7 +103,7 @@ def leave(result: str = "", message: str = LastWords.message) -> None:
     message : str
         A line for the error stream.
     """
-    _BOARD.write(LastWords(result, message))
+    _BOARD.write(LastWords(result, message, _BOARD.read().finishes))
 
 
 def say_last_words(told: Sequence[str] = ()) -> None:
@@ -111,6 +119,35 @@ def say_last_words(told: Sequence[str] = ()) -> None:
         words = replace(words, message=f"stopped; {'; '.join(told)}")
     words.say()
     leave(message="")
+
+
+@contextmanager
+def first_interrupt() -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether there was an interrupt, which then does not end the work.
+
+    A second one ends it, as without this. Outside the main thread nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.getsignal(signal.SIGINT)
+    times: list[float] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        now = perf_counter()
+        if not times:
+            times.append(now)
+            _BOARD.write(replace(_BOARD.read(), finishes=True))
+            print("stopping: what is known decides; again to end at once", file=sys.stderr)
+        elif now - times[0] > TWICE:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(times)
+    finally:
+        if not times:
+            signal.signal(signal.SIGINT, before)
 
 
 def supervised(work: Callable[[], Any]) -> None:
@@ -164,6 +201,12 @@ def _wait(child: int) -> int:
     def end(number: int, frame: FrameType | None) -> None:
         os.kill(child, signal.SIGKILL)
 
+    def late(number: int, frame: FrameType | None) -> None:
+        if _BOARD.read().finishes:
+            signal.setitimer(signal.ITIMER_REAL, GRACE)
+        else:
+            end(number, frame)
+
     def pass_on(number: int, frame: FrameType | None) -> None:
         if stopped:
             end(number, frame)
@@ -172,7 +215,7 @@ def _wait(child: int) -> int:
         os.kill(child, number)
         signal.setitimer(signal.ITIMER_REAL, GRACE)
 
-    signal.signal(signal.SIGALRM, end)
+    signal.signal(signal.SIGALRM, late)
     for number in PASSED_ON:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, pass_on)

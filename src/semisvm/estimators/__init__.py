@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from semisvm.estimators.annealed import AnnealedSVC
     from semisvm.estimators.cluster_kernel import ClusterKernelSVC
     from semisvm.estimators.clustered import ClusteredSVC
+    from semisvm.estimators.committee import SemiSupervisedCommittee
     from semisvm.estimators.concave import ConcaveSVC
     from semisvm.estimators.constrained import (
         EntropyRegularizedClassifier,
@@ -45,6 +46,7 @@ __all__ = [
     "PosteriorRegularizedClassifier",
     "RobustLPC",
     "SemiBoostClassifier",
+    "SemiSupervisedCommittee",
     "TransductiveSVC",
 ]
 
@@ -66,6 +68,7 @@ _HOMES = {
     "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",
     "RobustLPC": "semisvm.estimators.one_norm",
     "SemiBoostClassifier": "semisvm.estimators.semi_boost",
+    "SemiSupervisedCommittee": "semisvm.estimators.committee",
     "TransductiveSVC": "semisvm.estimators.transductive",
 }
 

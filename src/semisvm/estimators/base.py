@@ -1,5 +1,6 @@
 """What the linear estimators share: reading the data and publishing the model."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from semisvm.partial_labels import (
     prior_counts,
     resolve_prior,
 )
+from semisvm.rows import mean_square_length
 from semisvm.validation import (
     check_choice,
     check_count,
@@ -36,6 +38,8 @@ from semisvm.validation import (
 )
 
 LINEAR = "linear"
+SHORTEST, LONGEST = 0.03, 30.0
+"""Lengths of rows beyond which the default regularisation is off by a factor of a thousand."""
 ESTIMATE, LABELS = "estimate", "labels"
 # Shares of more classes are not written out in a note.
 MOST_NAMED = 6
@@ -79,6 +83,19 @@ def _about_shares(classes: list[Any], shares: Shares) -> str:
 def _is_maxent(estimator: Any) -> bool:
     """Tell whether the scores of an estimator are log-probabilities."""
     return estimator._loss() is LOG
+
+
+def warn_of_length(X: Any, recorder: Recorder) -> None:
+    """Warn of rows for whose length the default regularisation is far too weak or too strong."""
+    square = mean_square_length(X)
+    if SHORTEST**2 <= square <= LONGEST**2:
+        return
+    message = (
+        f"the rows of X have length {square**0.5:.3g} (root mean square), and the default reg is "
+        f"for rows of about length one. Scale X, or multiply reg by about {square:.2g}."
+    )
+    recorder.note(message)
+    warnings.warn(message, UserWarning, stacklevel=6)
 
 
 class LinearSemiSupervisedClassifier(ScoringClassifier):
@@ -156,6 +173,8 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         kernel_map, X = self._features(rows)
         besides = self._besides_rows(rows, kernel_map, X)
         recorder = Recorder(self.callback, self.verbose)
+        if kernel_map is None and self.get_params(deep=False).get("reg", 1.0) is None:
+            warn_of_length(X, recorder)
         shares = self._class_shares(labels, weight, X, recorder)
         prior = shares.values
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)

@@ -1,4 +1,4 @@
-"""Votes of classifiers as features, which turn an ensemble into a linear model."""
+"""Votes or scores of classifiers as features, which turn an ensemble into a linear model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +34,32 @@ class VoteMap:
     def transform(self, X: Any) -> Floats:
         """Compute the votes of all members, shape (n, rank)."""
         return np.column_stack([vote(member, X) for member in self.members])
+
+
+@dataclass(frozen=True)
+class ScoreMap:
+    """The scores of classifiers: one feature per member for two classes, one per class for more.
+
+    Attributes
+    ----------
+    members : sequence of fitted classifiers
+    """
+
+    members: Sequence[Any]
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return sum(len(member.coef_) for member in self.members)
+
+    @property
+    def pivots(self) -> NDArray[np.intp]:
+        """None: only the members themselves may keep training rows."""
+        return np.empty(0, dtype=np.intp)
+
+    def transform(self, X: Any) -> Floats:
+        """Compute the scores of all members, shape (n, rank)."""
+        return np.column_stack([member.decision_function(X) for member in self.members])
 
 
 def vote(member: Any, X: Any) -> Floats:

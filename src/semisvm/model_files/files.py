@@ -21,9 +21,10 @@ from semisvm.model_files.calibrations import (
 )
 from semisvm.model_files.checks import DAMAGED, in_words
 from semisvm.model_files.errors import ModelFileError
-from semisvm.model_files.schemas import BLOCKS, FEATURES, PARTS, SETTINGS, SUMMARY
+from semisvm.model_files.schemas import BLOCKS, FEATURES, PARTS, SCALING, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
 from semisvm.model_files.values import from_plain, to_plain
+from semisvm.scaling import MatrixScaling
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
@@ -55,12 +56,17 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     if bundle.features is not None:
         features, parts = bundle.features.to_state()
         all_arrays.update({f"features.{name}": array for name, array in parts.items()})
+    scaling = None
+    if bundle.scaling is not None:
+        scaling, parts = bundle.scaling.to_state()
+        all_arrays.update({f"scaling.{name}": array for name, array in parts.items()})
     document = {
         "kind": "model" if isinstance(model, Model) else "estimator",
         "estimator": state,
         "calibrator": calibrator_state(bundle.calibrator),
         "wrapper": wrapper_state(model) if hasattr(model, "calibrator_") else None,
         "features": to_plain(features),
+        "scaling": scaling,
         "settings": to_plain(bundle.settings),
         "summary": to_plain(bundle.summary),
         "versions": versions(),
@@ -120,7 +126,7 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     PARTS(document, "model", {})
     parts = split_names(arrays)
     estimator = restore_estimator(document["estimator"], parts.pop("estimator", {}), budget)
-    of_features = parts.pop("features", {})
+    of_features, of_scaling = parts.pop("features", {}), parts.pop("scaling", {})
     if parts:
         raise ModelFileError("this model file holds arrays that belong to nothing.")
     # the first files have no calibrations
@@ -130,11 +136,19 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
             return estimator
         return restore_wrapper(document["wrapper"], estimator, calibrator)
     features = _restore_features(document["features"], of_features, estimator, budget)
+    scaling = _restore_scaling(document.get("scaling"), of_scaling, estimator)
     settings, summary = from_plain(document["settings"]), from_plain(document["summary"])
     SETTINGS(settings, "settings", {})
     SUMMARY(summary, "summary", {})
     summary.update(versions=document["versions"], created=document["created"])
-    return Model(estimator, features, settings, summary, calibrator)
+    return Model(estimator, features, settings, summary, calibrator, scaling)
+
+
+def _restore_scaling(state: Any, arrays: dict[str, Any], estimator: Any) -> MatrixScaling | None:
+    if state is None:
+        return None
+    SCALING({**state, **arrays}, "scaling", {"columns": int(estimator.n_features_in_)})
+    return MatrixScaling.from_state(state, arrays)
 
 
 def _restore_features(

@@ -1,6 +1,6 @@
 """Feature maps of kernels as plain data and arrays, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,18 @@ from semisvm.kernels import FeatureMap, Kernel, KernelMap
 from semisvm.kernels.clusters import ClusterMap
 from semisvm.kernels.local import NEIGHBORS, LocalMap
 from semisvm.kernels.paths import PathMap
-from semisvm.kernels.votes import VoteMap
+from semisvm.kernels.votes import ScoreMap, VoteMap
 from semisvm.model_files.archive import Arrays, split_names
 from semisvm.model_files.budget import Budget
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.schemas import KERNEL_PARAMETERS, MAPS
 
 LINEAR = "linear"
+VOTES, MEMBERS = "votes", "members"
+ENSEMBLES: dict[str, Callable[[Sequence[Any]], VoteMap | ScoreMap]] = {
+    VOTES: VoteMap,
+    MEMBERS: ScoreMap,
+}
 MOST_KERNEL_ROWS = 10_000_000
 """Training rows of a precomputed kernel, whose matrix has the square of it."""
 
@@ -31,8 +36,8 @@ def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
         return None, {}
     if isinstance(found, PathMap):
         return _paths_state(found)
-    if isinstance(found, VoteMap):
-        return _votes_state(found)
+    if isinstance(found, (VoteMap, ScoreMap)):
+        return _members_state(found)
     if isinstance(found, LocalMap):
         return _local_state(found)
     assert isinstance(found, KernelMap)
@@ -69,8 +74,8 @@ def restore_map(
         return _restore_paths(whole)
     if kind == "local":
         return _restore_local(whole)
-    if kind == "votes":
-        return _restore_votes(state, arrays, budget)
+    if kind in ENSEMBLES:
+        return ENSEMBLES[kind](_restore_members(state, arrays, budget))
     return _restore_kernel(whole)
 
 
@@ -113,8 +118,9 @@ def _suits(found: FeatureMap | None, columns: int) -> tuple[str, bool]:
     """Return the kernel that a map is made for, and whether rows of so many columns suit it."""
     if found is None:
         return LINEAR, True
-    if isinstance(found, VoteMap):
-        return "votes", all(member.n_features_in_ == columns for member in found.members)
+    if isinstance(found, (VoteMap, ScoreMap)):
+        kind = VOTES if isinstance(found, VoteMap) else MEMBERS
+        return kind, all(member.n_features_in_ == columns for member in found.members)
     if isinstance(found, PathMap):
         return "paths", found.rows.shape[1] == columns
     if isinstance(found, LocalMap):
@@ -127,7 +133,7 @@ def _suits(found: FeatureMap | None, columns: int) -> tuple[str, bool]:
     return str(found.kernel.metric), fits
 
 
-def _votes_state(found: VoteMap) -> tuple[dict[str, Any], Arrays]:
+def _members_state(found: VoteMap | ScoreMap) -> tuple[dict[str, Any], Arrays]:
     # members are estimators, which may have maps of their own
     from semisvm.model_files.states import estimator_state
 
@@ -136,21 +142,25 @@ def _votes_state(found: VoteMap) -> tuple[dict[str, Any], Arrays]:
         state, own = estimator_state(member)
         states.append(state)
         arrays.update({f"{k}.{name}": array for name, array in own.items()})
-    return {"kind": "votes", "members": states}, arrays
+    kind = VOTES if isinstance(found, VoteMap) else MEMBERS
+    return {"kind": kind, "members": states}, arrays
 
 
-def _restore_votes(state: Mapping[str, Any], arrays: Stored, budget: Budget) -> VoteMap:
+def _restore_members(state: Mapping[str, Any], arrays: Stored, budget: Budget) -> list[Any]:
     from semisvm.model_files.states import restore_estimator
 
     of_members = split_names(arrays)
-    members = []
+    # an ensemble may be a member of a committee, and nothing else is nested
+    inner = ENSEMBLES if state["kind"] == VOTES else (MEMBERS,)
+    members: list[Any] = []
     for k, member in enumerate(state["members"]):
-        if (member.get("map") or {}).get("kind") == "votes":
+        if (member.get("map") or {}).get("kind") in inner:
             raise ModelFileError("the model is an ensemble of ensembles.")
         members.append(restore_estimator(member, of_members.get(str(k), {}), budget))
-        if members[-1].classes_.tolist() != [0, 1]:
-            raise ModelFileError("a member of the model has other classes than 0 and 1.")
-    return VoteMap(members)
+        known = [0, 1] if state["kind"] == VOTES else members[0].classes_.tolist()
+        if members[-1].classes_.tolist() != known:
+            raise ModelFileError("a member of the model has other classes than it should.")
+    return members
 
 
 def _rows(state: dict[str, Any], rows: Any) -> Arrays:

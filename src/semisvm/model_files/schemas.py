@@ -28,6 +28,7 @@ from semisvm.model_files.checks import (
     text,
     whole,
 )
+from semisvm.scaling import KINDS
 
 SHARE = number(0.0, 1.0)
 SECONDS = number(0.0)
@@ -49,7 +50,11 @@ PARTS = record(
         "arrays": anything,
     },
     # the first files have no calibrations
-    {"calibrator": anything, "wrapper": optional(mapping(text, anything))},
+    {
+        "calibrator": anything,
+        "wrapper": optional(mapping(text, anything)),
+        "scaling": optional(mapping(text, anything)),
+    },
 )
 ESTIMATOR = record(
     {
@@ -59,6 +64,9 @@ ESTIMATOR = record(
     },
     # the first files have no kernels, and not every method has a trace or a hierarchy
     {"trace": anything, "hierarchy": anything, "map": optional(mapping(text, anything))},
+)
+ESTIMATORS = listed(
+    record({"member": text, "name": text, "parameters": mapping(text, anything)}), least=1
 )
 CALIBRATOR = record(
     {
@@ -84,6 +92,8 @@ ATTRIBUTES = record(
     {
         "class_prior_std_": Array("f", ("classes",), low=0.0),
         "feature_names_in_": Names("names"),
+        "names_": Names("members"),
+        "weights_": Array("f", ("members",), low=0.0),
         "multipliers_": Array("f", ("classes",)),
         "n_nonzero_": Array("iu", ("scores",), low=0),
         "node_coef_": Array("f", ("nodes", "width")),
@@ -171,7 +181,17 @@ MAPS = {
     "votes": record(
         {"kind": text, "members": listed(mapping(text, anything), "rank", least=1)}, others=anything
     ),
+    "members": record(
+        {"kind": text, "members": listed(mapping(text, anything), least=1)}, others=anything
+    ),
 }
+
+# Changes of the rows of a matrix
+
+SCALING = record(
+    {"kind": one_of(*KINDS), "scale": Array("f", ("columns",))},
+    {"centre": Array("f", ("columns",))},
+)
 
 # Features of columns
 
@@ -278,7 +298,17 @@ HISTOGRAM = record(
     }
 )
 CHOICE = record(
-    {"reasons": TEXTS, "methods": optional(COMPARISON), "settings": optional(COMPARISON)},
+    {"reasons": TEXTS},
+    # older files have settings, and no committees
+    {
+        "methods": optional(COMPARISON),
+        "settings": optional(COMPARISON),
+        "members": listed(
+            record({"name": text, "method": text, "parameters": anything, "weight": number(0.0)})
+        ),
+        "skipped": mapping(text, text),
+        "cost": text,
+    },
     others=anything,
 )
 COUNTS = mapping(scalar, whole())

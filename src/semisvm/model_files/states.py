@@ -1,7 +1,7 @@
 """Fitted estimators as plain data and arrays, and back."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -14,8 +14,8 @@ from semisvm.model_files.archive import Arrays
 from semisvm.model_files.budget import Budget
 from semisvm.model_files.checks import in_words
 from semisvm.model_files.errors import ModelFileError
-from semisvm.model_files.maps import check_map, map_state, restore_map
-from semisvm.model_files.schemas import ATTRIBUTES, ESTIMATOR, HIERARCHY, TRACE
+from semisvm.model_files.maps import MEMBERS, check_map, map_state, restore_map
+from semisvm.model_files.schemas import ATTRIBUTES, ESTIMATOR, ESTIMATORS, HIERARCHY, TRACE
 from semisvm.model_files.values import from_plain, from_plain_list, to_plain
 from semisvm.naming import near_match
 from semisvm.registry import estimator_classes
@@ -25,6 +25,8 @@ ROWS = ("transduction_", "label_distribution_")
 
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 NOT_KEPT = ("callback",)
+ESTIMATORS_OF = "estimators"
+"""The parameter of a committee that holds its members."""
 MAP, OF_MAP = "kernel_map_", "map."
 APART = (MAP, "trace_", "hierarchy_", *ROWS)
 """Attributes that have a state of their own, or none."""
@@ -41,10 +43,7 @@ def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
     _check_known(name)
     if not hasattr(estimator, "coef_"):
         raise ModelFileError(f"this {name} is not fitted, so there is nothing to save.")
-    parameters = {
-        key: None if key in NOT_KEPT else _plain(value, f"{name}({key}=...)")
-        for key, value in estimator.get_params(deep=False).items()
-    }
+    parameters = _parameters_state(estimator)
     arrays: Arrays = {}
     values: dict[str, Any] = {}
     state: dict[str, Any] = {"name": name, "parameters": parameters, "values": values}
@@ -62,6 +61,27 @@ def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:
     state["map"], more = map_state(getattr(estimator, MAP, None))
     arrays.update({f"{OF_MAP}{key}": array for key, array in more.items()})
     return state, arrays
+
+
+def _parameters_state(estimator: Any) -> dict[str, Any]:
+    name = type(estimator).__name__
+    found = estimator.get_params(deep=False)
+    state = {
+        key: None if key in NOT_KEPT else _plain(value, f"{name}({key}=...)")
+        for key, value in found.items()
+        if key != ESTIMATORS_OF
+    }
+    if ESTIMATORS_OF in found:
+        pairs = found[ESTIMATORS_OF]
+        state[ESTIMATORS_OF] = None if pairs is None else [_member_state(*pair) for pair in pairs]
+    return state
+
+
+def _member_state(name: str, estimator: Any) -> dict[str, Any]:
+    """Return a member of a committee that is not fitted."""
+    kind = type(estimator).__name__
+    _check_known(kind)
+    return {"member": str(name), "name": kind, "parameters": _parameters_state(estimator)}
 
 
 def _check_known(name: str) -> None:
@@ -167,7 +187,11 @@ def _with_parameters(state: Mapping[str, Any]) -> Any:
     name = state["name"]
     _check_known(name)
     module, _, attribute = estimator_classes()[name].partition(":")
-    parameters = {key: from_plain(value) for key, value in state["parameters"].items()}
+    plain = dict(state["parameters"])
+    members = plain.pop(ESTIMATORS_OF, None)
+    parameters = {key: from_plain(value) for key, value in plain.items()}
+    if members is not None:
+        parameters[ESTIMATORS_OF] = _members(members, name)
     estimator = getattr(import_module(module), attribute)()
     unknown = sorted(set(parameters) - set(estimator.get_params(deep=False)))
     if unknown:
@@ -184,6 +208,14 @@ def _with_parameters(state: Mapping[str, Any]) -> Any:
     return estimator
 
 
+def _members(states: Any, owner: str) -> list[tuple[str, Any]]:
+    """Make the members of a committee; a committee in a committee is not known."""
+    ESTIMATORS(states, "estimator.parameters.estimators", {})
+    if any(state["name"] == owner for state in states):
+        raise ModelFileError("the model is an ensemble of ensembles.")
+    return [(state["member"], _with_parameters(state)) for state in states]
+
+
 def check_consistent(estimator: Any) -> None:
     """Raise if weights, classes, kernel and features do not fit each other."""
     coef, classes = estimator.coef_, estimator.classes_
@@ -197,6 +229,11 @@ def check_consistent(estimator: Any) -> None:
     if width != coef.shape[1]:
         raise ModelFileError("the weights of the model do not fit its number of features.")
     check_map(found, estimator.features_by, columns)
+    members: Sequence[Any] = getattr(found, "members", ())
+    if estimator.features_by == MEMBERS and (
+        members[0].classes_.tolist() != classes.tolist() or len(members) != len(estimator.weights_)
+    ):
+        raise ModelFileError("the members of the model do not fit its classes and weights.")
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and len(names) != columns:
         raise ModelFileError("the names of the features do not fit their number.")

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from semisvm.designs import Floats
 from semisvm.model_selection.intervals import clipped, resampled_interval
 
 MOST_FREQUENT = "most frequent class"
@@ -91,3 +93,17 @@ def against_chance(
         interval = clipped(resampled_interval(ahead.tolist(), test_share, confidence), widest)
     better = n_labels >= FEWEST_LABELS and interval[0] > 0.0
     return AgainstChance(float(np.mean(guesses)), float(ahead.mean()), interval, bool(better))
+
+
+def against_labels(scores: Floats, codes: NDArray[np.intp]) -> AgainstChance:
+    """Compare scores of held-out rows with the guess of the class most frequent among them.
+
+    Parameters
+    ----------
+    scores : array of shape (h,) or (h, m)
+    codes : int array of shape (h,)
+    """
+    found = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+    guess = int(np.bincount(codes).argmax())
+    right, guessed = (found == codes).tolist(), (codes == guess).tolist()
+    return against_chance(right, guessed, len(codes), bounds=(0.0, 1.0))

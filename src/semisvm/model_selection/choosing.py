@@ -1,40 +1,62 @@
-"""Choosing a method and its settings by cross-validation, and saying why.
+"""Choosing a method, or a committee of methods, by labels that were held out; and saying why.
 
-Few labels make noisy scores, and the best of many noisy scores is mostly luck. So few things
-are tried, and a simple choice is given up only for one that is better by more than the standard
-error of the difference: first the supervised method for one that uses the unlabelled rows, then
-the default settings of that method for others.
+No method is best on all data, and few labels tell little about which one is. So methods of
+different kinds are tried, and they are weighed rather than sorted: weights follow the log-loss
+of labels that were held out, and are drawn to equal ones (`semisvm.methods.weighing`). Where one
+method has most of the weight it is taken alone.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
-from semisvm.designs.base import Index
-from semisvm.model_selection.comparison import NO_EVIDENCE, Comparison
-from semisvm.model_selection.intervals import resampled_error
-from semisvm.model_selection.side_by_side import compare
+from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.estimators.held_out import Grounds, class_shares, held_out_scores
+from semisvm.estimators.transductive import TransductiveSVC
+from semisvm.methods.weighing import stacked_weights, without_small
+from semisvm.model_selection.chance import MOST_FREQUENT
+from semisvm.model_selection.comparison import NO_EVIDENCE, Comparison, FoldScore
+from semisvm.model_selection.pool import Entry, pool
+from semisvm.model_selection.race import Race, Runner
+from semisvm.model_selection.scoring import METRICS
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.model_selection.watching import Counting, Told
+from semisvm.model_selection.watching import Told
+from semisvm.naming import series
 from semisvm.partial_labels import PartialLabels, encode
-from semisvm.registry import Method, get, methods, without_effect
-from semisvm.rows import take_rows
+from semisvm.registry import Method, get, without_effect
+from semisvm.rows import read_rows, take_rows
+from semisvm.validation import check_choice, check_real
+from semisvm.wording import counted, measured_time
 
-FALLBACK = "tsvm"
-"""Used where there are too few labels to cross-validate."""
-MARGIN = 1.0
-"""Standard errors by which something else must be better than the simple choice."""
+COMMITTEE = "committee"
 N_SPLITS = 5
-FEWEST_LABELS = 10
-"""With fewer, a fold holds out one row."""
-MOST_UNLABELED = 3000
+FEWEST_LABELS = 4
+"""Of classes with two labels or more; with fewer, a model of the rest says nothing."""
+MOST_UNLABELED = 1_500
 """Unlabelled rows that are used to choose; all are used for the last fit."""
-DEFAULTS = "defaults"
+SECONDS = 20.0
+"""Time for the choice by default."""
+QUICK_SECONDS = 8.0
+QUICK = ("svm", "tsvm", "laprls", "gradient")
+ALONE = 0.7
+"""Share of the weights at which a method is taken alone."""
+SHARES = "estimate"
+"""How the class shares are found where they are not given."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Member:
+    """A method of a committee: its name, method of the registry, parameters and weight."""
+
+    name: str
+    method: str
+    parameters: dict[str, Any]
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -44,18 +66,23 @@ class Choice:
     Attributes
     ----------
     method : str
-        A name of `semisvm.registry`.
+        A name of `semisvm.registry`; "committee" for several.
     parameters : dict
-        The given ones and the chosen ones.
+        Of its estimator: the given ones and the chosen ones.
     reasons : tuple of str
         Sentences.
     ignored : tuple of str
-        Names of given parameters that the method does not have.
+        Names of given parameters that nothing chosen has.
     notes : tuple of str
         Sentences about them.
-    methods, settings : Comparison or None
-        The methods with their defaults; the settings of the method. None where nothing
-        was compared.
+    members : tuple of Member
+        Of a committee.
+    methods : Comparison or None
+        What was tried, and the committee; None where nothing was compared.
+    skipped : dict
+        What was left out or given up, with the reason.
+    cost : str
+        A sentence about the time that the choice took; empty where nothing was compared.
     """
 
     method: str
@@ -63,59 +90,37 @@ class Choice:
     reasons: tuple[str, ...]
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    members: tuple[Member, ...] = ()
     methods: Comparison | None = field(default=None, repr=False)
-    settings: Comparison | None = field(default=None, repr=False)
+    skipped: dict[str, str] = field(default_factory=dict, repr=False)
+    cost: str = ""
+
+    def make(self, **more: Any) -> Any:
+        """Make the estimator, not fitted.
+
+        Parameters
+        ----------
+        **more
+            Further parameters, such as ``unlabeled``.
+        """
+        return get(self.method).make(**{**self.parameters, **more})
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dicts, lists, strings and numbers, for JSON."""
+        parameters = {
+            k: v for k, v in self.parameters.items() if k not in ("estimators", "weights")
+        }
         return {
             "method": self.method,
-            "parameters": self.parameters,
+            "parameters": parameters,
+            "members": [dict(vars(member)) for member in self.members],
             "reasons": list(self.reasons),
             "ignored": list(self.ignored),
             "notes": list(self.notes),
             "methods": None if self.methods is None else self.methods.to_dict(),
-            "settings": None if self.settings is None else self.settings.to_dict(),
+            "skipped": dict(self.skipped),
+            "cost": self.cost,
         }
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """The rows on which everything is tried, and how."""
-
-    X: Any
-    y: NDArray[Any]
-    cv: PartialLabelKFold
-    scoring: str
-    n_jobs: int | None
-    tell: Told | None
-
-    def __call__(self, candidates: Mapping[str, Any], what: str) -> Comparison:
-        watcher = None if self.tell is None else Counting(self.tell, len(candidates), what)
-        with warnings.catch_warnings():
-            # the last fit says it again if it still holds
-            warnings.simplefilter("ignore", UserWarning)
-            return compare(
-                candidates,
-                self.X,
-                self.y,
-                cv=self.cv,
-                scoring=self.scoring,
-                unlabeled=self.cv.unlabeled,
-                n_jobs=self.n_jobs,
-                watcher=watcher,
-            )
-
-    def pick(self, found: Comparison) -> str:
-        """Return the best one that beats the baseline by the margin, else the baseline."""
-        base = np.asarray(found[found.baseline].scores)
-        best, gain = found.baseline, 0.0
-        for other in found.methods:
-            ahead = np.asarray(other.scores) - base
-            error = resampled_error(ahead, 1.0 / (self.cv.n_splits - 1))
-            if ahead.mean() > max(gain, MARGIN * error):
-                best, gain = other.name, float(ahead.mean())
-        return best
 
 
 def choose(
@@ -125,16 +130,20 @@ def choose(
     parameters: Mapping[str, Any] | None = None,
     unlabeled: Any = -1,
     scoring: str = "accuracy",
+    quick: bool = False,
+    time_limit: float | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     tell: Told | None = None,
 ) -> Choice:
-    """Choose among the methods of the registry that are marked for it, by cross-validation.
+    """Choose a method, or a committee of methods, for partly labelled data.
 
-    The labelled rows are split into folds; held-out rows stay in as unlabelled rows. Methods are
-    compared with their defaults, then the settings in the grid of the method that won,
-    one change at a time. With fewer than ten labels, or a class with one label, nothing
-    is compared and the transductive SVM with its defaults is used.
+    Tried are the methods of the registry that are marked for it and suit the data: the
+    supervised SVM and methods that use the unlabelled rows in different ways, some with a
+    second setting. The labelled rows are split into five folds; held-out rows stay in as
+    unlabelled rows. Methods are weighed by the log-loss of the held-out labels, and are
+    taken together, or one alone that has most of the weight. With fewer than four labels
+    to hold out, all have the same weight.
 
     Parameters
     ----------
@@ -142,18 +151,24 @@ def choose(
     y : array-like of shape (n,)
         Labels, and the marker for unlabelled rows.
     parameters : mapping, optional
-        Given values: each goes to the methods that have the parameter, and is not chosen.
+        Given values: each goes to the methods that have the parameter, and is not varied.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
-    scoring : str, default="accuracy"
-        As in `partial_scorer`.
+    scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
+        What is reported of the methods; weights follow the log-loss.
+    quick : bool, default=False
+        Whether to try four quick methods only.
+    time_limit : float, optional
+        Seconds for the choice, by default 20, or 8 if quick. Methods that would take longer
+        are left out. The last fit, to all rows, comes on top.
     random_state : int, default=0
-        Seed of the folds, and of the sample where there are more than 3,000 unlabelled
+        Seed of the folds, and of the sample where there are more than 1,500 unlabelled
         rows.
     n_jobs : int, default=None
-        Fits at the same time, in processes.
+        Threads of each fit.
     tell : callable(Step), optional
-        Called before every fit, with what it is and how many there are.
+        Called before every fit, with what it is and how many there are. If it returns True,
+        what is known by then decides.
 
     Returns
     -------
@@ -162,103 +177,250 @@ def choose(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
+    >>> from sklearn.datasets import load_digits
     >>> from semisvm.model_selection import choose
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> labels = np.full(len(y), -1)
-    >>> labels[15:23] = y[15:23]
-    >>> choice = choose(scale(X), labels)
-    >>> choice.method, choice.reasons[0]
-    ('tsvm', '8 labels are too few to compare methods: tsvm is used without a comparison.')
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    >>> labels = np.where(np.arange(len(y)) < 40, y, -1)
+    >>> choice = choose(X, labels, quick=True)
+    >>> model = choice.make().fit(X, labels)
+    >>> bool(model.score(X, y) > 0.95)
+    True
     """
+    check_choice("scoring", scoring, METRICS)
+    limit = QUICK_SECONDS if quick else SECONDS
+    if time_limit is not None:
+        limit = check_real("time_limit", time_limit, above=0)
     given = dict(parameters or {})
-    n_threads = {"n_jobs": given.pop("n_jobs")} if "n_jobs" in given else {}
+    threads = {"n_jobs": given.pop("n_jobs")} if "n_jobs" in given else {}
     labels = encode(y, unlabeled)
-    fitting = candidates(labels, bool(sparse.issparse(X)))
-    _refuse_unknown(given, fitting)
-    missing = too_few(labels)
-    if missing:
-        fallback = get(FALLBACK)
-        reason = f"{missing}: {FALLBACK} is used without a comparison."
-        parameters = accepted(fallback, given) | n_threads
-        return Choice(FALLBACK, parameters, (reason,), *_unused(fallback, given, fitting))
     rows = _sample(labels, random_state)
-    repeats = 3 if len(labels.classes) == 2 else 1
-    cv = PartialLabelKFold(
-        N_SPLITS, n_repeats=repeats, shuffle=True, random_state=random_state, unlabeled=unlabeled
-    )
-    trial = _Trial(take_rows(X, rows), np.asarray(y)[rows], cv, scoring, n_jobs, tell)
-    by_method = trial(
-        {m.name: m.make(unlabeled=unlabeled, **accepted(m, given)) for m in fitting}, ""
-    )
-    method = get(trial.pick(by_method))
-    fixed = accepted(method, given)
-    changed, by_setting = _choose_setting(trial, method, fixed)
-    reasons = _reasons(by_method, method.name, by_setting, changed)
+    sample = PartialLabels(labels.classes, labels.codes[rows])
+    X = read_rows(take_rows(X, rows))
+    entries = pool(X, labels, given)
+    _refuse_unknown(given, entries)
+    if quick:
+        entries = [entry for entry in entries if entry.name in QUICK]
+    trial = _Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs))
+    found = trial.run(limit, scoring, random_state, tell)
     if len(rows) < len(labels.codes):
-        reasons += (f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.",)
-    chosen = fixed | changed | n_threads
-    unused = _unused(method, given, fitting)
-    return Choice(method.name, chosen, reasons, *unused, by_method, by_setting)
+        found.reasons.append(f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.")
+    return found.choice(given, threads, unlabeled)
 
 
-def _choose_setting(
-    trial: _Trial, method: Method, fixed: dict[str, Any]
-) -> tuple[dict[str, Any], Comparison]:
-    """Return the setting that beats the defaults, or nothing, and the comparison."""
-    others = {_words(other): other for other in neighbours(method, fixed)}
-    tried = {
-        name: method.make(unlabeled=trial.cv.unlabeled, **fixed, **other)
-        for name, other in {DEFAULTS: {}, **others}.items()
-    }
-    found = trial(tried, f"{method.name}, ")
-    return others.get(trial.pick(found), {}), found
+@dataclass
+class _Found:
+    """The result of a trial: entries with their weights, and what is said about them."""
+
+    entries: Sequence[Entry]
+    weights: Floats
+    reasons: list[str]
+    methods: Comparison | None = None
+    skipped: dict[str, str] = field(default_factory=dict)
+    cost: str = ""
+    pool: Sequence[Entry] = ()
+
+    def choice(self, given: dict[str, Any], threads: dict[str, Any], unlabeled: Any) -> Choice:
+        """Turn it into a choice."""
+        kept = [k for k in np.argsort(-self.weights, kind="stable") if self.weights[k] > 0.0]
+        chosen = [self.entries[k] for k in kept]
+        own = [_settings(entry.method, {**entry.parameters, **threads}) for entry in chosen]
+        parameters: dict[str, Any] = own[0]
+        members: tuple[Member, ...] = ()
+        # shares that one method ignores are met by the threshold of a committee
+        prior = {k: v for k, v in given.items() if k == "class_prior"}
+        if len(chosen) > 1 or (prior and chosen[0].method.parameter("class_prior") is None):
+            weights = self.weights[kept].tolist()
+            pairs = [
+                (entry.name, entry.method.make(unlabeled=unlabeled, **settings))
+                for entry, settings in zip(chosen, own, strict=True)
+            ]
+            parameters = {"estimators": pairs, "weights": weights, **prior, **threads}
+            members = tuple(
+                Member(entry.name, entry.method.name, settings, weight)
+                for entry, settings, weight in zip(chosen, own, weights, strict=True)
+            )
+        method = COMMITTEE if members else chosen[0].method.name
+        used = [entry.method for entry in chosen] + ([get(COMMITTEE)] if members else [])
+        said = _unused(used, given, self.pool)
+        facts = (tuple(self.reasons), *said, members)
+        return Choice(method, parameters, *facts, self.methods, self.skipped, self.cost)
 
 
-def candidates(labels: PartialLabels, is_sparse: bool) -> list[Method]:
-    """List the methods to choose from, the supervised one first."""
-    shape = (len(labels.classes), len(labels.unlabeled), is_sparse)
-    return [method for method in methods() if method.auto and method.misfit(*shape) is None]
+@dataclass(frozen=True)
+class _Trial:
+    """The rows on which everything is tried."""
+
+    X: Any
+    labels: PartialLabels
+    entries: Sequence[Entry]
+    given: Mapping[str, Any]
+    n_jobs: int | None
+
+    def run(self, limit: float, scoring: str, seed: int, tell: Told | None) -> _Found:
+        """Race the entries and weigh them."""
+        few = too_few(self.labels)
+        if few or len(self.entries) == 1:
+            return self._without_comparison(few)
+        race = Race(self._folds(seed), self.labels.codes, limit, tell)
+        with Workers(thread_count(self.n_jobs)) as workers, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            grounds, prior = Grounds(self.X, workers), self._prior()
+
+            def scorer(entry: Entry) -> Any:
+                shares = {} if entry.method.parameter("class_prior") is None else prior
+                estimator = entry.method.make(unlabeled=None, **{**entry.parameters, **shares})
+                return held_out_scores(estimator, grounds, self.labels)
+
+            runners = race.run(self.entries, scorer)
+        if not runners:
+            return self._without_comparison(f"{race.stopped.capitalize()} at once")
+        return self._weighed(runners, race, scoring)
+
+    def _prior(self) -> dict[str, Any]:
+        """Find the class shares once for all fits; from all labels, which folds hardly change."""
+        if "class_prior" in self.given:
+            return {"class_prior": self.given["class_prior"]}
+        estimator = TransductiveSVC(class_prior=SHARES)
+        return {"class_prior": class_shares(estimator, self.X, self.labels)}
+
+    def _folds(self, seed: int) -> list[Index]:
+        counts = np.bincount(self.labels.codes[self.labels.labeled])
+        n_splits = min(N_SPLITS, int(counts[counts > 1].sum()))
+        cv = PartialLabelKFold(n_splits, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return list(cv.folds(self.labels.codes))
+
+    def _without_comparison(self, why: str | None) -> _Found:
+        """Take all quick entries with equal weights, or the only one."""
+        chosen = [entry for entry in self.entries if entry.name == entry.method.name]
+        names = [entry.name for entry in chosen if entry.name != "da"]
+        chosen = [entry for entry in chosen if entry.name in names]
+        if len(chosen) == 1:
+            reason = f"{names[0]} is the only method that suits the data."
+        else:
+            reason = f"{why}: {series(names)} have the same weight in a committee."
+        equal = np.full(len(chosen), 2.0 / len(chosen))
+        return _Found(chosen, equal, [reason], pool=self.entries)
+
+    def _weighed(self, runners: Sequence[Runner], race: Race, scoring: str) -> _Found:
+        n_folds = len(runners[0].scores)
+        codes = [self.labels.codes[fold] for fold in race.folds[:n_folds]]
+        held = [np.concatenate(runner.scores) for runner in runners]
+        weights = without_small(stacked_weights(held, np.concatenate(codes)))
+        shares = weights / weights.sum()
+        if shares.max() >= ALONE:
+            weights = np.where(shares == shares.max(), weights, 0.0)
+        together = int(np.count_nonzero(weights)) > 1
+        entries = [runner.entry for runner in runners]
+        name = COMMITTEE if together else entries[int(weights.argmax())].name
+        named = dict(zip([entry.name for entry in entries], shares.tolist(), strict=True))
+        reasons = [_about_weights(name, named)]
+        compared = None
+        if n_folds > 1:
+            compared = self._comparison(runners, codes, scoring, together)
+            reasons = [_about_scores(compared), *reasons, *_conclusions(compared, name)]
+        if race.stopped:
+            reasons.append(f"Not all folds were used, because {race.stopped}.")
+        if race.dropped:
+            listed = "; ".join(f"{name}, because {why}" for name, why in race.dropped.items())
+            reasons.append(f"Given up: {listed}.")
+        fits, tried = counted(race.n_fits, "fit"), counted(len(self.entries), "candidate")
+        cost = (
+            f"The choice took {measured_time(race.seconds)}: {fits} of {tried} on "
+            f"{counted(n_folds, 'fold')} of the labels."
+        )
+        return _Found(entries, weights, reasons, compared, race.dropped, cost, self.entries)
+
+    def _comparison(
+        self,
+        runners: Sequence[Runner],
+        codes: Sequence[NDArray[np.intp]],
+        scoring: str,
+        together: bool,
+    ) -> Comparison:
+        """Summarise the folds; a committee is scored with the weights of the other folds."""
+        metric, n_folds = METRICS[scoring], len(codes)
+        found = {
+            runner.name: [
+                FoldScore(runner.name, k, metric(codes[k], _codes(scores)), runner.seconds[k])
+                for k, scores in enumerate(runner.scores)
+            ]
+            for runner in runners
+        }
+        if together and n_folds > 1:
+            seconds = [sum(runner.seconds[k] for runner in runners) for k in range(n_folds)]
+            found[COMMITTEE] = [
+                FoldScore(COMMITTEE, k, metric(codes[k], _voted(runners, codes, k)), seconds[k])
+                for k in range(n_folds)
+            ]
+        held = float(np.mean([len(part) for part in codes]))
+        labeled = self.labels.codes[self.labels.labeled]
+        return Comparison.of(
+            found,
+            baseline=runners[0].name,
+            scoring=scoring,
+            confidence=CONFIDENCE,
+            test_share=held / (len(labeled) - held),
+            n_labeled=len(labeled),
+            n_unlabeled=len(self.labels.unlabeled),
+            chance=[_guess(labeled, part, metric, k) for k, part in enumerate(codes)],
+        )
 
 
-def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep the given parameters that the method has."""
-    return {name: value for name, value in given.items() if method.parameter(name) is not None}
+def _codes(scores: Floats) -> NDArray[np.intp]:
+    return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
-def _unused(
-    method: Method, given: Mapping[str, Any], fitting: list[Method]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of given parameters that the method does not have, and notes about them."""
-    names = tuple(name for name in given if method.parameter(name) is None)
-    return names, tuple(without_effect(method, names, fitting))
+def _voted(
+    runners: Sequence[Runner], codes: Sequence[NDArray[np.intp]], fold: int
+) -> NDArray[np.intp]:
+    """Predict a fold by a committee whose weights come from the other folds."""
+    others = [k for k in range(len(codes)) if k != fold]
+    held = [np.concatenate([runner.scores[k] for k in others]) for runner in runners]
+    weights = stacked_weights(held, np.concatenate([codes[k] for k in others]))
+    scales = [float(np.sqrt(np.mean(np.square(scores)))) or 1.0 for scores in held]
+    parts = [w / s * r.scores[fold] for w, s, r in zip(weights, scales, runners, strict=True)]
+    return _codes(np.asarray(np.sum(parts, axis=0)))
 
 
-def neighbours(method: Method, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """List settings that differ from the defaults in one parameter that was not given."""
-    return [
-        {name: value}
-        for name, values in method.grid.items()
-        for value in values
-        if name not in given
-    ]
+def _guess(labeled: NDArray[np.intp], part: NDArray[np.intp], metric: Any, fold: int) -> FoldScore:
+    """Score the guess of the class that is most frequent among the labels of the other folds."""
+    m = int(labeled.max()) + 1
+    rest = np.bincount(labeled, minlength=m) - np.bincount(part, minlength=m)
+    guess = np.full(len(part), int(rest.argmax()))
+    return FoldScore(MOST_FREQUENT, fold, metric(part, guess), 0.0)
+
+
+def _settings(method: Method, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Add the way to find the class shares where the method uses them and none are given."""
+    if method.parameter("class_prior") is None or "class_prior" in parameters:
+        return parameters
+    return {**parameters, "class_prior": SHARES}
 
 
 def too_few(labels: PartialLabels) -> str | None:
-    """Say why labels cannot be split into folds, or None if they can."""
+    """Say why labels cannot be held out, or None if they can."""
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
-    if counts.sum() < FEWEST_LABELS:
-        return f"{counts.sum()} labels are too few to compare methods"
-    if counts.min() < 2:
-        once = labels.classes[counts < 2]
-        which = f"class {once[0]!s} has" if len(once) == 1 else f"{len(once)} classes have"
-        return f"{which} a single label, which cannot be held out to compare methods"
-    return None
+    if counts[counts > 1].sum() >= FEWEST_LABELS:
+        return None
+    return f"{counted(int(counts.sum()), 'label')} are too few to hold some out"
 
 
-def _refuse_unknown(given: Mapping[str, Any], fitting: list[Method]) -> None:
-    known = {p.name for method in (*fitting, get(FALLBACK)) for p in method.parameters}
+def _unused(
+    chosen: Sequence[Method], given: Mapping[str, Any], entries: Sequence[Entry]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of given parameters that no chosen method has, and notes about them."""
+    names = tuple(
+        name for name in given if all(method.parameter(name) is None for method in chosen)
+    )
+    others = {entry.method.name: entry.method for entry in entries}
+    return names, tuple(without_effect(chosen[0], names, others.values()))
+
+
+def _refuse_unknown(given: Mapping[str, Any], entries: Sequence[Entry]) -> None:
+    known = {p.name for entry in entries for p in entry.method.parameters}
     unknown = sorted(set(given) - known)
     if unknown:
         raise ValueError(
@@ -274,22 +436,26 @@ def _sample(labels: PartialLabels, seed: int) -> Index:
     return np.sort(np.concatenate([labels.labeled, free]))
 
 
-def _words(setting: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value:g}" for name, value in setting.items())
+def _about_scores(found: Comparison) -> str:
+    tried = ", ".join(f"{m.name} {m.mean:.3f}" for m in found.methods)
+    return f"Mean {found.scoring} on labels that were held out: {tried}."
 
 
-def _reasons(
-    by_method: Comparison, method: str, by_setting: Comparison, changed: Mapping[str, Any]
-) -> tuple[str, ...]:
-    tried = ", ".join(f"{m.name} {m.mean:.3f}" for m in by_method.methods)
-    first = f"{method} was chosen by cross-validated {by_method.scoring}: {tried}."
-    if changed:
-        setting, usual = _words(changed), by_setting[DEFAULTS].mean
-        second = f"{setting} scored {by_setting[setting].mean:.3f}, the default {usual:.3f}."
-    else:
-        second = f"No other setting of {method} was clearly better than its defaults."
-    chance = by_method.about_chance(method)
-    return first, second, *_about_unlabelled(by_method, method), *([chance] if chance else [])
+def _about_weights(name: str, shares: Mapping[str, float]) -> str:
+    if name == COMMITTEE:
+        kept = sorted((share, member) for member, share in shares.items() if share > 0.0)[::-1]
+        weights = ", ".join(f"{member} {share:.0%}" for share, member in kept)
+        return f"No method was clearly the best, so they decide together, with weights {weights}."
+    return (
+        f"{name} decides alone: it was the surest of the held-out labels, and all others together "
+        f"would have {1.0 - shares[name]:.0%} of the weight in a committee."
+    )
+
+
+def _conclusions(found: Comparison, name: str) -> list[str]:
+    """Say whether the unlabelled rows helped, and whether the choice is better than a guess."""
+    chance = found.about_chance(name)
+    return [*_about_unlabelled(found, name), *([chance] if chance else [])]
 
 
 def _about_unlabelled(found: Comparison, method: str) -> tuple[str, ...]:
@@ -297,10 +463,13 @@ def _about_unlabelled(found: Comparison, method: str) -> tuple[str, ...]:
     if not found.differences:
         return ()
     verdict = found.did_it_help()
-    if method == found.baseline or verdict.word != NO_EVIDENCE:
+    if method == found.baseline or method not in [d.name for d in found.differences]:
         return (verdict.sentence,)
     ahead = next(d for d in found.differences if d.name == method)
+    if ahead.verdict != NO_EVIDENCE:
+        return (f"The unlabelled rows {ahead.verdict}: {method} {found.gap(ahead)}.",)
+    word = "probably helped, but" if round(ahead.mean, 3) > 0.0 else "may help, but"
     return (
-        f"The unlabelled rows probably helped, but {found.n_labeled} labels cannot prove it: "
+        f"The unlabelled rows {word} {found.n_labeled} labels cannot prove it: "
         f"{method} {found.gap(ahead)}.",
     )

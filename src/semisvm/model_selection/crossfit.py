@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from semisvm.designs.base import Floats
+from semisvm.designs import Floats, Workers, thread_count
+from semisvm.estimators.held_out import Grounds, held_out_scores
+from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import encode, hide_labels
-from semisvm.rows import take_rows
+from semisvm.rows import read_rows, take_rows
 
 
 def check_splitter(cv: Any, unlabeled: Any) -> PartialLabelKFold:
@@ -27,6 +29,7 @@ def cross_fitted_scores(
     Parameters
     ----------
     estimator : estimator with ``decision_function``
+        The folds of one of this package share features, design and class shares.
     X : rows
     y : array-like of shape (n,)
     cv : PartialLabelKFold
@@ -39,9 +42,14 @@ def cross_fitted_scores(
         Their classes.
     """
     labels = encode(y, cv.unlabeled)
-    scores, codes = [], []
-    for fold in cv.folds(labels.codes):
+    folds = list(cv.folds(labels.codes))
+    codes = np.concatenate([labels.codes[fold] for fold in folds])
+    if isinstance(estimator, ScoringClassifier):
+        with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
+            scored = held_out_scores(estimator, Grounds(read_rows(X), workers), labels)
+            return np.concatenate([scored(fold) for fold in folds]), codes
+    scores = []
+    for fold in folds:
         model = clone(estimator).fit(X, hide_labels(y, fold, cv.unlabeled))
         scores.append(np.asarray(model.decision_function(take_rows(X, fold)), dtype=np.float64))
-        codes.append(labels.codes[fold])
-    return np.concatenate(scores), np.concatenate(codes)
+    return np.concatenate(scores), codes

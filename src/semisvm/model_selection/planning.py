@@ -10,7 +10,7 @@ from semisvm.wording import rough_time
 SECONDS = 30.0
 """Time limit of a comparison by default, by a rough estimate."""
 SHARE = 0.25
-"""Share of it that one method may take, except those that are always compared."""
+"""Share of it that one method may take, except the two that are always compared."""
 REPEATS = 3
 
 
@@ -21,7 +21,7 @@ class Plan:
     Attributes
     ----------
     methods : tuple of Method
-        Those that are always compared first, then by their cost.
+        Those that are always compared first, then those of the automatic choice, by cost.
     slow : dict of floats
         Methods that were left out, with the seconds that they would take.
     repeats : int
@@ -72,8 +72,9 @@ def plan(
 ) -> Plan:
     """Choose what can be compared in about half a minute.
 
-    Methods that are marked for the automatic choice are always compared. If they alone take too
-    long, folds are not repeated. The others follow, the cheapest first, while there is time.
+    The supervised method and the cheapest one that is marked for the automatic choice are always
+    compared. If they alone take too long, folds are not repeated. The other marked ones follow,
+    and then the rest, the cheapest first, while there is time.
 
     Parameters
     ----------
@@ -90,13 +91,14 @@ def plan(
     plan : Plan
     """
     costs = {method.name: method.cost.seconds(size) for method in candidates}
-    core = [method for method in candidates if method.auto]
+    marked = sorted((m for m in candidates[1:] if m.auto), key=lambda m: costs[m.name])
+    core = [*candidates[:1], *marked[:1]]
     shortened = bounded and repeats is None and _total(core, costs, folds * REPEATS) > SECONDS
     repeats = (1 if shortened else REPEATS) if repeats is None else repeats
     fits = folds * repeats
-    rest = [method for method in candidates if not method.auto]
+    rest = [method for method in candidates if method not in core]
     taken, slow = core, {}
-    for method in sorted(rest, key=lambda method: costs[method.name]):
+    for method in sorted(rest, key=lambda method: (not method.auto, costs[method.name])):
         own, all_fits = fits * costs[method.name], _total([*taken, method], costs, fits)
         if bounded and (own > SHARE * SECONDS or all_fits > SECONDS):
             slow[method.name] = own

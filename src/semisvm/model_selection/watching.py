@@ -31,8 +31,8 @@ class Step:
         Counted from 1, over all repeats.
     done, total : int
         Fits that are done, and that there are.
-    prefix : str
-        What goes before the name in words.
+    left : float, optional
+        Estimated seconds until all are done.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Step:
     n_folds: int
     done: int
     total: int
-    prefix: str = ""
+    left: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.prefix}{self.name}, fold {self.fold} of {self.n_folds}"
+        return f"{self.name}, fold {self.fold} of {self.n_folds}"
 
 
 Told = Callable[[Step], Any]
@@ -57,8 +57,6 @@ class Counting:
     ----------
     tell : callable(Step), optional
     n_methods : int
-    prefix : str
-        What goes before the name of a method.
     report : callable(Comparison), optional
         Called whenever a method is done.
     done : int
@@ -67,15 +65,13 @@ class Counting:
 
     tell: Told | None
     n_methods: int
-    prefix: str = ""
     report: Callable[[Comparison], Any] | None = None
     done: int = 0
 
     def starting(self, name: str, fold: int, n_folds: int) -> None:
         """Report a fit."""
         if self.tell is not None:
-            step = Step(name, fold + 1, n_folds, self.done, self.n_methods * n_folds, self.prefix)
-            self.tell(step)
+            self.tell(Step(name, fold + 1, n_folds, self.done, self.n_methods * n_folds))
         self.done += 1
 
     def finished(self, found: Comparison) -> None:

@@ -1,5 +1,7 @@
 """The regularisation that stands in where none is given."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -62,3 +64,16 @@ def test_a_given_value_is_used_and_published(cls):
 def test_values_that_make_no_sense_are_refused(cls, reg):
     with pytest.raises(ValueError, match="reg must be"):
         cls(reg=reg).fit(*problem())
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_rows_that_the_default_does_not_suit_are_told(factor):
+    X, y = two_blobs(40)
+    partly = hide(y, 10)
+    with pytest.warns(UserWarning, match="the rows of X have length .* multiply reg by about"):
+        model = TransductiveSVC().fit(factor * X, partly)
+    assert any("length" in note for note in model.trace_.notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TransductiveSVC(reg=1e-3 * factor**2).fit(factor * X, partly)
+        TransductiveSVC().fit(X, partly)

@@ -1,4 +1,4 @@
-"""Choosing a method: what is tried, what wins, and what is said."""
+"""Choosing a method or a committee: what is tried, what wins, and what is said."""
 
 import json
 
@@ -8,128 +8,200 @@ import pytest
 from problems import hide, sparse_text, two_blobs
 from semisvm import registry
 from semisvm.model_selection import choose, choosing
-from semisvm.model_selection.choosing import candidates, neighbours, too_few
-from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.choosing import too_few
+from semisvm.model_selection.pool import Entry, candidates, pool
+from semisvm.model_selection.race import Race
 from semisvm.model_selection.watching import Step
 from semisvm.partial_labels import encode
 
+SVM, TSVM, DA = (registry.get(name) for name in ("svm", "tsvm", "da"))
+CODES = np.arange(40) % 2
+FOLDS = [np.arange(k, 40, 5) for k in range(5)]
 
-def comparison(**scores):
-    found = {
-        name: [FoldScore(name, k, value, 0.0) for k, value in enumerate(values)]
-        for name, values in scores.items()
-    }
-    return Comparison.of(
-        found,
-        baseline=next(iter(scores)),
-        scoring="accuracy",
-        confidence=0.95,
-        test_share=0.25,
-        n_labeled=40,
-        n_unlabeled=100,
-    )
+
+def scorer(**quality):
+    """Give scores that are right by so much, with noise."""
+
+    def of(entry):
+        rng = np.random.default_rng(len(entry.name))
+        return lambda fold: quality[entry.name] * (2 * CODES[fold] - 1) + rng.standard_normal(8)
+
+    return of
+
+
+def raced(limit=np.inf, tell=None, seconds=0.0, **quality):
+    race = Race(FOLDS, CODES, limit, tell)
+    entries = [Entry(name, TSVM, {}, seconds if k else 0.0) for k, name in enumerate(quality)]
+    return race, race.run(entries, scorer(**quality))
+
+
+def test_all_folds_are_scored_in_turns():
+    told = []
+    race, runners = raced(tell=told.append, a=1.0, bb=1.0)
+    assert [runner.name for runner in runners] == ["a", "bb"]
+    assert all(len(runner.scores) == 5 for runner in runners)
+    assert [(step.name, step.fold) for step in told[:3]] == [("a", 1), ("bb", 1), ("a", 2)]
+    assert (told[-1].done, told[-1].total, race.n_fits) == (9, 10, 10)
+    assert (race.dropped, race.stopped) == ({}, "")
+
+
+def test_what_is_far_behind_is_given_up_but_never_the_first():
+    race, runners = raced(a=-3.0, bb=4.0, ccc=-4.0)
+    assert [runner.name for runner in runners] == ["a", "bb"]
+    assert race.dropped == {"ccc": "it was far behind after 2 folds"}
+
+
+def test_what_would_take_too_long_is_not_begun():
+    race, runners = raced(limit=60.0, seconds=1000.0, a=1.0, bb=1.0)
+    assert [runner.name for runner in runners] == ["a"]
+    assert race.dropped == {"bb": "5 fits would take about 83 min"}
+
+
+def test_a_stop_keeps_whole_folds():
+    race, runners = raced(tell=lambda step: step.done == 5, a=1.0, bb=1.0)
+    assert race.stopped == "it was stopped"
+    assert [len(runner.scores) for runner in runners] == [2, 2]
+    race, runners = raced(tell=lambda step: True, a=1.0, bb=1.0)
+    assert runners == []
+
+
+def test_the_time_limit_ends_the_race():
+    race, runners = raced(limit=1e-9, a=1.0, bb=1.0)
+    assert race.stopped.startswith("the time limit")
+    assert {len(runner.scores) for runner in runners} == {2}
+
+
+def test_the_pool_suits_the_data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4)) * 10.0
+    names = [entry.name for entry in pool(X, encode([0, 1, *[-1] * 28]), {})]
+    assert names[0] == "svm"
+    assert {"tsvm", "da", "laprls", "means3vm", "gradient", "gradient rbf"} < set(names)
+    (strong,) = [entry for entry in pool(X, encode([0, 1, -1]), {}) if "svm reg" in entry.name[:7]]
+    squared = np.square(X).sum(axis=1).mean()
+    assert strong.parameters["reg"] == pytest.approx(0.1 * squared, rel=0.05)
+    given = {entry.name for entry in pool(X, encode([0, 1, -1]), {"reg": 1.0, "kernel": "linear"})}
+    assert not any(" " in name for name in given)
+    assert [m.name for m in candidates(encode([0, 1]), True)] == ["svm"]
 
 
 @pytest.fixture
-def scores(monkeypatch):
-    """Replace the fits by scores; give the list of what was asked for."""
-    asked, made_up = [], {}
-
-    def compare(estimators, X, y, **options):
-        asked.append(estimators)
-        usual = [0.7, 0.6, 0.8, 0.7, 0.7]
-        return comparison(**{name: made_up.get(name, usual) for name in estimators})
-
-    monkeypatch.setattr(choosing, "compare", compare)
-    return asked, made_up
+def few(monkeypatch):
+    """Try the supervised SVM and the transductive one only."""
+    monkeypatch.setattr(choosing, "QUICK", ("svm", "tsvm"))
 
 
-def test_the_supervised_method_is_taken_where_nothing_is_better(scores):
-    X, y = two_blobs(60)
-    choice = choose(X, hide(y, 20))
+def test_a_committee_or_one_method_and_the_reasons(few):
+    X, y = sparse_text(120)
+    partly, told = hide(y, 20), []
+    choice = choose(X, partly, quick=True, random_state=3, tell=told.append)
+    assert told[0] == Step("svm", 1, 5, 0, 10, left=told[0].left)
+    assert str(told[0]) == "svm, fold 1 of 5"
+    assert choice.reasons[0].startswith("Mean accuracy on labels that were held out: svm 0.")
+    assert "decide" in choice.reasons[1]
+    assert choice.cost.startswith("The choice took ")
+    model = choice.make().fit(X, partly)
+    assert model.score(X, y) > 0.6
+    again = choose(X, partly, quick=True, random_state=3).to_dict()
+    for facts in (again, first := choice.to_dict()):
+        facts["methods"] = [method["scores"] for method in facts["methods"]["methods"]]
+        facts.pop("cost")
+    assert json.loads(json.dumps(first)) == json.loads(json.dumps(again))
+
+
+def held(monkeypatch, **quality):
+    """Replace the fits of the race by scores."""
+
+    def scores(estimator, grounds, labels):
+        name = registry.find(estimator).name
+        rng = np.random.default_rng(len(name))
+        sign = 2 * labels.codes - 1
+        return lambda fold: quality[name] * sign[fold] + rng.standard_normal(len(fold))
+
+    monkeypatch.setattr(choosing, "held_out_scores", scores)
+
+
+def test_the_best_decides_alone_if_it_has_most_of_the_weight(few, monkeypatch):
+    X, y = two_blobs(100)
+    held(monkeypatch, svm=0.1, tsvm=5.0)
+    choice = choose(X, hide(y, 60), quick=True)
+    assert (choice.method, choice.members) == ("tsvm", ())
+    assert choice.parameters == {"class_prior": "estimate"}
+    assert choice.reasons[1].startswith("tsvm decides alone")
+    assert choice.reasons[2].startswith("The unlabelled rows helped: tsvm is")
+    held(monkeypatch, svm=5.0, tsvm=0.1)
+    choice = choose(X, hide(y, 60), quick=True)
     assert (choice.method, choice.parameters) == ("svm", {})
-    assert choice.reasons[0] == (
-        "svm was chosen by cross-validated accuracy: svm 0.700, tsvm 0.700, da 0.700."
-    )
-    assert "Recommended: the supervised model, svm." in choice.reasons[2]
 
 
-def test_a_method_and_a_setting_that_are_better_are_taken(scores):
-    asked, made_up = scores
-    made_up["da"] = [0.9, 0.8, 0.9, 0.9, 0.9]
-    made_up["reg=0.0001"] = [0.9, 0.7, 0.9, 0.9, 0.9]
-    X, y = two_blobs(60)
-    choice = choose(X, hide(y, 20), parameters={"n_jobs": 2, "unlabeled_weight": 0.5})
-    assert choice.method == "da"
-    assert choice.parameters == {"unlabeled_weight": 0.5, "reg": 1e-4, "n_jobs": 2}
-    assert choice.reasons[1] == "reg=0.0001 scored 0.860, the default 0.700."
-    assert choice.reasons[2].startswith("The unlabelled rows helped: da is 0.180 ahead of svm")
-    assert list(asked[1]) == ["defaults", "reg=0.0001", "reg=0.01"]
-    assert "unlabeled_weight" not in asked[0]["svm"].get_params()
-    assert asked[0]["tsvm"].unlabeled_weight == 0.5
+def test_given_shares_act_whichever_method_wins(few, monkeypatch):
+    X, y = two_blobs(300)
+    partly = hide(y, 60)
+    held(monkeypatch, svm=5.0, tsvm=0.1)
+    choice = choose(X, partly, parameters={"class_prior": {0: 0.7, 1: 0.3}}, quick=True)
+    assert [member.name for member in choice.members] == ["svm"]
+    assert choice.ignored == ()
+    free = partly == -1
+    predicted = choice.make().fit(X, partly).predict(X[free])
+    assert np.mean(predicted) == pytest.approx(0.3, abs=0.005)
 
 
-def test_a_small_lead_is_not_enough_but_a_likely_one_is(scores):
-    _, made_up = scores
-    X, y = two_blobs(60)
-    made_up["tsvm"] = [0.9, 0.4, 0.8, 0.7, 0.8]
-    assert choose(X, hide(y, 20)).method == "svm"
-    made_up["tsvm"] = [0.8, 0.6, 0.9, 0.7, 0.8]
-    choice = choose(X, hide(y, 20))
-    assert choice.method == "tsvm"
-    assert "probably helped, but 40 labels cannot prove it" in choice.reasons[2]
+def test_equals_decide_together(few, monkeypatch):
+    X, y = two_blobs(100)
+    held(monkeypatch, svm=1.0, tsvm=1.0)
+    choice = choose(X, hide(y, 40), parameters={"n_jobs": 1, "unlabeled_weight": 0.5}, quick=True)
+    assert choice.method == "committee"
+    assert {member.name for member in choice.members} == {"svm", "tsvm"}
+    (tsvm,) = [member for member in choice.members if member.name == "tsvm"]
+    assert tsvm.parameters == {"unlabeled_weight": 0.5, "n_jobs": 1, "class_prior": "estimate"}
+    assert "committee" in [method.name for method in choice.methods.methods]
+    assert "they decide together" in choice.reasons[1]
 
 
-@pytest.mark.parametrize(
-    ("labels", "said"),
-    [
-        (
-            [0] * 3 + [1] * 4,
-            "7 labels are too few to compare methods: tsvm is used without a comparison.",
-        ),
-        ([0] * 10 + [1] * 9 + [2], "class 2 has a single label, which cannot be held out"),
-        ([0] * 10 + [1, 2], "2 classes have a single label"),
-    ],
-)
-def test_too_few_labels(labels, said):
+def test_a_model_that_is_no_better_than_a_guess_is_told(few, monkeypatch):
+    X, y = two_blobs(100)
+    held(monkeypatch, svm=0.0, tsvm=0.0)
+    reasons = choose(X, hide(y, 20), quick=True).reasons
+    assert any("is no better than guessing the most frequent class" in r for r in reasons)
+
+
+@pytest.mark.parametrize("labels", [[0] * 2 + [1], [0] * 3 + [1], [0, 1, 2, 3]])
+def test_too_few_labels_give_equal_weights(few, labels):
     y = np.array([*labels, -1, -1, -1])
     assert too_few(encode(y)) is not None
-    choice = choose(np.eye(len(y)), y, parameters={"reg": 0.1})
-    assert (choice.method, choice.parameters) == ("tsvm", {"reg": 0.1})
-    assert choice.reasons[0].startswith(said)
+    choice = choose(np.eye(len(y)), y, quick=True)
+    assert choice.method == "committee"
+    assert len({member.weight for member in choice.members}) == 1
+    assert choice.reasons[0].endswith("too few to hold some out: svm and tsvm have the same "
+                                      "weight in a committee.")  # fmt: skip
     assert choice.methods is None
 
 
-def test_candidates_suit_the_data():
-    two = encode([0, 1, -1])
-    assert [m.name for m in candidates(two, True)] == ["svm", "tsvm", "da"]
-    assert [m.name for m in candidates(encode([0, 1]), True)] == ["svm"]
-    tsvm = registry.get("tsvm")
-    assert {"unlabeled_weight": 0.1} in neighbours(tsvm, {})
-    assert neighbours(tsvm, {"reg": 1.0, "unlabeled_weight": 1.0}) == []
+def test_without_unlabelled_rows_only_the_supervised_method_is_left():
+    X, y = two_blobs(40)
+    choice = choose(X, y)
+    assert choice.method in ("svm", "committee")
+    assert {member.method for member in choice.members} <= {"svm"}
+
+
+def test_a_class_with_one_label_is_no_obstacle(few):
+    X, y = two_blobs(60)
+    partly = hide(y, 20)
+    partly[np.flatnonzero(partly == -1)[0]] = 2
+    assert choose(X, partly, quick=True).methods is not None
+
+
+def test_large_data_are_sampled(few, monkeypatch):
+    monkeypatch.setattr(choosing, "MOST_UNLABELED", 30)
+    X, y = two_blobs(100)
+    choice = choose(X, hide(y, 20), quick=True)
+    assert choice.methods.n_unlabeled == 30
+    assert choice.reasons[-1] == "30 of the unlabelled rows were used to choose."
 
 
 def test_unknown_parameters_are_refused():
     X, y = two_blobs(40)
     with pytest.raises(ValueError, match="tolerance cannot be set where the method is chosen"):
         choose(X, hide(y, 20), parameters={"tolerance": 1})
-
-
-def test_a_real_choice_is_data_and_repeats(monkeypatch):
-    monkeypatch.setattr(choosing, "MOST_UNLABELED", 60)
-    X, y = sparse_text(120)
-    told = []
-    partly = hide(y, 20)
-    choice = choose(X, partly, random_state=3, tell=told.append)
-    assert choice.method in ("svm", "tsvm", "da")
-    assert choice.methods.n_unlabeled == 60
-    assert "60 of the unlabelled rows were used to choose." in choice.reasons
-    assert told[0] == Step("svm", 1, 15, 0, 45)
-    assert str(told[0]) == "svm, fold 1 of 15"
-    assert str(told[-1]).startswith(f"{choice.method}, ")
-    assert told[-1].done == told[-1].total - 1
-    again = choose(X, partly, random_state=3).to_dict()
-    for facts in (again, first := choice.to_dict()):
-        for part in ("methods", "settings"):
-            facts[part] = [method["scores"] for method in facts[part]["methods"]]
-    assert json.loads(json.dumps(first)) == again
+    with pytest.raises(ValueError, match="time_limit must be"):
+        choose(X, hide(y, 20), time_limit=0)

@@ -1,0 +1,413 @@
+"""A committee of methods, weighed by how well they predict labels that were held out."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.held_out import Grounds, held_out_scores, partly
+from semisvm.estimators.laplacian import LaplacianRLSC
+from semisvm.estimators.means import MeanSVC
+from semisvm.estimators.newton import NewtonSVC
+from semisvm.estimators.scoring import ScoringClassifier
+from semisvm.estimators.transductive import TransductiveSVC
+from semisvm.kernels.votes import ScoreMap
+from semisvm.loop import Callback, Recorder
+from semisvm.losses.log import probabilities
+from semisvm.methods.solution import Solution
+from semisvm.methods.weighing import (
+    SLOPE,
+    meeting_counts,
+    spread,
+    stacked_weights,
+    without_small,
+)
+from semisvm.partial_labels import PartialLabels, deal, prior_counts, resolve_prior
+from semisvm.validation import check_count, floats
+
+MEMBERS = (
+    ("svm", NewtonSVC),
+    ("tsvm", TransductiveSVC),
+    ("laprls", LaplacianRLSC),
+    ("means3vm", MeanSVC),
+    ("gradient", GradientTSVC),
+)
+"""Members by default: methods that use the unlabelled rows in different ways, and one that does
+not use them."""
+HANDED_ON = ("class_prior", "n_jobs")
+LOGGED = 1e-300
+
+
+class SemiSupervisedCommittee(ScoringClassifier):
+    r"""A weighted committee of different methods.
+
+    No method is best on all data: graphs suit images, switching and annealing suit text, a gap
+    between clusters suits gradient methods. The members of a committee are fitted to the same
+    rows, and their scores s_k, each scaled to mean square one, are added up: ::
+
+        p(x) = softmax(sum_k w_k s_k(x)),     w_k >= 0
+
+    The weights are learned from labels that were held out: the labelled rows are split into
+    folds, and each fold is scored by members to which it was unlabelled. The weights minimise
+    the log-loss of these scores, with a pull to equal weights that decides if labels are few.
+    Members with little weight are left out.
+
+    `semisvm.model_selection.choose` makes such a committee, and one member where that is as
+    good.
+
+    Parameters
+    ----------
+    estimators : list of (name, estimator) pairs or None, default=None
+        Members: estimators of this package. None is a supervised SVM, `TransductiveSVC`,
+        `LaplacianRLSC`, `MeanSVC` and `GradientTSVC`, with their defaults.
+    weights : array-like of shape (K,) or None, default=None
+        Weights of the members, in their order. None learns them, which takes ``cv`` fits of
+        each member in addition to the last one.
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
+        Class shares among the unlabelled rows, for all members that use them; None leaves
+        each as it is. If shares are given, the intercepts are moved until the predictions of
+        the unlabelled rows have them, whatever the members do: a committee of one supervised
+        member is a supervised SVM with a threshold.
+    cv : int, default=5
+        Folds of the labelled rows; fewer if labels are fewer. A class with a single label is
+        not held out.
+    unlabeled : scalar, default=-1
+        Value in y that marks unlabelled rows, in addition to None and NaN. It applies to the
+        members too.
+    n_jobs : int, default=None
+        Number of threads of each member; None leaves it to the members.
+    verbose : int, default=0
+        Print one line per member.
+    callback : callable, default=None
+        Called with each row of the trace; the fit stops when it returns True. The members that
+        are known by then make the committee.
+
+    Attributes
+    ----------
+    estimators_ : list of fitted estimators
+        Members with a weight, the largest first.
+    names_ : array of shape (k,)
+        Their names.
+    weights_ : array of shape (k,)
+        Their weights; the larger their sum, the surer the committee.
+    kernel_map_ : ScoreMap
+        The members; the features of a row are their scores.
+    coef_ : array of shape (1, rank) or (m, rank)
+        Weights of the scores, divided by their scale.
+    intercept_ : array of shape (1,) or (m,)
+        Zero, unless class shares were given.
+    classes_ : array of shape (m,)
+    column_weights_ : array of shape (1, d) or (m, d), or None
+        Weights of the columns in the members that are linear, added up.
+    class_prior_ : array of shape (m,)
+        The given shares, or the weighted mean of those of the members.
+    transduction_ : array of shape (n,)
+        The given labels, and predictions for the unlabelled rows.
+    objective_ : float
+        Mean log-loss of the given labels in the last fit.
+    n_iter_ : int
+        Number of members.
+    trace_ : Trace
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+
+    References
+    ----------
+    Breiman, Stacked regressions, Machine Learning 24, 1996: weights that are not negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from semisvm import LaplacianSVC, NewtonSVC, SemiSupervisedCommittee
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> labels = np.where(np.arange(200) < 20, y, -1)
+    >>> members = [("svm", NewtonSVC()), ("lapsvm", LaplacianSVC())]
+    >>> model = SemiSupervisedCommittee(members).fit(X, labels)
+    >>> bool(model.score(X, y) > 0.97)
+    True
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, Any]] | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
+        cv: int = 5,
+        unlabeled: Any = -1,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.class_prior = class_prior
+        self.cv = cv
+        self.unlabeled = unlabeled
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit to labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of two or more classes; unlabelled rows hold the marker.
+
+        Returns
+        -------
+        self : SemiSupervisedCommittee
+        """
+        return self._fit(X, y)
+
+    @property
+    def features_by(self) -> str:
+        """Scores of the members, which take the place of a kernel."""
+        return "members"
+
+    @property
+    def margin_width(self) -> None:
+        """None: scores are log-odds, and no row costs nothing."""
+        return
+
+    @property
+    def keeps_labeled_shares(self) -> bool:
+        """Whether members take the labelled fractions as shares."""
+        return any(getattr(member, "keeps_labeled_shares", False) for _, member in self._members())
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """Members with a weight, fitted."""
+        check_is_fitted(self)
+        return list(self.kernel_map_.members)
+
+    def _members(self) -> list[tuple[str, Any]]:
+        """Return the members, not fitted."""
+        if self.estimators is None:
+            return [(name, kind()) for name, kind in MEMBERS]
+        return [(name, member) for name, member in self.estimators]
+
+    def _own(self, member: Any) -> Any:
+        """Return a copy of a member for labels in which None marks unlabelled rows."""
+        parameters: dict[str, Any] = {"unlabeled": None}
+        for name in HANDED_ON:
+            value = getattr(self, name)
+            if value is not None and name in member.get_params(deep=False):
+                parameters[name] = value
+        return clone(member).set_params(**parameters)
+
+    def _check_parameters(self) -> None:
+        check_count("cv", self.cv)
+        thread_count(self.n_jobs)
+        if self.cv == 1:
+            raise ValueError("cv must be 2 or more, got 1: a fold is held out, others train.")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function or None, got {self.callback!r}.")
+        self._check_members()
+        self._given_weights()
+
+    def _check_members(self) -> None:
+        try:
+            members = self._members()
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "estimators must be a list of (name, estimator) pairs or None, got "
+                f"{self.estimators!r}."
+            ) from error
+        if not members:
+            raise ValueError("estimators is empty: a committee needs at least one member.")
+        names = [name for name, _ in members]
+        if len(set(map(str, names))) < len(names):
+            raise ValueError(f"two members of the committee have one name: {names}.")
+        for name, member in members:
+            if not isinstance(member, ScoringClassifier):
+                raise ValueError(
+                    f"the member {name!r} of the committee must be an estimator of semisvm, got "
+                    f"{type(member).__name__}."
+                )
+            member._check_parameters()
+
+    def _given_weights(self) -> Floats | None:
+        if self.weights is None:
+            return None
+        found, expected = floats("weights", self.weights), len(self._members())
+        if found.shape != (expected,) or not np.isfinite(found).all():
+            raise ValueError(f"weights must be {expected} numbers, one per member of estimators.")
+        if (found < 0.0).any() or not found.sum() > 0.0:
+            raise ValueError("weights must not be negative, and not all zero.")
+        return found
+
+    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+        X, labels = self._read(X, y)
+        recorder = Recorder(self.callback, self.verbose)
+        members = [(str(name), self._own(member)) for name, member in self._members()]
+        weights = self._given_weights()
+        if weights is None:
+            weights = self._learned_weights(members, X, labels, recorder)
+        y = partly(labels, labels.labeled)
+        order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
+        fitted: list[tuple[str, Any]] = []
+        scores: list[Floats] = []
+        for level, k in enumerate(order):
+            name, member = members[k]
+            fitted.append((name, member.fit(X, y)))
+            scores.append(np.asarray(member.decision_function(X), dtype=np.float64))
+            notes = dict.fromkeys(f"{name}: {note}" for note in member.trace_.notes)
+            recorder.trace.notes += list(notes)
+            loss = _log_loss(_sum(scores, weights[order[: level + 1]]), labels)
+            facts = {"value": float(weights[k]), "objective": loss, "member": name}
+            recorder.add("member", level=level, iteration=0, **facts)
+            recorder.level_done()
+            if recorder.stopped:
+                break
+        kept = weights[order[: len(fitted)]]
+        self._publish_committee(fitted, scores, kept, labels, recorder)
+
+    def _learned_weights(
+        self, members: list[tuple[str, Any]], X: Any, labels: PartialLabels, recorder: Recorder
+    ) -> Floats:
+        """Weigh the members by the labels that their folds did not see."""
+        folds = folds_of(labels, self.cv)
+        weights = np.zeros(len(members))
+        if len(folds) < 2 or len(members) == 1:
+            if len(members) > 1:
+                recorder.note("too few labels to hold some out: all members have the same weight")
+            return weights + SLOPE / len(members)
+        codes = labels.codes[np.concatenate(folds)]
+        held: list[Floats] = []
+        with Workers(thread_count(self.n_jobs)) as workers, warnings.catch_warnings():
+            # the last fit says it again if it still holds
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            grounds = Grounds(X, workers)
+            for level, (name, member) in enumerate(members):
+                scored = held_out_scores(member, grounds, labels)
+                held.append(np.concatenate([scored(fold) for fold in folds]))
+                loss = _mean_loss(SLOPE * held[-1] / spread(held[-1]), codes)
+                facts = {"value": np.nan, "objective": loss, "member": name}
+                recorder.add("held out", level=level, iteration=0, **facts)
+                recorder.level_done()
+                if recorder.stopped:
+                    break
+        weights[: len(held)] = without_small(stacked_weights(held, codes))
+        return weights
+
+    def _publish_committee(
+        self,
+        fitted: list[tuple[str, Any]],
+        scores: list[Floats],
+        weights: Floats,
+        labels: PartialLabels,
+        recorder: Recorder,
+    ) -> None:
+        members = [member for _, member in fitted]
+        scales = np.array([spread(found) for found in scores])
+        n_scores = 1 if len(labels.classes) == 2 else len(labels.classes)
+        total = _sum(scores, weights)
+        self.intercept_ = self._intercepts(total, labels)
+        total = total + self.intercept_
+        codes = (total > 0.0).astype(np.intp) if total.ndim == 1 else total.argmax(axis=1)
+        self.names_ = np.array([name for name, _ in fitted])
+        self.weights_ = weights
+        self.kernel_map_ = ScoreMap(members)
+        self.coef_ = np.kron(weights / scales, np.eye(n_scores))
+        prior = np.average([member.class_prior_ for member in members], axis=0, weights=weights)
+        given = self._given_shares(labels)
+        prior = prior if given is None else given
+        solution = Solution(
+            weights, _log_loss(total, labels), len(members), True, codes[labels.unlabeled]
+        )
+        self._publish(labels, prior, solution, recorder)
+
+    def _given_shares(self, labels: PartialLabels) -> Floats | None:
+        given = self.class_prior
+        if given is None or isinstance(given, str):
+            return None
+        return resolve_prior(given, labels)
+
+    def _intercepts(self, scores: Floats, labels: PartialLabels) -> Floats:
+        """Return intercepts that meet given class shares, or zeros."""
+        prior, free = self._given_shares(labels), labels.unlabeled
+        if prior is None or len(free) == 0:
+            return np.zeros(1 if scores.ndim == 1 else scores.shape[1])
+        return meeting_counts(scores[free], prior_counts(prior, len(free)))
+
+    @property
+    def column_weights_(self) -> Floats | None:
+        """Weights of the columns in the members that are linear, added up; None if none is."""
+        n_scores = len(self.coef_)
+        parts = [
+            self.coef_[0, k * n_scores] * member.coef_
+            for k, member in enumerate(self.estimators_)
+            if member.kernel_map_ is None
+        ]
+        return np.asarray(np.sum(parts, axis=0)) if parts else None
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the class probabilities, the softmax of the scores.
+
+        With learned weights they are calibrated on labels that were held out, as well as the
+        number of labels allows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+
+        Returns
+        -------
+        p : array of shape (n, m)
+            Columns in the order of ``classes_``; each row sums to one.
+        """
+        return probabilities(_columns(self.decision_function(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        takes = [get_tags(member).input_tags.sparse for _, member in self._members()]
+        tags.input_tags.sparse = all(takes)
+        return tags
+
+
+def folds_of(labels: PartialLabels, most: int) -> list[Index]:
+    """Deal the labelled rows of classes with two labels or more to folds.
+
+    Parameters
+    ----------
+    labels : PartialLabels
+    most : int
+        Number of folds, if there are as many rows.
+    """
+    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
+    rows = labels.labeled[counts[labels.codes[labels.labeled]] > 1]
+    return deal(rows, labels.codes, min(most, len(rows))) if len(rows) > 1 else []
+
+
+def _columns(scores: Floats) -> Floats:
+    """Return one column per class; with two classes the first has score zero."""
+    return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
+
+
+def _sum(scores: Sequence[Floats], weights: Floats) -> Floats:
+    """Add up scores, each scaled to mean square one."""
+    parts = [w * found / spread(found) for found, w in zip(scores, weights, strict=True)]
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _mean_loss(scores: Floats, codes: NDArray[np.intp]) -> float:
+    p = probabilities(_columns(scores))[np.arange(len(codes)), codes]
+    return -float(np.mean(np.log(np.maximum(p, LOGGED))))
+
+
+def _log_loss(scores: Floats, labels: PartialLabels) -> float:
+    """Compute the mean log-loss of the given labels."""
+    return _mean_loss(scores[labels.labeled], labels.codes[labels.labeled])

@@ -1,0 +1,172 @@
+"""Scores of labelled rows by models that did not see their labels.
+
+Held-out rows stay in the data as unlabelled rows, so the rows, their features and the design are
+the same for all folds and settings, and for all methods with the same features. Only labels
+differ.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.extmath import safe_sparse_dot
+
+from semisvm.designs import Design, Floats, Index, Workers, make_design
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.hierarchy import Hierarchy
+from semisvm.hierarchy import build as build_hierarchy
+from semisvm.kernels import FeatureMap
+from semisvm.loop import Recorder
+from semisvm.methods.solution import decoded
+from semisvm.partial_labels import UNLABELED_CODE, PartialLabels
+from semisvm.rows import take_rows
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What does not depend on labels: the features of all rows, and what a method makes of them.
+
+    Attributes
+    ----------
+    kernel_map : FeatureMap or None
+    features : matrix of shape (n, rank)
+    design : Design
+    """
+
+    kernel_map: FeatureMap | None
+    features: Any
+    design: Design
+
+
+class Grounds:
+    """The grounds of some rows; methods with the same features share one.
+
+    Parameters
+    ----------
+    X : validated rows
+    workers : Workers
+        Threads; they must outlive the grounds.
+    """
+
+    def __init__(self, X: Any, workers: Workers) -> None:
+        self.X = X
+        self._workers = workers
+        self._linear: dict[float, Ground] = {}
+
+    def of(self, estimator: LinearSemiSupervisedClassifier) -> Ground:
+        """Return the ground of a method."""
+        bias = estimator._specification().bias
+        kernel_map, features = estimator._features(self.X)
+        if kernel_map is not None:
+            return Ground(kernel_map, features, make_design(features, bias, self._workers))
+        if bias not in self._linear:
+            self._linear[bias] = Ground(None, features, make_design(features, bias, self._workers))
+        return self._linear[bias]
+
+
+class HeldOut:
+    """Models of one method, each of which sees only some of the labels.
+
+    The class shares are found once, from all labels.
+
+    Parameters
+    ----------
+    estimator : LinearSemiSupervisedClassifier
+        Not fitted, and not changed.
+    grounds : Grounds
+    labels : PartialLabels
+    """
+
+    def __init__(
+        self, estimator: LinearSemiSupervisedClassifier, grounds: Grounds, labels: PartialLabels
+    ) -> None:
+        estimator._check_parameters()
+        # a solver may publish what it found on its estimator
+        estimator = clone(estimator)
+        self._estimator, self._labels = estimator, labels
+        self._ground = grounds.of(estimator)
+        features = self._ground.features
+        self._besides = estimator._besides_rows(grounds.X, self._ground.kernel_map, features)
+        self._prior = estimator._class_shares(labels, None, features, Recorder()).values
+        own = getattr(estimator, "hierarchy", None)
+        self._hierarchy: Hierarchy = build_hierarchy(own, labels.classes)
+        self._rows = grounds.X
+
+    def scores(self, fold: Index) -> Floats:
+        """Hide the labels of some rows, fit, and score these rows.
+
+        Every fit begins anew: a start that had seen the labels of the fold would let methods
+        with many local optima remember them.
+
+        Parameters
+        ----------
+        fold : array of row indices
+
+        Returns
+        -------
+        scores : array of shape (len(fold),) or (len(fold), m)
+        """
+        codes = self._labels.codes.copy()
+        codes[fold] = UNLABELED_CODE
+        rest = PartialLabels(self._labels.classes, codes)
+        estimator, design = self._estimator, self._ground.design
+        task = estimator._task(design, rest, self._prior, None, self._hierarchy, Recorder())
+        solution = estimator._solve_task(task, None, **self._besides)
+        estimator._publish_weights(*decoded(design, solution.w), self._hierarchy)
+        rows = self._features_of(fold)
+        found = safe_sparse_dot(rows, estimator.coef_.T, dense_output=True) + estimator.intercept_
+        found = np.asarray(found, dtype=np.float64)
+        return found.ravel() if found.shape[1] == 1 else found
+
+    def _features_of(self, fold: Index) -> Any:
+        rows = take_rows(self._rows, fold)
+        found = self._ground.kernel_map
+        return rows if found is None else found.transform(rows)
+
+
+def partly(labels: PartialLabels, rows: Index) -> NDArray[np.object_]:
+    """Return the labels of some rows, and None for all others, shape (n,)."""
+    y = np.full(len(labels.codes), None, dtype=object)
+    y[rows] = labels.classes[labels.codes[rows]].tolist()
+    return y
+
+
+def class_shares(
+    estimator: LinearSemiSupervisedClassifier, X: Any, labels: PartialLabels
+) -> Floats:
+    """Return the class shares that an estimator would use for rows, shape (m,).
+
+    Parameters
+    ----------
+    estimator : LinearSemiSupervisedClassifier
+        Its ``class_prior`` says how they are found.
+    X : validated rows
+    labels : PartialLabels
+    """
+    return estimator._class_shares(labels, None, X, Recorder()).values
+
+
+def held_out_scores(
+    estimator: Any, grounds: Grounds, labels: PartialLabels
+) -> Callable[[Index], Floats]:
+    """Return a function that hides the labels of a fold, fits, and scores the rows of the fold.
+
+    Parameters
+    ----------
+    estimator : estimator of this package
+        Not changed. Linear methods and kernels share the ground; others are fitted anew.
+    grounds : Grounds
+    labels : PartialLabels
+    """
+    if isinstance(estimator, LinearSemiSupervisedClassifier):
+        return HeldOut(estimator, grounds, labels).scores
+
+    def scores(fold: Index) -> Floats:
+        y = partly(labels, np.setdiff1d(labels.labeled, fold))
+        model = clone(estimator).set_params(unlabeled=None).fit(grounds.X, y)
+        return np.asarray(model.decision_function(take_rows(grounds.X, fold)), dtype=np.float64)
+
+    return scores

@@ -1,0 +1,129 @@
+r"""Weights of the members of a committee, from scores of labelled rows that they did not see.
+
+Member k gives row i one score per class, z_ki, scaled to mean square one over the rows. The
+committee adds them up, p_i = softmax(sum_k w_k z_ki). Its weights minimise ::
+
+    - sum_i log p_i(y_i)  +  pull sum_k (w_k log(w_k / e) - w_k + e),     e = slope/K,
+
+the log-loss of the held-out labels and a pull to the plain average of K members. The problem is
+convex in w, and w_k > 0. With few labels the pull decides, with many the labels. The
+probabilities are calibrated on the same rows, so nothing else needs to be fitted.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp, softmax
+
+from semisvm.designs import Floats
+
+PULL = 1.0
+SLOPE = 2.0
+"""Sum of the weights to which they are drawn."""
+STEEPEST = 5.0
+FLATTEST = -20.0
+"""Bounds of the logarithm of a weight, for scores that separate all rows, or say nothing."""
+SMOOTHING = 0.02
+"""Temperature, in units of the spread of scores, at which largest scores are counted."""
+SMALLEST_SHARE = 0.03
+"""Members with less than this share of the weights are left out."""
+
+
+def contrasts(scores: Floats) -> Floats:
+    """Return one score per class, (n, m), whose sum over the classes is zero.
+
+    Parameters
+    ----------
+    scores : array of shape (n,) or (n, m)
+        Of ``decision_function``.
+    """
+    if scores.ndim == 1:
+        return np.stack([-0.5 * scores, 0.5 * scores], axis=1)
+    return np.asarray(scores - scores.mean(axis=1, keepdims=True))
+
+
+def spread(scores: Floats) -> float:
+    """Return the root mean square of the contrasts of scores; one for scores that are all equal."""
+    found = float(np.sqrt(np.mean(np.square(contrasts(scores)))))
+    return found if found > 0.0 else 1.0
+
+
+def stacked_weights(
+    held: Sequence[Floats], codes: NDArray[np.intp], pull: float = PULL, slope: float = SLOPE
+) -> Floats:
+    """Compute the weights of members.
+
+    Parameters
+    ----------
+    held : sequence of K arrays of shape (h,) or (h, m)
+        Scores of the same h labelled rows, which may be there more than once.
+    codes : int array of shape (h,)
+        Their classes.
+    pull : float
+        Strength of the pull to equal weights.
+    slope : float
+        Sum of the weights that are equal.
+
+    Returns
+    -------
+    weights : array of shape (K,)
+        Positive.
+    """
+    Z = np.stack([contrasts(scores) / spread(scores) for scores in held])
+    rows, log_equal = np.arange(len(codes)), np.log(slope / len(held))
+
+    def loss(log_w: Floats) -> tuple[float, Floats]:
+        w, ahead = np.exp(log_w), log_w - log_equal
+        log_p = log_softmax(np.tensordot(w, Z, 1), axis=1)
+        wrong = np.exp(log_p)
+        wrong[rows, codes] -= 1.0
+        value = -log_p[rows, codes].sum() + pull * np.sum(w * (ahead - 1.0))
+        return float(value), w * (np.einsum("kij,ij->k", Z, wrong) + pull * ahead)
+
+    bounds = [(FLATTEST, STEEPEST)] * len(held)
+    start = np.full(len(held), log_equal)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(np.exp(found.x))
+
+
+def without_small(weights: Floats, smallest: float = SMALLEST_SHARE) -> Floats:
+    """Set weights that are small beside their sum to zero; the others take over their part."""
+    kept = np.where(weights >= smallest * weights.sum(), weights, 0.0)
+    return np.asarray(kept * (weights.sum() / kept.sum()))
+
+
+def meeting_counts(scores: Floats, counts: NDArray[np.intp]) -> Floats:
+    r"""Compute offsets of the scores at which so many rows have each class as their largest.
+
+    For two classes they are a threshold between two scores. For more they minimise the dual of
+    the assignment of rows to classes, whose maximum is smoothed by a temperature T: ::
+
+        T sum_i log sum_k exp((s_ik + b_k) / T) - sum_k n_k b_k
+
+    Parameters
+    ----------
+    scores : array of shape (n,) or (n, m)
+    counts : int array of shape (2,) or (m,)
+        They sum to n.
+
+    Returns
+    -------
+    offsets : array of shape (1,) or (m,)
+    """
+    if scores.ndim == 1:
+        ranked, above = np.sort(scores)[::-1], int(counts[1])
+        low = ranked[above] if above < len(ranked) else ranked[-1] - 2.0
+        high = ranked[above - 1] if above > 0 else ranked[0] + 2.0
+        return np.array([-0.5 * (low + high)])
+    T = SMOOTHING * spread(scores)
+
+    def dual(b: Floats) -> tuple[float, Floats]:
+        z = (scores + b) / T
+        p = softmax(z, axis=1)
+        value = T * float(logsumexp(z, axis=1).sum()) - float(counts @ b)
+        return value / len(scores), (p.sum(axis=0) - counts) / len(scores)
+
+    found = minimize(dual, np.zeros(scores.shape[1]), jac=True, method="L-BFGS-B")
+    return np.asarray(found.x - found.x.mean())

@@ -1,0 +1,84 @@
+"""What is tried where a method is chosen: methods that differ, with a few settings each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from semisvm.costs import Size
+from semisvm.partial_labels import PartialLabels
+from semisvm.registry import Method, methods
+from semisvm.rows import mean_square_length
+
+STRONG = 0.1
+"""Regularisation of rows of length one that is tried besides the default; with few columns
+that are all of some use, it is often the better one."""
+MOST_KERNEL_ROWS = 3_000
+"""Kernel features take a square matrix of the rows."""
+RBF = {"kernel": "rbf", "gamma": "mean_distance"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method with settings.
+
+    Attributes
+    ----------
+    name : str
+        For people: the method, and what differs from its defaults.
+    method : Method
+    parameters : dict
+        Of the estimator.
+    seconds : float
+        Rough estimate of the time of one fit.
+    """
+
+    name: str
+    method: Method
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def make(self, unlabeled: Any, **more: Any) -> Any:
+        """Make the estimator."""
+        return self.method.make(unlabeled=unlabeled, **self.parameters, **more)
+
+
+def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]:
+    """List what suits the data, the supervised method first.
+
+    Parameters
+    ----------
+    X : validated rows
+    labels : PartialLabels
+    given : mapping
+        Parameters that the user has set: each goes to the methods that have it, and is not
+        varied.
+    """
+    size = Size.of(X, len(labels.classes))
+    strong = float(f"{STRONG * mean_square_length(X):.2g}")
+    found = []
+    for method in candidates(labels, size.is_sparse):
+        fixed = accepted(method, given)
+        seconds = method.cost.seconds(size)
+        found.append(Entry(method.name, method, fixed, seconds))
+        if method.varies == "reg" and "reg" not in given:
+            name = f"{method.name} reg={strong:g}"
+            found.append(Entry(name, method, {**fixed, "reg": strong}, seconds))
+        if method.varies == "kernel" and "kernel" not in given and _takes_kernel(size):
+            found.append(Entry(f"{method.name} rbf", method, {**fixed, **RBF}, 3.0 * seconds))
+    # the cheap ones first, so that slow ones are tried while there is time
+    return [found[0], *sorted(found[1:], key=lambda entry: entry.seconds)]
+
+
+def candidates(labels: PartialLabels, is_sparse: bool) -> list[Method]:
+    """List the methods to choose from, the supervised one first."""
+    shape = (len(labels.classes), len(labels.unlabeled), is_sparse)
+    return [method for method in methods() if method.auto and method.misfit(*shape) is None]
+
+
+def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the given parameters that the method has."""
+    return {name: value for name, value in given.items() if method.parameter(name) is not None}
+
+
+def _takes_kernel(size: Size) -> bool:
+    return not size.is_sparse and size.n_rows <= MOST_KERNEL_ROWS

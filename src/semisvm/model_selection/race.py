@@ -1,0 +1,225 @@
+"""Held-out scores of many methods in limited time.
+
+The folds are the outer loop: after one fold the time of every method is known, and what would
+take too long is left out; after two, what is clearly behind. So a slow method costs one fit, not
+five, and whenever the time is up, what is left has seen the same folds.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from semisvm.designs import Floats, Index
+from semisvm.methods.weighing import SLOPE, contrasts, spread, stacked_weights
+from semisvm.model_selection.pool import Entry
+from semisvm.model_selection.watching import Step, Told
+from semisvm.wording import rough_time
+
+BEHIND = 2.5
+"""Standard errors of the log-loss by which a method is behind the best if it is given up because
+a committee would hardly miss it."""
+FAR_BEHIND = 5.0
+"""The same for a method that is given up in any case."""
+FIRST_FIT = 1.0
+"""Share of the time that is left which the first fit of a method may take, by its estimate."""
+FEWEST_FOLDS = 3
+"""Folds that are scored before the time limit ends a race."""
+PREPARES = 2.0
+"""How much longer than the others the first fold may take."""
+LITTLE = 0.02
+"""Share of the weights of a committee that is not missed."""
+
+Scores = Callable[[Index], Floats]
+
+
+@dataclass
+class Runner:
+    """A method in the race.
+
+    Attributes
+    ----------
+    entry : Entry
+    scores : list of arrays
+        Of the held-out rows of each fold so far.
+    seconds : list of floats
+    """
+
+    entry: Entry
+    scores: list[Floats] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Name of the entry."""
+        return self.entry.name
+
+    def expected(self, speed: float) -> float:
+        """Estimate the seconds of a fit: the last one's, or the rough estimate at a speed."""
+        return self.seconds[-1] if self.seconds else speed * self.entry.seconds
+
+
+@dataclass
+class Race:
+    """Methods on the same folds, as far as there is time.
+
+    Attributes
+    ----------
+    folds : sequence of arrays of row indices
+    codes : int array of shape (n,)
+        Classes of all rows.
+    time_limit : float
+        Seconds for everything.
+    tell : callable(Step), optional
+        Called before every fit; the race ends if it returns True.
+    dropped : dict
+        Methods that were given up, with the reason in words.
+    stopped : str
+        Why the race ended before the last fold; empty if it did not.
+    """
+
+    folds: Sequence[Index]
+    codes: NDArray[np.intp]
+    time_limit: float = np.inf
+    tell: Told | None = None
+    dropped: dict[str, str] = field(default_factory=dict)
+    stopped: str = ""
+    n_fits: int = 0
+    _start: float = field(default_factory=perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._start
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.time_limit - self.seconds
+
+    def run(self, entries: Sequence[Entry], scorer: Callable[[Entry], Scores]) -> list[Runner]:
+        """Score the folds; return those that have seen all folds that were scored.
+
+        Parameters
+        ----------
+        entries : sequence of Entry
+            The first one is always kept.
+        scorer : callable
+            Makes, for an entry, the function that scores a fold.
+        """
+        runners = [Runner(entry) for entry in entries]
+        scorers: dict[str, Scores] = {}
+        for k, fold in enumerate(self.folds):
+            for runner in list(runners):
+                if not self._may_start(runner, runners, k):
+                    if self.stopped:
+                        return self._finished(runners, k)
+                    runners.remove(runner)
+                    scorers.pop(runner.name, None)
+                    continue
+                start = perf_counter()
+                if runner.name not in scorers:
+                    scorers[runner.name] = scorer(runner.entry)
+                with warnings.catch_warnings():
+                    # the last fit says it again if it still holds
+                    warnings.simplefilter("ignore", UserWarning)
+                    runner.scores.append(scorers[runner.name](fold))
+                runner.seconds.append(perf_counter() - start)
+                self.n_fits += 1
+            for runner in self._behind(runners, k + 1) if k else self._slow(runners):
+                runners.remove(runner)
+                scorers.pop(runner.name, None)
+        return runners
+
+    def _may_start(self, runner: Runner, runners: Sequence[Runner], fold: int) -> bool:
+        """Report a fit, and tell whether there is time for it and those that follow from it."""
+        behind = [r for r in runners if len(r.scores) <= fold]
+        step = Step(
+            runner.name,
+            fold + 1,
+            len(self.folds),
+            self.n_fits,
+            self.n_fits + len(behind) + len(runners) * (len(self.folds) - fold - 1),
+            left=min(self._expected_of(runners), max(self.left, 0.0)),
+        )
+        if self.tell is not None and self.tell(step):
+            self.stopped = "it was stopped"
+        if fold >= FEWEST_FOLDS - 1 and self.left <= 0.0:
+            self.stopped = f"the time limit of {self.time_limit:g} s was reached"
+        if self.stopped:
+            return False
+        own = runner.expected(self._speed(runners))
+        if fold >= 1 or runner is runners[0] or own <= FIRST_FIT * max(self.left, 0.0):
+            return True
+        self.dropped[runner.name] = f"{len(self.folds)} fits would take {self._times(own)}"
+        return False
+
+    def _times(self, one: float, done: int = 0) -> str:
+        return rough_time(one * (len(self.folds) - done))
+
+    def _slow(self, runners: Sequence[Runner]) -> list[Runner]:
+        """Return methods for which there is no time after the first fold, the slowest first.
+
+        Fewer folds of all methods are better than all folds of a few, so only those are given
+        up that take too long for `FEWEST_FOLDS`. The first fold also prepares, for instance a
+        graph, so it may look slow.
+        """
+        kept: list[Runner] = list(runners)
+        found: list[Runner] = []
+        limit = PREPARES * self.left
+        while self._expected_of(kept, FEWEST_FOLDS) > limit and len(kept) > 2:
+            slowest = max(kept[1:], key=lambda runner: runner.seconds[-1])
+            kept.remove(slowest)
+            found.append(slowest)
+            more = self._times(slowest.seconds[-1], 1)
+            self.dropped[slowest.name] = f"its other folds would take {more}"
+        return found
+
+    def _speed(self, runners: Sequence[Runner]) -> float:
+        """Return how much longer fits take than their rough estimates."""
+        timed = [r for r in runners[1:] if r.seconds]
+        expected = sum(r.entry.seconds for r in timed)
+        # estimates are rough: never trust them to be ten times too high
+        return max(sum(r.seconds[-1] for r in timed) / expected, 0.1) if expected else 1.0
+
+    def _expected_of(self, runners: Sequence[Runner], n_folds: int | None = None) -> float:
+        """Estimate the seconds of all fits that are left of some folds, or of all."""
+        speed, n = self._speed(runners), len(self.folds) if n_folds is None else n_folds
+        return sum(r.expected(speed) * max(n - len(r.scores), 0) for r in runners)
+
+    def _finished(self, runners: list[Runner], n_folds: int) -> list[Runner]:
+        """Return what has seen all finished folds: those before the one that was cut off."""
+        if n_folds == 0:
+            return [runner for runner in runners if runner.scores]
+        for runner in runners:
+            del runner.scores[n_folds:]
+        return runners
+
+    def _behind(self, runners: Sequence[Runner], n_folds: int) -> list[Runner]:
+        """Return methods that neither win nor are missed in a committee; never the first one."""
+        codes = self.codes[np.concatenate(self.folds[:n_folds])]
+        held = [np.concatenate(runner.scores) for runner in runners]
+        losses = np.array([row_losses(scores, codes) for scores in held])
+        weights = stacked_weights(held, codes)
+        best = losses[losses.mean(axis=1).argmin()]
+        found = []
+        for runner, loss, weight in zip(runners, losses, weights, strict=True):
+            gap = loss - best
+            error = gap.std(ddof=1) / np.sqrt(len(gap))
+            missed = weight >= LITTLE * weights.sum()
+            lost = gap.mean() > (FAR_BEHIND if missed else BEHIND) * error > 0.0
+            if lost and runner is not runners[0]:
+                self.dropped[runner.name] = f"it was far behind after {n_folds} folds"
+                found.append(runner)
+        return found
+
+
+def row_losses(scores: Floats, codes: NDArray[np.intp]) -> Floats:
+    """Compute the log-loss of each held-out row, at the slope of a committee."""
+    log_p: Any = log_softmax(SLOPE * contrasts(scores) / spread(scores), axis=1)
+    return np.asarray(-log_p[np.arange(len(codes)), codes])

@@ -1,0 +1,143 @@
+"""Committees: folds that share their work, weights, probabilities, and what is refused."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import semisvm
+from problems import hide
+from promises import clusters
+from semisvm import LaplacianSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC, registry
+from semisvm.designs import Workers
+from semisvm.estimators.held_out import Grounds, held_out_scores
+from semisvm.partial_labels import encode, hide_labels
+
+MEMBERS = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("lapsvm", LaplacianSVC())]
+SHARING = ["svm", "tsvm", "da", "gradient", "means3vm", "lapsvm", "lds", "tsvm-log", "semiboost"]
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("name", SHARING)
+def test_folds_on_one_ground_are_separate_fits(name, m):
+    X, _, partly = clusters(m)
+    labels = encode(partly)
+    folds = [labels.labeled[k::3] for k in range(3)]
+    more = {"n_estimators": 3} if name == "semiboost" else {}
+    uses_prior = registry.get(name).parameter("class_prior") is not None
+    prior = {"class_prior": labels.fractions()} if uses_prior else {}
+    with Workers() as workers:
+        scored = held_out_scores(registry.get(name).make(**more), Grounds(X, workers), labels)
+        found = [scored(fold) for fold in folds]
+    for fold, scores in zip(folds, found, strict=True):
+        alone = registry.get(name).make(**more, **prior).fit(X, hide_labels(partly, fold))
+        np.testing.assert_array_equal(scores, alone.decision_function(X[fold]))
+
+
+def test_linear_methods_share_one_design():
+    X, _, _ = clusters(2)
+    with Workers() as workers:
+        grounds = Grounds(X, workers)
+        assert grounds.of(NewtonSVC()) is grounds.of(TransductiveSVC())
+        assert grounds.of(NewtonSVC()) is not grounds.of(NewtonSVC(fit_intercept=False))
+        assert grounds.of(NewtonSVC(kernel="rbf")).kernel_map is not None
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_scores_are_weighted_sums_and_probabilities_follow(m):
+    X, _, partly = clusters(m)
+    model = SemiSupervisedCommittee(MEMBERS, cv=3).fit(X, partly)
+    total = sum(
+        w * s / np.sqrt(np.mean(np.square(c)))
+        for w, member in zip(model.weights_, model.estimators_, strict=True)
+        for s in [member.decision_function(X)]
+        for c in [s / 2 if m == 2 else s - s.mean(axis=1, keepdims=True)]
+    )
+    np.testing.assert_allclose(model.decision_function(X), total)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
+    assert (np.diff(model.weights_) <= 0).all()
+
+
+def test_columns_are_weighed_by_the_linear_members():
+    X, _, partly = clusters(3)
+    model = SemiSupervisedCommittee(MEMBERS[:2], weights=[1.0, 2.0]).fit(X, partly)
+    intercepts = sum(
+        model.coef_[0, 3 * k] * member.intercept_ for k, member in enumerate(model.estimators_)
+    )
+    np.testing.assert_allclose(X @ model.column_weights_.T + intercepts, model.decision_function(X))
+    graph = SemiSupervisedCommittee(MEMBERS[2:]).fit(X, partly)
+    assert graph.column_weights_ is None
+
+
+def test_given_weights_need_no_folds():
+    X, _, partly = clusters(2)
+    model = SemiSupervisedCommittee(MEMBERS, weights=[1.0, 0.0, 3.0]).fit(X, partly)
+    assert model.names_.tolist() == ["lapsvm", "svm"]
+    assert model.weights_.tolist() == [3.0, 1.0]
+    assert set(model.trace_["phase"]) == {"member"}
+
+
+def test_a_member_that_knows_nothing_has_little_weight():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0.0, np.pi, 300)
+    y = np.arange(300) % 2
+    X = np.column_stack([np.cos(angle) + y, (1 - 2 * y) * np.sin(angle) + y / 2])
+    model = SemiSupervisedCommittee(MEMBERS).fit(X, hide(y, 40))
+    assert model.names_[0] == "lapsvm"
+    assert model.weights_[0] > 0.6 * model.weights_.sum()
+    assert model.score(X, y) > 0.97
+
+
+def test_names_and_shares_of_classes_reach_the_members():
+    X, _, partly = clusters(2)
+    words = np.where(partly == -1, "?", np.where(partly == 1, "yes", "no"))
+    members = [("a", TransductiveSVC(class_prior={"no": 0.5, "yes": 0.5})), ("b", NewtonSVC())]
+    model = SemiSupervisedCommittee(members, cv=2, unlabeled="?").fit(X, words)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert members[0][1].unlabeled == -1
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_given_shares_are_met_by_any_member(m):
+    X, _, partly = clusters(m, 300)
+    shares = [0.7, 0.3] if m == 2 else [0.6, 0.3, 0.1]
+    model = SemiSupervisedCommittee([("svm", NewtonSVC())], class_prior=shares).fit(X, partly)
+    free = partly == -1
+    found = np.bincount(model.predict(X)[free], minlength=m) / free.sum()
+    np.testing.assert_allclose(found, shares, atol=0.003 if m == 2 else 0.02)
+    np.testing.assert_array_equal(model.predict(X)[free], model.transduction_[free])
+    plain = SemiSupervisedCommittee([("svm", NewtonSVC())]).fit(X, partly)
+    assert not plain.intercept_.any()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"estimators": []}, "at least one member"),
+        ({"estimators": [1]}, "list of .name, estimator. pairs"),
+        ({"estimators": [("a", NewtonSVC()), ("a", NewtonSVC())]}, "one name"),
+        ({"estimators": [("a", LogisticRegression())]}, "an estimator of semisvm"),
+        ({"estimators": [("a", NewtonSVC(reg=-1))]}, "reg"),
+        ({"estimators": MEMBERS, "weights": [1.0]}, "3 numbers"),
+        ({"estimators": MEMBERS, "weights": [1.0, -1.0, 1.0]}, "not be negative"),
+        ({"estimators": MEMBERS, "weights": [0.0] * 3}, "not all zero"),
+        ({"cv": 1}, "2 or more"),
+    ],
+)
+def test_what_is_refused(parameters, message):
+    X, _, partly = clusters(2)
+    with pytest.raises(ValueError, match=message):
+        SemiSupervisedCommittee(**parameters).fit(X, partly)
+
+
+def test_a_file_keeps_members_and_their_parameters(tmp_path):
+    X, _, partly = clusters(3)
+    members = [("strong", NewtonSVC(reg=0.5)), ("graph", LaplacianSVC(n_neighbors=3))]
+    model = SemiSupervisedCommittee(members, weights=[1.0, 2.0]).fit(X, partly)
+    semisvm.save(model, tmp_path / "m")
+    again = semisvm.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.names_.tolist() == ["graph", "strong"]
+    assert dict(again.estimators)["graph"].n_neighbors == 3
+    np.testing.assert_array_equal(again.fit(X, partly).coef_, model.coef_)
