@@ -26,7 +26,8 @@ def test_folds_on_one_ground_are_separate_fits(name, m):
     uses_prior = registry.get(name).parameter("class_prior") is not None
     prior = {"class_prior": labels.fractions()} if uses_prior else {}
     with Workers() as workers:
-        scored = held_out_scores(registry.get(name).make(**more), Grounds(X, workers), labels)
+        estimator = registry.get(name).make(**more, **prior)
+        scored = held_out_scores(estimator, Grounds(X, workers), labels)
         found = [scored(fold) for fold in folds]
     for fold, scores in zip(folds, found, strict=True):
         alone = registry.get(name).make(**more, **prior).fit(X, hide_labels(partly, fold))
