@@ -240,6 +240,9 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
 
+    def _why_no_checkpoint(self) -> str | None:
+        return self._why_no_checkpoint_of_loss()
+
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0:
             return without_unlabeled_rows(task, self.tol)

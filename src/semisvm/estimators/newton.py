@@ -174,6 +174,9 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return len(labels.labeled) > len(labels.unlabeled)
 
+    def _why_no_checkpoint(self) -> str | None:
+        return self._why_no_checkpoint_of_loss()
+
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         return solve_labeled(task, start, tol=self.tol, max_iter=self.max_iter)
 

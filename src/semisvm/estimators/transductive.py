@@ -234,6 +234,14 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
 
+    def _why_no_checkpoint(self) -> str | None:
+        if self.max_switches is not None or self.label_step != "exact":
+            return (
+                "labels that are switched pair by pair do not follow from the weights, so the fit "
+                "cannot go on from a checkpoint. Use label_step='exact' and max_switches=None."
+            )
+        return self._why_no_checkpoint_of_loss()
+
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0:
             return without_unlabeled_rows(task, self.tol)

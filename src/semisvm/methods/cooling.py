@@ -108,24 +108,28 @@ class Cooling:
         return self.task.rows.beliefs()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current level."""
+        """Return what the method needs to continue after the current round."""
         return {
-            "w": self.state.w.copy(),
+            "state": self.state.to_dict(),
             "best": self.best.w.copy(),
             "lowest": self._lowest,
             "prices": self._prices,
             "hard_prices": self._hard_prices,
             "temperature": self.temperature,
             "entropy": self.entropy,
+            "last_move": self._extrapolation.last_move,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the level at which a snapshot was taken."""
-        self.state = self.task.from_weights(snapshot["w"].copy())
+        """Go back to the end of the round at which a snapshot was taken."""
+        self.state = self.task.returned(snapshot["state"])
         self.best = replace(self.state, w=snapshot["best"].copy())
         self._lowest = snapshot["lowest"]
         self._prices, self._hard_prices = snapshot["prices"], snapshot["hard_prices"]
         self.temperature, self.entropy = snapshot["temperature"], snapshot["entropy"]
+        self._extrapolation.last_move = snapshot["last_move"]
+        if self._prices is not None:
+            self._soften()
 
 
 def cool(

@@ -156,24 +156,28 @@ class Annealing:
         return self.task.rows.beliefs()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current level."""
+        """Return what the method needs to continue after the current round."""
         return {
-            "w": self.state.w.copy(),
+            "state": self.state.to_dict(),
             "best": self.best.w.copy(),
-            "best_key": self._best_key,
+            "best_key": list(self._best_key),
             "temperature": self.soft.temperature,
             "price": self.soft.price,
             "entropy": self.entropy,
+            "energy": self._energy,
             "facts": dict(self._facts),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the level at which a snapshot was taken."""
-        self.state = self.task.from_weights(snapshot["w"].copy())
+        """Go back to the end of the round at which a snapshot was taken."""
+        self.state = self.task.returned(snapshot["state"])
         self.best = replace(self.state, w=snapshot["best"].copy())
         self._best_key = tuple(snapshot["best_key"])
         self.soft.temperature, self.soft.price = snapshot["temperature"], snapshot["price"]
-        self.entropy, self._facts = snapshot["entropy"], dict(snapshot["facts"])
+        self.entropy, self._energy = snapshot["entropy"], snapshot["energy"]
+        self._facts = dict(snapshot["facts"])
+        if self.soft.price is not None:
+            self.task.soften(self.soft)
 
 
 class AlternatingAnnealing(Annealing):
@@ -214,6 +218,15 @@ class Rival(Switching):
         before, self._here = self._here, facts["objective"]
         hopeless = self._here - HOPE * (before - self._here) > self._value
         return settled or hopeless, facts
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the method needs to continue after the current round."""
+        return {**super().snapshot(), "here": self._here}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to the end of the round at which a snapshot was taken."""
+        super().restore(snapshot)
+        self._here = snapshot["here"]
 
 
 def anneal(

@@ -18,23 +18,28 @@ ALIGNED = 0.97
 
 
 class Extrapolation:
-    """The last move of the weights, from which the remaining distance is estimated."""
+    """The last move of the weights, from which the remaining distance is estimated.
+
+    Attributes
+    ----------
+    last_move : array of shape (n_weights,), optional
+    """
 
     def __init__(self) -> None:
-        self._last: Floats | None = None
+        self.last_move: Floats | None = None
 
     def forget(self) -> None:
         """Start again: the next move is unrelated to the last one."""
-        self._last = None
+        self.last_move = None
 
     def ahead(self, move: Floats) -> float:
         """Return the remaining distance as a multiple of this move, or 0 if unknown."""
-        last, self._last = self._last, move
+        last, self.last_move = self.last_move, move
         if last is None:
             return 0.0
         before, now, both = dot(last, last), dot(move, move), dot(last, move)
         if not LEAST * before < both < MOST * before or both * both < ALIGNED**2 * before * now:
             return 0.0
-        self._last = None
+        self.last_move = None
         rho = both / before
         return rho / (1.0 - rho)
