@@ -80,5 +80,5 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Interrupted(Exception):
+class InterruptedFitError(Exception):
     """What ends a fit in a test."""

@@ -29,11 +29,12 @@ def fingerprint(*arrays: NDArray[Any]) -> str:
 
 def fingerprint_of_rows(X: Any) -> str:
     """Return the fingerprint of a CSR matrix or a dense array."""
-    return fingerprint(X.data, X.indices, X.indptr) if sparse.issparse(X) else fingerprint(X)
+    is_sparse: bool = sparse.issparse(X)
+    return fingerprint(X.data, X.indices, X.indptr) if is_sparse else fingerprint(X)
 
 
-def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def _pieces(array: NDArray[Any]) -> Iterator[memoryview]:
     step = max(1, PIECE // max(array.itemsize * max(array[:1].size, 1), 1))
     for start in range(0, len(array), step):
         # bytes, since memory of some types (dates, text) cannot be read otherwise
-        yield np.ascontiguousarray(array[start : start + step]).reshape(-1).view(np.uint8)
+        yield np.ascontiguousarray(array[start : start + step]).reshape(-1).view(np.uint8).data

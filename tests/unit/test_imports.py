@@ -67,13 +67,15 @@ ALLOWED = {
         "registry wording"
     ),
     "__init__": (
-        "_lazy _version checkpoints clusters estimators loop model model_files model_selection training"
+        "_lazy _version checkpoints clusters estimators loop model model_files model_selection "
+        "training"
     ),
     "reproduce": "__init__ kernels label_steps losses model_selection",
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active columns costs demo displays io jsonable loop model model_files "
-        "model_selection naming partial_labels registry report reproduce training visible wording"
+        "_version active checkpoints columns costs demo displays io jsonable loop model "
+        "model_files model_selection naming partial_labels registry report reproduce training "
+        "visible wording"
     ),
     "__main__": "cli",
 }

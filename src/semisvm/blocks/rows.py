@@ -255,6 +255,10 @@ class OneScoreRows(Rows[OneScoreBlock]):
             )
         return n
 
+    def mark_labels(self) -> None:
+        """Take the chosen labels for those of the last gradient."""
+        self.ask("mark_labels")
+
     def follow_labels(self, ratio: float, lam: float) -> Answers | None:
         """Return how value and gradient change with the labels; see the block's method."""
         parts = self.ask("follow_labels", ratio, lam)

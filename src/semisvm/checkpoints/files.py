@@ -1,8 +1,8 @@
-"""The file: a line with the version, a checksum, a JSON header, and the bytes of the arrays.
+r"""The file: a line with the version, a checksum, a JSON header, and the bytes of the arrays.
 
 ::
 
-    semisvm checkpoint 1\\n
+    semisvm checkpoint 1\n
     SHA-256 of all that follows         32 bytes
     length of the header                8 bytes, the lowest first
     header                              JSON
@@ -61,7 +61,8 @@ def write_checkpoint(path: str | Path, content: dict[str, Any]) -> None:
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     if len(text) > MAX_HEADER or len(arrays) > MAX_ARRAYS:
         raise DataError("the place of this fit is too large for a checkpoint.", path)
-    parts = [LENGTH.pack(len(text)), text, *(array.reshape(-1).view(np.uint8) for array in arrays)]
+    parts: list[bytes | memoryview] = [LENGTH.pack(len(text)), text]
+    parts += [array.reshape(-1).view(np.uint8).data for array in arrays]
     checksum = hashlib.sha256()
     for part in parts:
         checksum.update(part)

@@ -54,7 +54,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
         if isinstance(getattr(self, "callback", None), FitKeeper):
             reason = self._why_no_checkpoint()
             if reason is not None:
-                raise ValueError(f"callback: {reason}")
+                raise ValueError(reason)
 
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()

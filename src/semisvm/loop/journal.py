@@ -14,7 +14,7 @@ what they had found: a few passes over the rows, whatever they took the first ti
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -187,13 +187,13 @@ class KeptJournal(Journal):
 
     def begin(self, phase: str, method: "Steps") -> Place:
         """Enter a phase; the method goes back to the snapshot if the phase is known."""
-        self._method = method  # type: ignore[assignment]
+        resumable = self._method = cast("Resumable", method)
         known = self._enter(phase)
         if known.snapshot is not None:
-            reason = _misfit(known.snapshot, self._method.snapshot())
+            reason = _misfit(known.snapshot, resumable.snapshot())
             if reason is not None:
                 raise self._refused(reason)
-            self._method.restore(known.snapshot)
+            resumable.restore(known.snapshot)
         return replace(known.place)
 
     def _enter(self, name: str) -> Phase:

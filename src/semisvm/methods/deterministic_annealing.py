@@ -157,8 +157,10 @@ class Annealing:
 
     def snapshot(self) -> dict[str, Any]:
         """Return what the method needs to continue after the current round."""
+        gradient = self.state.gradient
         return {
             "state": self.state.to_dict(),
+            "gradient": None if gradient is None else gradient.copy(),
             "best": self.best.w.copy(),
             "best_key": list(self._best_key),
             "temperature": self.soft.temperature,
@@ -178,6 +180,8 @@ class Annealing:
         self._facts = dict(snapshot["facts"])
         if self.soft.price is not None:
             self.task.soften(self.soft)
+        if snapshot["gradient"] is not None:
+            self.state.gradient = snapshot["gradient"].copy()
 
 
 class AlternatingAnnealing(Annealing):

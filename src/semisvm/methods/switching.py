@@ -144,20 +144,37 @@ class Switching:
                 "a fit with max_switches cannot be saved and resumed: its labels do not follow "
                 "from the weights."
             )
+        self._update_gradient()
+        gradient = self.state.gradient
         return {
             "state": self.state.to_dict(),
+            "gradient": None if self._solved is None or gradient is None else gradient.copy(),
+            "solved": self._solved,
             "switched": list(self._switched),
             "anticipating": self._anticipating,
         }
+
+    def _update_gradient(self) -> None:
+        """Make the gradient that of the chosen labels, so that these need not be kept."""
+        if self._solved is not None and self._switched and self._switched[-1]:
+            known = self.task.relabeled(self.state, 1.0, self._solved)
+            if known is None:
+                self._solved = None
+            else:
+                self.state.gradient, self.state.n_active = known.gradient, known.n_active
+                self.state.objective = self.objective(self._solved)
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
         self.state = self.task.returned(snapshot["state"])
         # a round ends with the labels that suit its weights
         self.task.label_best()
+        self._best, self._solved = False, None
+        if snapshot["gradient"] is not None:
+            self.state.gradient, self._solved = snapshot["gradient"].copy(), snapshot["solved"]
+            self.task.rows.mark_labels()
         self._switched = list(snapshot["switched"])
         self._anticipating = snapshot["anticipating"]
-        self._solved, self._best = None, False
 
 
 def finish(

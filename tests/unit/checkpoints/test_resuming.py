@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from interrupted import CASES, Interrupted, die, killed, made, same
+from interrupted import CASES, InterruptedFitError, die, killed, made, same
 from semisvm.checkpoints import callback as module
 
 
@@ -36,7 +36,7 @@ class Stopping:
     def __call__(self, row):
         self.left -= 1
         if self.left < 0:
-            raise Interrupted
+            raise InterruptedFitError
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -44,7 +44,7 @@ def test_every_method_goes_on_bit_for_bit(case, whole, path):
     n = len(whole(case).trace_)
     for at in sorted({0, 1, n // 3, n // 2, n - 2, n - 1}):
         path.unlink(missing_ok=True)
-        with pytest.raises(Interrupted):
+        with pytest.raises(InterruptedFitError):
             made(case, path, callback=Stopping(at))
         same(made(case, path, resume=True), whole(case))
 
@@ -55,7 +55,7 @@ def test_a_fit_in_many_sittings(case, whole, path):
         try:
             model = made(case, path, resume=True, callback=Stopping(3))
             break
-        except Interrupted:
+        except InterruptedFitError:
             pass
     same(model, whole(case))
 
@@ -108,13 +108,13 @@ def test_killed_at_twenty_moments(case, whole, path, monkeypatch):
 @pytest.mark.parametrize("case", ["tsvm", "da many"])
 def test_two_threads(case, path, tmp_path):
     other = made(case, tmp_path / "x", n_jobs=2)
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptedFitError):
         made(case, path, n_jobs=2, callback=Stopping(5))
     same(made(case, path, n_jobs=2, resume=True), other)
 
 
 def test_another_number_of_threads_is_told(path):
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptedFitError):
         made("tsvm", path, n_jobs=2, callback=Stopping(5))
     model = made("tsvm", path, n_jobs=1, resume=True)
     assert any("with 1 threads after 2" in note for note in model.trace_.notes)
@@ -137,6 +137,6 @@ def test_a_finished_fit_is_there_at_once(whole, path):
 
 
 def test_seconds_go_on(path):
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptedFitError):
         made("tsvm", path, callback=Stopping(5))
     assert np.all(np.diff(made("tsvm", path, resume=True).trace_["seconds"]) >= 0)
