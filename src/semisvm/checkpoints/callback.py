@@ -32,7 +32,7 @@ class Checkpoint(FitKeeper):
     The resumed fit ends with the same model as one that was never interrupted, bit for bit, on
     the same machine with the same number of threads and the same versions of NumPy, SciPy and
     Numba. For this, scores and labels are computed anew after every round of a fit with a
-    checkpoint, so its last bits differ from those of a fit without one.
+    checkpoint, so it rounds differently from a fit without one.
 
     Resuming is a matter of this object, not an argument of ``fit``: it then works wherever a
     parameter does, such as in a pipeline, no estimator has one argument more, and a script that

@@ -73,7 +73,8 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     verbose : int, default=0
         Print one line per level.
     callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True. A
+        `Checkpoint` keeps the fit in a file, from which it can go on.
 
     Attributes
     ----------
