@@ -131,7 +131,8 @@ class Checkpoint(FitKeeper):
             then, now = kept["threads"], here["threads"]
             notes = list(found["notes"])
         except (KeyError, TypeError, AttributeError) as error:
-            raise CheckpointError(f"this checkpoint is damaged ({error}). {AGAIN}") from error
+            message = f"this checkpoint is damaged ({error}). {AGAIN}"
+            raise CheckpointError(message, self.path) from error
         if reason is not None:
             raise CheckpointError(
                 f"the fit cannot go on from this checkpoint: {reason}. {AGAIN}", self.path

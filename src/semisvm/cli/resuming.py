@@ -77,7 +77,10 @@ class _Kept:
                 """Have that said also if the process is killed before it can say so."""
                 leave(message=f"stopped; {self.how_to_resume()}")
 
-        if self._resume and not self._path.exists():
-            say(f"note: there is no {self._path} yet: the fit starts at the beginning")
         with self._progress.fitting(method) as callback:
-            yield Told(self._path, resume=self._resume, callback=callback)
+            keeper = Told(self._path, resume=self._resume, callback=callback)
+            if self._resume and self._path.exists():
+                keeper.wrote()
+            elif self._resume:
+                say(f"note: there is no {self._path} yet: the fit starts at the beginning")
+            yield keeper
