@@ -20,6 +20,7 @@ BENCHMARKS = {
     "scaling": "growth with the number of rows, threads and memory",
     "answers": "steps that know how labels will answer, against turns of weights and labels",
     "startup": "import, and the first fit of a process",
+    "checkpoints": "what a checkpoint costs, and whether a resumed fit ends with the same model",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
     "shares": "class shares that nobody told: how far off, and what the models gain",
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",

@@ -16,6 +16,7 @@ if not DOCS.is_dir():
 
 PUBLIC = (
     "semisvm",
+    "semisvm.checkpoints",
     "semisvm.clusters",
     "semisvm.columns",
     "semisvm.displays",

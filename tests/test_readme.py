@@ -11,6 +11,7 @@ PAGES = (
     "README.md",
     "docs/architecture.md",
     "docs/files.md",
+    "docs/checkpoints.md",
     "docs/choosing.md",
     "docs/choosing_rows.md",
     "docs/faq.md",
@@ -27,6 +28,7 @@ PAGES = (
 )
 
 MODULES = (
+    "semisvm.checkpoints.callback",
     "semisvm.clusters.kmedian",
     "semisvm.columns.features",
     "semisvm.displays.boundary",

@@ -10,6 +10,7 @@ from semisvm._lazy import attributes
 from semisvm._version import __version__
 
 if TYPE_CHECKING:
+    from semisvm.checkpoints import Checkpoint
     from semisvm.clusters import KMedian
     from semisvm.estimators import (
         AnnealedSVC,
@@ -49,6 +50,7 @@ _HOMES = {
     "AnnealedSVC": "semisvm.estimators.annealed",
     "AnnealedSVCCV": "semisvm.model_selection",
     "CalibratedPartialClassifier": "semisvm.model_selection",
+    "Checkpoint": "semisvm.checkpoints",
     "ClusteredSVC": "semisvm.estimators.clustered",
     "ConcaveSVC": "semisvm.estimators.concave",
     "EntropyRegularizedClassifier": "semisvm.estimators.constrained",
@@ -83,6 +85,7 @@ __all__ = [
     "AnnealedSVC",
     "AnnealedSVCCV",
     "CalibratedPartialClassifier",
+    "Checkpoint",
     "ClusterKernelSVC",
     "ClusteredSVC",
     "ConcaveSVC",

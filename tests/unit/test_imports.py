@@ -22,6 +22,7 @@ ALLOWED = {
     "vectors": "compiling",
     "rows": "",
     "scaling": "rows",
+    "fingerprints": "",
     "validation": "designs rows",
     "partial_labels": "designs validation",
     "hierarchy": "designs",
@@ -43,8 +44,8 @@ ALLOWED = {
         "solvers validation vectors"
     ),
     "estimators": (
-        "_lazy clusters designs graphs hierarchy kernels loop losses methods objectives "
-        "partial_labels rows validation vectors"
+        "_lazy clusters designs fingerprints graphs hierarchy kernels loop losses methods "
+        "objectives partial_labels rows validation vectors"
     ),
     # around the estimators
     "active": "clusters designs estimators margins partial_labels rows validation",
@@ -62,18 +63,21 @@ ALLOWED = {
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
         "scaling"
     ),
+    "checkpoints": "_version io loop model_files",
     "report": (
         "_version displays io jsonable margins model model_files model_selection partial_labels "
         "registry wording"
     ),
     "__init__": (
-        "_lazy _version clusters estimators loop model model_files model_selection training"
+        "_lazy _version checkpoints clusters estimators loop model model_files model_selection "
+        "training"
     ),
     "reproduce": "__init__ kernels label_steps losses model_selection",
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active columns costs demo displays io jsonable loop model model_files "
-        "model_selection naming partial_labels registry report reproduce training visible wording"
+        "_version active checkpoints columns costs demo displays io jsonable loop model "
+        "model_files model_selection naming partial_labels registry report reproduce training "
+        "visible wording"
     ),
     "__main__": "cli",
 }

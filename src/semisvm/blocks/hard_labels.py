@@ -116,6 +116,10 @@ class HardLabeledRows(ScoredRows):
         total = partial(self.loss.total, self.scores, self.unlabeled, labels)
         return float(sum(self._by_block(total)))
 
+    def mark_labels(self) -> None:
+        """Take the chosen labels for those of the last gradient."""
+        self._solved = self.labels
+
     def follow_labels(
         self, ratio: float, lam: float
     ) -> tuple[float, float, Floats | None, int] | None:

@@ -269,6 +269,10 @@ class OneScoreRows(Rows[OneScoreBlock]):
             )
         return n
 
+    def mark_labels(self) -> None:
+        """Take the chosen labels for those of the last gradient."""
+        self.ask("mark_labels")
+
     def soften(
         self, price: float, temperature: float, lam: float, keep: bool = False
     ) -> tuple[float, float, float]:

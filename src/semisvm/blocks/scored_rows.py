@@ -53,6 +53,8 @@ class ScoredRows:
         self.n_unlabeled = n_unlabeled
         self.loss = loss
         self.scores: Floats = NOTHING
+        # the weights of which these are the scores, unless they were moved since
+        self._scored: Floats | None = None
         self.labels: Signs = np.zeros(len(unlabeled), dtype=np.bool_)
         self._step: Floats = NOTHING
         # costs of the two labels, and the rows with costs
@@ -81,9 +83,11 @@ class ScoredRows:
     def score(self, w: Floats, labeled_only: bool = False) -> None:
         """Compute the scores of all rows, or of the labelled rows only."""
         design = self.design
-        rows = design.rows(self.labeled) if labeled_only else design.all_rows
-        self.scores = design.scores(w, rows, np.zeros(design.n_rows))
-        self._scores_moved()
+        if labeled_only:
+            self.take_scores(design.scores(w, design.rows(self.labeled), np.zeros(design.n_rows)))
+        elif self._scored is None or not np.array_equal(w, self._scored):
+            self.take_scores(design.scores(w, design.all_rows, np.zeros(design.n_rows)))
+            self._scored = w.copy()
 
     def charge_given(self) -> None:
         """Set the costs of the given labels; the unlabelled rows have none."""
@@ -266,5 +270,6 @@ class ScoredRows:
         self._scores_moved()
 
     def _scores_moved(self) -> None:
+        self._scored = None
         self._forget_curvature()
         self._gaps = None

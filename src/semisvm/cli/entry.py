@@ -44,7 +44,9 @@ def _heed_signals() -> list[int]:
 
     def stop(number: int, frame: Any) -> None:
         received.append(number)
-        raise KeyboardInterrupt
+        # a signal to the whole group comes twice: from the sender, and passed on
+        if len(received) == 1:
+            raise KeyboardInterrupt
 
     for name in SIGNALS:
         number = getattr(signal, name, None)

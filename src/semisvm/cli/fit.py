@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli import reporting
+from semisvm.cli import reporting, resuming
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.priors import read_prior
@@ -94,6 +94,8 @@ def fit(
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
     report: reporting.ReportFile = None,
+    checkpoint: resuming.CheckpointFile = None,
+    resume: resuming.Resume = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
     ] = False,
@@ -114,6 +116,7 @@ def fit(
         "n_jobs": jobs,
     }
     parameters: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
+    resuming.check(checkpoint, resume, algorithm)
     if algorithm != AUTO:
         _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
     from semisvm.cli.output import print_json
@@ -142,7 +145,7 @@ def fit(
             time_limit=time_limit,
             random_state=seed,
             notes=notes,
-            progress=Shown(shown),
+            progress=resuming.kept(Shown(shown), checkpoint, resume),
             **parameters,
         )
     for note in model.summary.get("choice", {}).get("notes", []):

@@ -31,6 +31,7 @@ SWITCHES = {
     "bounded=False": "--methods all",
     "na_is_class=True": "--na-is-class",
     "quotes=False": "--no-quotes",
+    "resume=True": "--resume",
     "zero_based=False": "--one-based",
     "zero_based=True": "--zero-based",
 }

@@ -113,7 +113,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     verbose : int, default=0
         Print one line per level.
     callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True. A
+        `Checkpoint` keeps the fit in a file, from which it can go on.
 
     Attributes
     ----------
@@ -243,6 +244,9 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
         check_real("entropy_tol", self.entropy_tol, above=0)
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
+
+    def _why_no_checkpoint(self) -> str | None:
+        return self._why_no_checkpoint_of_loss()
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0:

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
+from semisvm.estimators.identity import identity_of
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.kernels import FeatureMap, fit_map
 from semisvm.kernels.functions import PRECOMPUTED
-from semisvm.loop import Recorder
+from semisvm.loop import Identity, Recorder
 from semisvm.losses import LOG, LOSSES, Loss
 from semisvm.losses.log import probabilities
 from semisvm.methods.shares import Shares, estimate_shares, sampled_shares
@@ -178,7 +179,12 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         shares = self._class_shares(labels, weight, X, recorder)
         prior = shares.values
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
-        with Workers(thread_count(self._n_jobs())) as workers:
+        threads = thread_count(self._n_jobs())
+
+        def identity() -> Identity:
+            return identity_of(self, X, labels, weight, threads)
+
+        with Workers(threads) as workers, recorder.keeping(identity):
             bias = self._specification().bias
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
             recorder.passes = design.passes
@@ -244,6 +250,16 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
                 "warm_start=True continues only from a fit with the same rows and kernel, but the "
                 "kernel features have changed. Use warm_start=False."
             )
+
+    def _why_no_checkpoint_of_loss(self) -> str | None:
+        """Say why the loss cannot go on from a checkpoint; None if it can."""
+        if self._loss().smooth:
+            return None
+        return (
+            f"a fit with loss={self.loss!r} keeps numbers per row that do not follow from its "
+            "weights, so it cannot go on from a checkpoint. The losses 'squared_hinge', "
+            "'squared' and 'log' can."
+        )
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True

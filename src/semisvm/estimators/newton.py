@@ -73,7 +73,8 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     verbose : int, default=0
         Print one line per level.
     callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True. A
+        `Checkpoint` keeps the fit in a file, from which it can go on.
 
     Attributes
     ----------
@@ -173,6 +174,9 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return len(labels.labeled) > len(labels.unlabeled)
+
+    def _why_no_checkpoint(self) -> str | None:
+        return self._why_no_checkpoint_of_loss()
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         return solve_labeled(task, start, tol=self.tol, max_iter=self.max_iter)

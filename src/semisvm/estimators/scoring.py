@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats
 from semisvm.kernels.functions import PRECOMPUTED
-from semisvm.loop import Recorder
+from semisvm.loop import FitKeeper, Recorder
 from semisvm.methods.solution import Solution
 from semisvm.partial_labels import PartialLabels, encode
 from semisvm.rows import read_rows
@@ -42,8 +42,23 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
         """What makes the features: the kernel, by name or as a function, or another way."""
         return self.kernel
 
+    def _why_no_checkpoint(self) -> str | None:
+        """Say why a fit cannot go on from a checkpoint; None if it can."""
+        return (
+            f"a fit of {type(self).__name__} cannot go on from a checkpoint. TransductiveSVC, "
+            "AnnealedSVC and NewtonSVC can."
+        )
+
+    def _check_checkpoint(self) -> None:
+        """Refuse a callback that keeps checkpoints if there can be none."""
+        if isinstance(getattr(self, "callback", None), FitKeeper):
+            reason = self._why_no_checkpoint()
+            if reason is not None:
+                raise ValueError(reason)
+
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()
+        self._check_checkpoint()
         before = dict(self.__dict__)
         try:
             self._fit_checked(X, y, sample_weight)

@@ -107,7 +107,8 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     verbose : int, default=0
         Print one line per level.
     callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
+        Called with each row of the trace; the fit stops when it returns True. A
+        `Checkpoint` keeps the fit in a file, from which it can go on.
 
     Attributes
     ----------
@@ -235,6 +236,14 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
         check_count("max_switches", self.max_switches, optional=True)
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
+
+    def _why_no_checkpoint(self) -> str | None:
+        if self.max_switches is not None or self.label_step != "exact":
+            return (
+                "labels that are switched pair by pair do not follow from the weights, so the fit "
+                "cannot go on from a checkpoint. Use label_step='exact' and max_switches=None."
+            )
+        return self._why_no_checkpoint_of_loss()
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0:

@@ -30,18 +30,19 @@ class Steps(Protocol):
 
 
 class Resumable(Steps, Protocol):
-    """A method that can continue from the end of a level, also in another process.
+    """A method that can continue from the end of a round, also in another process.
 
-    A snapshot is small: vectors over columns, and numbers. All vectors over rows follow
-    from it.
+    A snapshot is small: vectors over columns, and numbers, in dicts and lists. All vectors over
+    rows follow from it. What a method does after ``restore`` must depend on nothing else that
+    happened before: see `semisvm.loop.journal`.
     """
 
     def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current level."""
+        """Return what the method needs to continue after the current round, as copies."""
         ...
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the level at which a snapshot was taken."""
+        """Go back to the end of the round at which a snapshot was taken; it stays as it is."""
         ...
 
 
@@ -74,15 +75,18 @@ def follow(
     settled : bool
         Whether the last level ended because nothing changed.
     """
-    rounds, settled = 0, False
-    for number, level in enumerate(levels):
-        if recorder.stopped or (finished is not None and finished()):
-            break
-        method.enter(level)
-        for iteration in range(max_rounds):
+    journal = recorder.journal
+    place = journal.begin(phase, method)
+    for number in range(place.level, len(levels)):
+        level, first = levels[number], place.iteration
+        if first == 0:
+            if recorder.stopped or (finished is not None and finished()):
+                break
+            method.enter(level)
+        for iteration in range(first, max_rounds):
             weights = method.weight_step(level)
-            settled, facts = method.label_step(level)
-            rounds += 1
+            place.settled, facts = method.label_step(level)
+            place.rounds += 1
             recorder.record(
                 phase,
                 weights,
@@ -92,7 +96,12 @@ def follow(
                 progress=level.progress,
                 **facts,
             )
-            if settled or recorder.stopped:
+            ended = place.settled or iteration + 1 == max_rounds
+            place.level, place.iteration = (number + 1, 0) if ended else (number, iteration + 1)
+            journal.keep(place)
+            if ended or recorder.stopped:
                 break
         recorder.level_done()
-    return rounds, settled
+        if recorder.stopped:
+            break
+    return place.rounds, place.settled

@@ -1,6 +1,7 @@
 """What a fit did: one row per iteration, written by a recorder."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, overload
@@ -8,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.loop.journal import FitKeeper, Identity, Journal, KeptJournal
 from semisvm.solvers.newton import State
 
 TraceRow = Mapping[str, Any]
@@ -63,16 +65,18 @@ class Trace:
         return pd.DataFrame(self.rows, columns=self.columns)
 
 
+STOPPED = "stopped by the callback"
+
+
 class Recorder:
     """Write a trace, print one line per level, and let the callback stop the fit.
 
-    Parameters
-    ----------
-    callback : callable, optional
-    verbose : int
-
     Attributes
     ----------
+    trace : Trace
+    stopped : bool
+    journal : Journal
+        Keeps the places of the fit, if the callback is there for that.
     passes : callable, optional
         Tells how often the fit has read the data, for the column of that name.
     """
@@ -80,10 +84,47 @@ class Recorder:
     def __init__(self, callback: Callback | None = None, verbose: int = 0) -> None:
         self.trace = Trace()
         self.passes: Callable[[], float] | None = None
+        self._passes_before = 0.0
         self.stopped = False
+        self.journal = Journal()
+        self._told: list[str] = []
         self._callback = callback
         self._verbose = verbose
         self._start = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Time of the fit so far, that before it was resumed included."""
+        return perf_counter() - self._start
+
+    @contextmanager
+    def keeping(self, identity: Callable[[], Identity]) -> Iterator[None]:
+        """Keep the fit that is made inside, if the callback is a `FitKeeper`.
+
+        Parameters
+        ----------
+        identity : () -> dict
+            Called only then; see `FitKeeper.open`.
+        """
+        if not isinstance(self._callback, FitKeeper):
+            yield
+            return
+        self.journal = journal = KeptJournal(self, self._callback.open(identity()))
+        try:
+            yield
+        except BaseException as error:
+            journal.rescue(error)
+            raise
+        journal.finish()
+
+    def take_up(self, rows: Sequence[dict[str, Any]], notes: Sequence[str], seconds: float) -> None:
+        """Go on with the trace of a fit that is resumed."""
+        self.trace.rows += rows
+        self._passes_before = rows[-1].get("passes", 0.0) if rows else 0.0
+        # what was said between phases will be said again
+        self._told = [note for note in notes if note != STOPPED]
+        self.trace.notes += self._told
+        self._start -= seconds
 
     def record(
         self,
@@ -114,16 +155,19 @@ class Recorder:
         """Add a row; ``stopped`` is set if the callback returned True."""
         row = {"phase": phase, **facts}
         if self.passes is not None:
-            row["passes"] = self.passes()
-        row["seconds"] = perf_counter() - self._start
+            row["passes"] = self._passes_before + self.passes()
+        row["seconds"] = self.seconds
         self.trace.rows.append(row)
         if self._callback is not None and not self.stopped and self._callback(dict(row)):
             self.stopped = True
-            self.note("stopped by the callback")
+            self.note(STOPPED)
 
     def note(self, text: str) -> None:
         """Add a note in words."""
-        self.trace.notes.append(text)
+        if text in self._told:
+            self._told.remove(text)
+        else:
+            self.trace.notes.append(text)
 
     def level_done(self) -> None:
         """Print the last row if verbose."""
@@ -147,6 +191,8 @@ class _PartRecorder(Recorder):
     def __init__(self, whole: Recorder, number: int, count: int) -> None:
         self.trace = whole.trace
         self.stopped = False
+        self.journal = Journal()
+        self._told = []
         self._whole = whole
         self._number, self._count = number, count
 

@@ -182,3 +182,9 @@ class Loss:
     reg_of_two: float = 1.0
     margin_of_two: float | None = None
     margin_of_many: float | None = None
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the Newton solver can minimise its forms."""
+        two = self.two is None or self.two.smooth
+        return two and (self.many is None or isinstance(self.many, SmoothManyClassLoss))

@@ -87,20 +87,22 @@ class Assigning:
         return self.task.objective(self.state.w, lam, *self.task.rows.losses())
 
     def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current level."""
+        """Return what the method needs to continue after the current round."""
         return {
-            "w": self.state.w.copy(),
+            "state": self.state.to_dict(),
             "chosen_at": self._chosen_at.copy(),
             "prices": self.prices,
+            "lowest": self._lowest,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the level at which a snapshot was taken."""
+        """Go back to the end of the round at which a snapshot was taken."""
         self.task.rows.score(snapshot["chosen_at"])
         self.prices, _, _ = self.task.assign(snapshot["prices"])
         self.task.rows.adopt_table()
         self._chosen_at = snapshot["chosen_at"].copy()
-        self.state = self.task.from_weights(snapshot["w"].copy())
+        self._lowest = snapshot["lowest"]
+        self.state = self.task.returned(snapshot["state"])
         self._solved, self._best = None, False
 
 

@@ -48,12 +48,12 @@ class Cooling(Softening):
         return {"objective": objective, "imbalance": task.imbalance()}
 
     def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current level."""
+        """Return what the method needs to continue after the current round."""
         more = {"lowest": self._lowest, "hard_prices": self._hard_prices}
         return {**super().snapshot(), **more}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the level at which a snapshot was taken."""
+        """Go back to the end of the round at which a snapshot was taken."""
         super().restore(snapshot)
         self._lowest, self._hard_prices = snapshot["lowest"], snapshot["hard_prices"]
 

@@ -64,11 +64,11 @@ class Annealing(Softening):
         return {"objective": objective, "imbalance": imbalance}
 
     def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current level."""
-        return {**super().snapshot(), "best_key": self._best_key}
+        """Return what the method needs to continue after the current round."""
+        return {**super().snapshot(), "best_key": list(self._best_key)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the level at which a snapshot was taken."""
+        """Go back to the end of the round at which a snapshot was taken."""
         super().restore(snapshot)
         self._best_key = tuple(snapshot["best_key"])
 
@@ -91,6 +91,15 @@ class Rival(Switching):
         before, self._here = self._here, facts["objective"]
         hopeless = self._here - HOPE * (before - self._here) > self._value
         return settled or hopeless, facts
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what the method needs to continue after the current round."""
+        return {**super().snapshot(), "here": self._here}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to the end of the round at which a snapshot was taken."""
+        super().restore(snapshot)
+        self._here = snapshot["here"]
 
 
 def anneal(

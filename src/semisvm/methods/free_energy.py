@@ -148,22 +148,30 @@ class Softening(ABC):
         return found
 
     def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current level."""
+        """Return what the method needs to continue after the current round."""
+        gradient = self.state.gradient
         return {
-            "w": self.state.w.copy(),
+            "state": self.state.to_dict(),
+            "gradient": None if gradient is None else gradient.copy(),
             "best": self.best.w.copy(),
             "temperature": self.soft.temperature,
             "price": self.soft.price,
             "entropy": self.entropy,
+            "energy": self._energy,
             "facts": dict(self._facts),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the level at which a snapshot was taken."""
-        self.state = self.task.from_weights(snapshot["w"].copy())
+        """Go back to the end of the round at which a snapshot was taken."""
+        self.state = self.task.returned(snapshot["state"])
         self.best = replace(self.state, w=snapshot["best"].copy())
         self.soft.temperature, self.soft.price = snapshot["temperature"], snapshot["price"]
-        self.entropy, self._facts = snapshot["entropy"], dict(snapshot["facts"])
+        self.entropy, self._energy = snapshot["entropy"], snapshot["energy"]
+        self._facts = dict(snapshot["facts"])
+        if self.soft.price is not None:
+            self.task.soften(self.soft)
+        if snapshot["gradient"] is not None:
+            self.state.gradient = snapshot["gradient"].copy()
 
 
 class Alternating(Softening):

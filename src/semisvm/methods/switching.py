@@ -66,8 +66,6 @@ class Switching:
         # pairs switched in the rounds of the level, and whether steps may anticipate more
         self._switched: list[int] = []
         self._anticipating = False
-        # the weights at which the labels were chosen
-        self._chosen_at = state.w.copy()
         task.label_best()
 
     def enter(self, level: Level) -> None:
@@ -129,7 +127,6 @@ class Switching:
         return switched == 0 and self._solved is not None, facts
 
     def _switch(self) -> int:
-        self._chosen_at[:] = self.state.w
         if self.max_pairs is None:
             self._best = True
             return self.task.label_best()
@@ -138,21 +135,43 @@ class Switching:
         return switched
 
     def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current level."""
+        """Return what the method needs to continue after the current round."""
         if self.max_pairs is not None:
             raise TypeError(
                 "a fit with max_switches cannot be saved and resumed: its labels do not follow "
                 "from the weights."
             )
-        return {"w": self.state.w.copy(), "chosen_at": self._chosen_at.copy()}
+        self._update_gradient()
+        gradient = self.state.gradient
+        return {
+            "state": self.state.to_dict(),
+            "gradient": None if self._solved is None or gradient is None else gradient.copy(),
+            "solved": self._solved,
+            "switched": list(self._switched),
+            "anticipating": self._anticipating,
+        }
+
+    def _update_gradient(self) -> None:
+        """Make the gradient that of the chosen labels, so that these need not be kept."""
+        if self._solved is not None and self._switched and self._switched[-1]:
+            known = self.task.relabeled(self.state, 1.0, self._solved)
+            if known is None:
+                self._solved = None
+            else:
+                self.state.gradient, self.state.n_active = known.gradient, known.n_active
+                self.state.objective = self.objective(self._solved)
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the level at which a snapshot was taken."""
-        self.task.rows.score(snapshot["chosen_at"])
+        """Go back to the end of the round at which a snapshot was taken."""
+        self.state = self.task.returned(snapshot["state"])
+        # a round ends with the labels that suit its weights
         self.task.label_best()
-        self._chosen_at = snapshot["chosen_at"].copy()
-        self.state = self.task.from_weights(snapshot["w"].copy())
-        self._solved, self._best = None, False
+        self._best, self._solved = False, None
+        if snapshot["gradient"] is not None:
+            self.state.gradient, self._solved = snapshot["gradient"].copy(), snapshot["solved"]
+            self.task.rows.mark_labels()
+        self._switched = list(snapshot["switched"])
+        self._anticipating = snapshot["anticipating"]
 
 
 def finish(

@@ -2,7 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from semisvm.blocks import ManyScoreRows, OneScoreRows
 from semisvm.designs import Floats
@@ -75,6 +77,15 @@ class RowsTask(ABC):
             value += (1.0 - ratio) * fit + change
             n_active += more
         return Linearization(value, gradient, n_active, exact=False)
+
+    @abstractmethod
+    def from_weights(self, w: Floats) -> State:
+        """Return a state with these weights, and score all rows."""
+
+    def returned(self, kept: dict[str, Any]) -> State:
+        """Return the state of which `State.to_dict` told, and score all rows."""
+        numbers = {name: value for name, value in kept.items() if name != "w"}
+        return replace(self.from_weights(kept["w"].copy()), **numbers)
 
     def at(self, state: State) -> State:
         """Score all rows with the weights of a state, and return the state."""

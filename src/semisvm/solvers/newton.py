@@ -13,7 +13,7 @@ objective is certified, not estimated.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -88,6 +88,18 @@ class State:
         """Return a copy with its own weights."""
         return replace(self, w=self.w.copy(), gradient=None)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return weights and statistics, without the gradient, as plain data."""
+        return {"w": self.w.copy(), **{name: getattr(self, name) for name in STATISTICS}}
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> Self:
+        """Make a state of what `to_dict` returned."""
+        return cls(**{**found, "w": found["w"].copy()})
+
+
+STATISTICS = ("objective", "gradient_norm", "gap", "n_iter", "cg_steps", "n_active", "converged")
+
 
 def minimize(
     problem: Problem,
@@ -137,7 +149,7 @@ def minimize(
 class Search(ABC):
     """A safeguard of Newton's method: how a step is computed, and how far it is taken."""
 
-    convex: bool
+    convex: ClassVar[bool]
 
     @abstractmethod
     def step(
@@ -146,23 +158,30 @@ class Search(ABC):
         """Take a step; return the linearization there, or None if the solve ends."""
 
 
+@dataclass
 class LineSearch(Search):
-    """An exact line search, for convex problems."""
+    """An exact line search, for convex problems.
 
-    convex = True
+    Attributes
+    ----------
+    idle : int
+        Steps in a row that neither predicted a gain nor halved the gradient.
+    smallest : float
+        Norm of the gradient when it was halved last.
+    """
 
-    def __init__(self) -> None:
-        self._idle = 0
-        self._smallest = np.inf
+    convex: ClassVar[bool] = True
+    idle: int = 0
+    smallest: float = np.inf
 
     def _is_idle(self, state: State, slope: float) -> bool:
         """Tell whether the last steps neither predicted a gain nor halved the gradient."""
-        halved = state.gradient_norm < 0.5 * self._smallest
+        halved = state.gradient_norm < 0.5 * self.smallest
         if halved:
-            self._smallest = state.gradient_norm
+            self.smallest = state.gradient_norm
         useful = halved or -slope > ROUNDING * state.objective
-        self._idle = 0 if useful else self._idle + 1
-        return self._idle == MAX_IDLE_STEPS
+        self.idle = 0 if useful else self.idle + 1
+        return self.idle == MAX_IDLE_STEPS
 
     def step(
         self, problem: Problem, state: State, here: Linearization, tol: float, max_steps: int
@@ -208,7 +227,7 @@ class Backtracking(Search):
         else gained a negligible amount.
     """
 
-    convex = False
+    convex: ClassVar[bool] = False
 
     def __init__(
         self,

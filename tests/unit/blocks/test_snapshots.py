@@ -12,7 +12,7 @@ from semisvm.loop import Recorder, falling, follow, rising
 from semisvm.losses import SQUARED_HINGE
 from semisvm.methods.assigning import Assigning
 from semisvm.methods.cooling import Cooling
-from semisvm.methods.deterministic_annealing import Annealing
+from semisvm.methods.deterministic_annealing import Annealing, Rival
 from semisvm.methods.supervised import first_state
 from semisvm.methods.switching import Switching
 from semisvm.objectives.many_classes import ManyClassTask
@@ -52,6 +52,11 @@ CASES = {
         lambda task, state: Switching(task, state, None),
         rising(1e-3, 1.0, 3.0, 1e-8),
     ),
+    "rival": (
+        two_class_task,
+        lambda task, state: Rival(task, state, 0.0),
+        rising(1e-3, 1.0, 3.0, 1e-8),
+    ),
     "annealing": (
         two_class_task,
         lambda task, state: Annealing(task, state, 1.0, 1e-6),
@@ -89,6 +94,27 @@ def test_a_method_goes_on_from_a_snapshot(case, stop):
     other, _ = started(case)
     other.restore(pickle.loads(kept))
     np.testing.assert_allclose(run(other, levels[stop:]).state.w, whole, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("max_rounds", [1, 2, 200])
+@pytest.mark.parametrize("case", CASES)
+def test_a_method_brings_back_all_that_it_keeps(case, max_rounds):
+    """Wherever it was before, and in another process: the two then do the same, bit for bit."""
+    method, levels = started(case)
+    follow("test", levels[:2], method, method.task.recorder, max_rounds)
+    kept = method.snapshot()
+    follow("test", levels[2:4], method, method.task.recorder, max_rounds)
+    fresh, _ = started(case)
+    for one in (method, fresh):
+        one.restore(kept)
+    np.testing.assert_equal(method.snapshot(), fresh.snapshot())
+    for name, value in kept.items():
+        # prices are computed anew, from scores that were
+        if name not in ("price", "prices", "gradient"):
+            np.testing.assert_equal(fresh.snapshot()[name], value)
+    for one in (method, fresh):
+        follow("test", levels[2:], one, one.task.recorder, max_rounds)
+    np.testing.assert_equal(method.snapshot(), fresh.snapshot())
 
 
 def test_pairs_switched_one_by_one_cannot_be_restored():
