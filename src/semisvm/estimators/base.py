@@ -174,10 +174,6 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         kernel_map, X = self._features(rows)
         besides = self._besides_rows(rows, kernel_map, X)
         recorder = Recorder(self.callback, self.verbose)
-        if kernel_map is None and self.get_params(deep=False).get("reg", 1.0) is None:
-            warn_of_length(X, recorder)
-        shares = self._class_shares(labels, weight, X, recorder)
-        prior = shares.values
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         threads = thread_count(self._n_jobs())
 
@@ -185,6 +181,10 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             return identity_of(self, X, labels, weight, threads)
 
         with Workers(threads) as workers, recorder.keeping(identity):
+            if kernel_map is None and self.get_params(deep=False).get("reg", 1.0) is None:
+                warn_of_length(X, recorder)
+            shares = self._class_shares(labels, weight, X, recorder)
+            prior = shares.values
             bias = self._specification().bias
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
             recorder.passes = design.passes
