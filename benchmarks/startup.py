@@ -40,8 +40,7 @@ print(perf_counter() - start)
 """
 TIMED_ESTIMATOR = """
 from time import perf_counter
-import sklearn.base, sklearn.utils.validation, numba, gc
-{before}
+import sklearn.base, sklearn.utils.validation, numba
 start = perf_counter()
 from semisvm import TransductiveSVC
 print(perf_counter() - start)
@@ -90,27 +89,15 @@ def import_rows(repeat: int) -> list[dict[str, Any]]:
 
 
 def estimator_rows(repeat: int) -> list[dict[str, Any]]:
-    """Compare the import of one estimator with that of numba, in turns.
-
-    The objects of scikit-learn and numba make the garbage collector owe a pass over all of
-    them, which may fall into any import afterwards. For the bar it is paid before.
-    """
-    codes = {
-        "numba": TIMED_NUMBA,
-        "paid": TIMED_ESTIMATOR.format(before="gc.collect()"),
-        "as it comes": TIMED_ESTIMATOR.format(before=""),
-    }
+    """Compare the import of one estimator with that of numba, in turns."""
+    codes = {"numba": TIMED_NUMBA, "estimator": TIMED_ESTIMATOR}
     rounds = [{name: float(child(code)) for name, code in codes.items()} for _ in range(repeat + 1)]
     del rounds[0]  # wrote the byte code
-    ratios = {
-        name: Spread.of(one[name] / one["numba"] for one in rounds)
-        for name in ("paid", "as it comes")
-    }
+    ratios = Spread.of(one["estimator"] / one["numba"] for one in rounds)
     what = "TransductiveSVC after scikit-learn and numba, in imports of numba"
     return [
         figure("import numba", Spread.of(one["numba"] for one in rounds)),
-        figure(what, ratios["paid"], ESTIMATOR_BAR),
-        figure("the same, with a pass of the garbage collector that is due", ratios["as it comes"]),
+        figure(what, ratios, ESTIMATOR_BAR),
     ]
 
 

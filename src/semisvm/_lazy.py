@@ -1,6 +1,8 @@
 """Public names that are imported when they are first used."""
 
-from collections.abc import Callable, Mapping
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +20,24 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        with uncollected():
+            return getattr(import_module(homes[name]), name)
 
     return find
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no garbage for a while, unless nobody does anyway.
+
+    An import makes objects that stay. To look for garbage among them, and among those of numba
+    and scikit-learn, takes longer than the import.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
