@@ -1,13 +1,20 @@
 """Deterministic annealing: soft labels that harden as the temperature falls."""
 
-from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
-from semisvm.loop import Callback, Level, falling
+from semisvm.estimators.parameters import (
+    ClassPrior,
+    InterceptParameters,
+    KernelParameters,
+    WarmSolverParameters,
+    parameters,
+)
+from semisvm.loop import Level, falling
 from semisvm.loop.schedules import LOOSE_TOL
 from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
 from semisvm.methods.cooling import cool
@@ -23,7 +30,10 @@ from semisvm.validation import check_real
 COLDEST = 1e-8
 
 
-class AnnealedSVC(LinearSemiSupervisedClassifier):
+@parameters
+class AnnealedSVC(
+    KernelParameters, InterceptParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+):
     r"""Semi-supervised SVM by deterministic annealing (DA).
 
     Minimises over weights w and beliefs p_j that row j is of the second class ::
@@ -168,58 +178,16 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     True
     """
 
-    def __init__(
-        self,
-        reg: float | None = None,
-        unlabeled_weight: float = 1.0,
-        *,
-        loss: str = "squared_hinge",
-        hierarchy: Any = None,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        temperature: float = 10.0,
-        annealing_rate: float = 1.5,
-        entropy_tol: float = 1e-6,
-        balance_tol: float | None = BALANCE_TOL,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        unlabeled: Any = -1,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.unlabeled_weight = unlabeled_weight
-        self.loss = loss
-        self.hierarchy = hierarchy
-        self.class_prior = class_prior
-        self.temperature = temperature
-        self.annealing_rate = annealing_rate
-        self.entropy_tol = entropy_tol
-        self.balance_tol = balance_tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    reg: float | None = None
+    unlabeled_weight: float = 1.0
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    hierarchy: Any = None
+    class_prior: ClassPrior = None
+    temperature: float = 10.0
+    annealing_rate: float = 1.5
+    entropy_tol: float = 1e-6
+    balance_tol: float | None = BALANCE_TOL
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

@@ -1,6 +1,6 @@
 """A supervised SVM with a kernel derived from clusters of all rows."""
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.parameters import Kernel, KernelParameters, SolverParameters, parameters
 from semisvm.kernels import FeatureMap
 from semisvm.kernels.clusters import fit_clusters
 from semisvm.kernels.functions import PRECOMPUTED
-from semisvm.loop import Callback
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import solve_labeled
@@ -20,7 +20,8 @@ from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_count
 
 
-class ClusterKernelSVC(LinearSemiSupervisedClassifier):
+@parameters
+class ClusterKernelSVC(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier):
     r"""SVM with the bagged cluster kernel.
 
     k-means is run ``n_runs`` times on labelled and unlabelled rows together. With c_p(x)
@@ -110,42 +111,15 @@ class ClusterKernelSVC(LinearSemiSupervisedClassifier):
     True
     """
 
-    def __init__(
-        self,
-        reg: float = 1e-3,
-        *,
-        n_clusters: int = 10,
-        n_runs: int = 50,
-        kernel: str | Callable[..., float] = "rbf",
-        gamma: float | str = "mean_distance",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.n_clusters = n_clusters
-        self.n_runs = n_runs
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    reg: float = 1e-3
+    _: KW_ONLY
+    n_clusters: int = 10
+    n_runs: int = 50
+    random_state: int | np.random.RandomState | None = 0
+    kernel: Kernel = "rbf"
+    gamma: float | str = "mean_distance"
+    tol: float = 1e-10
+    max_iter: int = 200
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

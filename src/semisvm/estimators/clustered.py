@@ -1,6 +1,7 @@
 """CVS3VM: clusters determine which rows to label, then `ConcaveSVC` is fitted."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import check_random_state
 from semisvm.clusters.representatives import representatives
 from semisvm.designs.base import Index
 from semisvm.estimators.concave import ConcaveSVC
-from semisvm.loop import Callback
+from semisvm.estimators.parameters import parameters
 from semisvm.partial_labels import is_unlabeled, rows_to_choose
 from semisvm.rows import read_rows
 from semisvm.validation import check_count, check_real
@@ -18,6 +19,7 @@ from semisvm.validation import check_count, check_real
 Oracle = Callable[[Index], ArrayLike] | ArrayLike
 
 
+@parameters
 class ClusteredSVC(ConcaveSVC):
     r"""Semi-supervised SVM that chooses which rows to label (CVS3VM).
 
@@ -120,48 +122,11 @@ class ClusteredSVC(ConcaveSVC):
     True
     """
 
-    def __init__(
-        self,
-        mu: float = 1.0,
-        nu: float = 0.1,
-        *,
-        n_labels: int | float = 0.1,
-        n_clusters: int | None = None,
-        n_init: int = 3,
-        random_state: Any = None,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        super().__init__(
-            mu,
-            nu,
-            class_prior=class_prior,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            n_components=n_components,
-            kernel_tol=kernel_tol,
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.n_labels = n_labels
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.random_state = random_state
+    _: KW_ONLY
+    n_labels: int | float = 0.1
+    n_clusters: int | None = None
+    n_init: int = 3
+    random_state: Any = None
 
     def select(self, X: Any, y: ArrayLike | None = None) -> Index:
         """Choose the rows to label, starting with that of the largest cluster.

@@ -1,7 +1,8 @@
 """A committee of methods, weighed by how well they predict labels that were held out."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -17,10 +18,11 @@ from semisvm.estimators.held_out import Grounds, held_out_scores, partly
 from semisvm.estimators.laplacian import LaplacianRLSC
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
+from semisvm.estimators.parameters import ClassPrior, parameters
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.kernels.votes import ScoreMap
-from semisvm.loop import Callback, Recorder
+from semisvm.loop import Recorder
 from semisvm.losses.log import probabilities
 from semisvm.methods.solution import Solution
 from semisvm.methods.weighing import (
@@ -46,6 +48,7 @@ HANDED_ON = ("class_prior", "n_jobs")
 LOGGED = 1e-300
 
 
+@parameters
 class SemiSupervisedCommittee(ScoringClassifier):
     r"""A weighted committee of different methods.
 
@@ -136,26 +139,12 @@ class SemiSupervisedCommittee(ScoringClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimators: Sequence[tuple[str, Any]] | None = None,
-        *,
-        weights: ArrayLike | None = None,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        cv: int = 5,
-        unlabeled: Any = -1,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.class_prior = class_prior
-        self.cv = cv
-        self.unlabeled = unlabeled
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    estimators: Sequence[tuple[str, Any]] | None = None
+    _: KW_ONLY
+    weights: ArrayLike | None = None
+    class_prior: ClassPrior = None
+    cv: int = 5
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

@@ -1,18 +1,16 @@
 """VS3VM: a concave objective, minimised by a sequence of linear programs."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from numpy.typing import ArrayLike
+from dataclasses import KW_ONLY
 
 from semisvm.estimators.one_norm import OneNormClassifier
-from semisvm.loop import Callback
+from semisvm.estimators.parameters import ClassPrior, parameters
 from semisvm.methods.concave import Majorizing, balance_of, warn_if_one_sided
 from semisvm.methods.linear_programs import Found
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_real
 
 
+@parameters
 class ConcaveSVC(OneNormClassifier):
     r"""Semi-supervised SVM as a concave program (VS3VM).
 
@@ -116,38 +114,12 @@ class ConcaveSVC(OneNormClassifier):
     True
     """
 
-    def __init__(
-        self,
-        mu: float = 1.0,
-        nu: float = 0.1,
-        *,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.mu = mu
-        self.nu = nu
-        self.class_prior = class_prior
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.callback = callback
+    mu: float = 1.0
+    nu: float = 0.1
+    _: KW_ONLY
+    class_prior: ClassPrior = None
+    tol: float = 1e-6
+    max_iter: int = 200
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

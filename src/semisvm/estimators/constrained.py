@@ -2,7 +2,8 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.designs import Floats
 from semisvm.estimators.maxent import MaxentClassifier
+from semisvm.estimators.parameters import parameters
 from semisvm.estimators.transductive import FIRST_WEIGHT_OF_MANY
-from semisvm.loop import Callback, Level, decades, follow, rising, settling
+from semisvm.loop import Level, decades, follow, rising, settling
 from semisvm.methods.augmented_lagrangian import AugmentedLagrangian
 from semisvm.methods.maxent import first_state
 from semisvm.methods.solution import Solution
@@ -21,8 +23,13 @@ from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.validation import check_real
 
 
+@parameters
 class _ShareConstrained(MaxentClassifier):
     """Base of the two classifiers with constraints on the model's own probabilities."""
+
+    _: KW_ONLY
+    constraint_tol: float = 1e-4
+    max_iter: int = 100
 
     @abstractmethod
     def _levels(self, warm: bool) -> Sequence[Level]:
@@ -186,47 +193,6 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     [0.37, 0.63]
     """
 
-    def __init__(
-        self,
-        reg: float | None = None,
-        *,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        constraint_tol: float = 1e-4,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        unlabeled: Any = -1,
-        tol: float = 1e-5,
-        max_iter: int = 100,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.class_prior = class_prior
-        self.constraint_tol = constraint_tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.
 
@@ -246,6 +212,7 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         return settling(0.0, self.tol)
 
 
+@parameters
 class EntropyRegularizedClassifier(_ShareConstrained):
     r"""Maxent classifier with entropy regularisation and an expectation constraint.
 
@@ -369,50 +336,9 @@ class EntropyRegularizedClassifier(_ShareConstrained):
     True
     """
 
-    def __init__(
-        self,
-        reg: float | None = None,
-        unlabeled_weight: float = 1.0,
-        *,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        annealing_rate: float | None = None,
-        constraint_tol: float = 1e-4,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        unlabeled: Any = -1,
-        tol: float = 1e-5,
-        max_iter: int = 100,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.unlabeled_weight = unlabeled_weight
-        self.class_prior = class_prior
-        self.annealing_rate = annealing_rate
-        self.constraint_tol = constraint_tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    unlabeled_weight: float = 1.0
+    _: KW_ONLY
+    annealing_rate: float | None = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

@@ -1,13 +1,19 @@
 """Gradient TSVM: the labels are minimised away, which leaves a smooth function of the weights."""
 
-from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
-from semisvm.loop import Callback, Level, rising, settling
+from semisvm.estimators.parameters import (
+    ClassPrior,
+    KernelParameters,
+    WarmSolverParameters,
+    parameters,
+)
+from semisvm.loop import Level, rising, settling
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
 from semisvm.methods.gradient_descent import descend
@@ -22,7 +28,89 @@ FIRST_WEIGHT = 1e-3
 RATE = 2.0
 
 
-class GradientTSVC(LinearSemiSupervisedClassifier):
+@parameters
+class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassifier):
+    """Base of the classifiers that descend on a smooth objective; they differ in the features."""
+
+    reg: float | None = None
+    _: KW_ONLY
+    unlabeled_weight: float = 1.0
+    class_prior: ClassPrior = None
+    annealing_rate: float | None = None
+    balance_tol: float | None = BALANCE_TOL
+    max_iter: int = 500
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit to labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of two or more classes; unlabelled rows hold the marker.
+
+        Returns
+        -------
+        self : estimator
+        """
+        return self._fit(X, y)
+
+    def _check_parameters(self) -> None:
+        self._check_shared_parameters()
+        check_real("unlabeled_weight", self.unlabeled_weight, above=0)
+        if self.annealing_rate is not None:
+            check_real("annealing_rate", self.annealing_rate, above=1)
+        if self.balance_tol is not None:
+            check_real("balance_tol", self.balance_tol, at_least=0)
+
+    def _loss(self) -> Loss:
+        return SQUARED_HINGE
+
+    def _specification(self) -> Specification:
+        reg = SQUARED_HINGE.default_reg if self.reg is None else self.reg
+        return Specification(SQUARED_HINGE, float(reg))
+
+    def _levels(self, start: Floats | None, scale: float) -> list[Level]:
+        lam, tol = scale * float(self.unlabeled_weight), float(self.tol)
+        rate = RATE if self.annealing_rate is None else float(self.annealing_rate)
+        first = scale * FIRST_WEIGHT
+        return rising(first, lam, rate, tol) if start is None else settling(lam, tol)
+
+    def _descend(
+        self,
+        task: TwoClassTask,
+        start: Floats | None,
+        balance_tol: float | None = None,
+        against_rest: bool = False,
+    ) -> Solution:
+        # the labels of a class weigh its share: unlabelled rows must not outweigh them
+        scale = 2.0 * task.rarer_share if against_rest else 1.0
+        levels = self._levels(start, scale)
+        state, rounds = descend(task, start, levels, self.max_iter, by_count=against_rest)
+        if balance_tol is not None:
+            task.balance(state, balance_tol)
+        codes = task.rows.predictions()
+        return Solution(state.w, state.objective, rounds, state.converged, codes)
+
+    def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
+        if task.n_unlabeled == 0:
+            return without_unlabeled_rows(task, self.tol)
+        return self._descend(task, start, self.balance_tol)
+
+    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
+        refuse_balancing(self.balance_tol)
+        if task.n_unlabeled == 0:
+            return without_unlabeled_rows(task, self.tol)
+        m = len(task.counts)
+        starts = [None] * m if start is None else list(start.reshape(-1, m).T)
+        parts = one_vs_rest(task, SQUARED_HINGE)
+        pairs = zip(parts, starts, strict=True)
+        found = [self._descend(part, one, against_rest=True) for part, one in pairs]
+        return joined(found, [part.rows.outputs() for part in parts])
+
+
+@parameters
+class GradientTSVC(KernelParameters, GradientDescentClassifier):
     r"""Transductive SVM by gradient descent on a smooth objective (nabla-TSVM).
 
     Minimises over weights w and an intercept b, with outputs f(x) = w . x + b, ::
@@ -130,112 +218,3 @@ class GradientTSVC(LinearSemiSupervisedClassifier):
     >>> bool(model.score(X, y) > 0.9)
     True
     """
-
-    def __init__(
-        self,
-        reg: float | None = None,
-        *,
-        unlabeled_weight: float = 1.0,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        annealing_rate: float | None = None,
-        balance_tol: float | None = BALANCE_TOL,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        tol: float = 1e-5,
-        max_iter: int = 500,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.unlabeled_weight = unlabeled_weight
-        self.class_prior = class_prior
-        self.annealing_rate = annealing_rate
-        self.balance_tol = balance_tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit to labelled and unlabelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-        y : array-like of shape (n,)
-            Labels of two or more classes; unlabelled rows hold the marker.
-
-        Returns
-        -------
-        self : GradientTSVC
-        """
-        return self._fit(X, y)
-
-    def _check_parameters(self) -> None:
-        self._check_shared_parameters()
-        check_real("unlabeled_weight", self.unlabeled_weight, above=0)
-        if self.annealing_rate is not None:
-            check_real("annealing_rate", self.annealing_rate, above=1)
-        if self.balance_tol is not None:
-            check_real("balance_tol", self.balance_tol, at_least=0)
-
-    def _loss(self) -> Loss:
-        return SQUARED_HINGE
-
-    def _specification(self) -> Specification:
-        reg = SQUARED_HINGE.default_reg if self.reg is None else self.reg
-        return Specification(SQUARED_HINGE, float(reg))
-
-    def _levels(self, start: Floats | None, scale: float) -> list[Level]:
-        lam, tol = scale * float(self.unlabeled_weight), float(self.tol)
-        rate = RATE if self.annealing_rate is None else float(self.annealing_rate)
-        first = scale * FIRST_WEIGHT
-        return rising(first, lam, rate, tol) if start is None else settling(lam, tol)
-
-    def _descend(
-        self,
-        task: TwoClassTask,
-        start: Floats | None,
-        balance_tol: float | None = None,
-        against_rest: bool = False,
-    ) -> Solution:
-        # the labels of a class weigh its share: unlabelled rows must not outweigh them
-        scale = 2.0 * task.rarer_share if against_rest else 1.0
-        levels = self._levels(start, scale)
-        state, rounds = descend(task, start, levels, self.max_iter, by_count=against_rest)
-        if balance_tol is not None:
-            task.balance(state, balance_tol)
-        codes = task.rows.predictions()
-        return Solution(state.w, state.objective, rounds, state.converged, codes)
-
-    def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
-        if task.n_unlabeled == 0:
-            return without_unlabeled_rows(task, self.tol)
-        return self._descend(task, start, self.balance_tol)
-
-    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
-        refuse_balancing(self.balance_tol)
-        if task.n_unlabeled == 0:
-            return without_unlabeled_rows(task, self.tol)
-        m = len(task.counts)
-        starts = [None] * m if start is None else list(start.reshape(-1, m).T)
-        parts = one_vs_rest(task, SQUARED_HINGE)
-        pairs = zip(parts, starts, strict=True)
-        found = [self._descend(part, one, against_rest=True) for part, one in pairs]
-        return joined(found, [part.rows.outputs() for part in parts])

@@ -1,6 +1,6 @@
 """Manifold regularisation: outputs that change little along a graph of the rows."""
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, Self
 
@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.parameters import Kernel, KernelParameters, SolverParameters, parameters
 from semisvm.graphs import Roughness, fit_neighbors, neighbor_graph, normalized_laplacian
 from semisvm.kernels import FeatureMap
 from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.kernels.local import NEIGHBORS, LocalMap
-from semisvm.loop import Callback
 from semisvm.losses import SQUARED, SQUARED_HINGE, Loss
 from semisvm.methods.one_vs_rest import one_vs_rest
 from semisvm.methods.smooth_on_graph import solve_on_graph
@@ -26,48 +26,22 @@ from semisvm.validation import check_count, check_real
 MAX_POWER = 50
 
 
-class _LaplacianMachine(LinearSemiSupervisedClassifier):
+@parameters
+class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier):
     """Base of the two Laplacian machines, which differ only in the loss."""
+
+    reg: float = 1e-7
+    _: KW_ONLY
+    manifold_weight: float = 10.0
+    n_neighbors: int = 5
+    power: int = 2
+    kernel: Kernel = "neighbors"
+    gamma: float | str = "mean_distance"
+    tol: float = 1e-6
+    max_iter: int = 200
 
     def _specification(self) -> Specification:
         return Specification(self._loss(), float(self.reg))
-
-    def __init__(
-        self,
-        reg: float = 1e-7,
-        *,
-        manifold_weight: float = 10.0,
-        n_neighbors: int = 5,
-        power: int = 2,
-        kernel: str | Callable[..., float] = "neighbors",
-        gamma: float | str = "mean_distance",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.manifold_weight = manifold_weight
-        self.n_neighbors = n_neighbors
-        self.power = power
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

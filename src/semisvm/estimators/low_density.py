@@ -1,19 +1,18 @@
 """Low density separation: distances along paths through the data, then `GradientTSVC`."""
 
-from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.gradient import GradientDescentClassifier
+from semisvm.estimators.parameters import parameters
 from semisvm.kernels.paths import PathMap, fit_paths
-from semisvm.loop import Callback
-from semisvm.methods.balance import BALANCE_TOL
 from semisvm.validation import check_count, check_real
 
 
-class LowDensitySeparation(GradientTSVC):
+@parameters
+class LowDensitySeparation(GradientDescentClassifier):
     r"""Low density separation (LDS).
 
     Distances are measured along paths through the data, on the graph of nearest
@@ -107,40 +106,11 @@ class LowDensitySeparation(GradientTSVC):
     True
     """
 
-    def __init__(
-        self,
-        reg: float | None = 1e-2,
-        *,
-        n_neighbors: int = 200,
-        rho: float = 4.0,
-        share: float = 0.1,
-        unlabeled_weight: float = 1.0,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        annealing_rate: float | None = None,
-        balance_tol: float | None = BALANCE_TOL,
-        unlabeled: Any = -1,
-        tol: float = 1e-5,
-        max_iter: int = 500,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.n_neighbors = n_neighbors
-        self.rho = rho
-        self.share = share
-        self.unlabeled_weight = unlabeled_weight
-        self.class_prior = class_prior
-        self.annealing_rate = annealing_rate
-        self.balance_tol = balance_tol
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    reg: float | None = 1e-2
+    _: KW_ONLY
+    n_neighbors: int = 200
+    rho: float = 4.0
+    share: float = 0.1
 
     @property
     def features_by(self) -> str:

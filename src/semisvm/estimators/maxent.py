@@ -1,11 +1,27 @@
 """Base of the classifiers whose scores are log-probabilities."""
 
+from dataclasses import KW_ONLY
+
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.parameters import (
+    ClassPrior,
+    InterceptParameters,
+    KernelParameters,
+    WarmSolverParameters,
+    parameters,
+)
 from semisvm.losses import LOG, Loss
 
 
-class MaxentClassifier(LinearSemiSupervisedClassifier):
+@parameters
+class MaxentClassifier(
+    KernelParameters, InterceptParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+):
     """Base of the classifiers with constraints on the probabilities of all classes."""
+
+    reg: float | None = None
+    _: KW_ONLY
+    class_prior: ClassPrior = None
 
     def _loss(self) -> Loss:
         return LOG

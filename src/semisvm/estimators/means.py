@@ -1,13 +1,13 @@
 """Label means: label the unlabelled rows so that the means of the classes are far apart."""
 
-from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
-from semisvm.loop import Callback
+from semisvm.estimators.parameters import ClassPrior, KernelParameters, SolverParameters, parameters
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.label_means import METHODS, LabelMeans
 from semisvm.methods.solution import Solution
@@ -16,7 +16,8 @@ from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_choice, check_real
 
 
-class MeanSVC(LinearSemiSupervisedClassifier):
+@parameters
+class MeanSVC(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier):
     r"""Semi-supervised SVM by label means (meanS3VM).
 
     First the labels of the unlabelled rows are chosen so that the means m+ and m- of the
@@ -123,44 +124,15 @@ class MeanSVC(LinearSemiSupervisedClassifier):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 100.0,
-        *,
-        C_unlabeled: float = 0.1,
-        method: str = "iter",
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        balance_tol: float | None = None,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "mean_distance",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.C = C
-        self.C_unlabeled = C_unlabeled
-        self.method = method
-        self.class_prior = class_prior
-        self.balance_tol = balance_tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    C: float = 100.0
+    _: KW_ONLY
+    C_unlabeled: float = 0.1
+    method: str = "iter"
+    class_prior: ClassPrior = None
+    balance_tol: float | None = None
+    gamma: float | str = "mean_distance"
+    tol: float = 1e-4
+    max_iter: int = 100
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

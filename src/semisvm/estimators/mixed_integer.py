@@ -1,13 +1,10 @@
 """S3VM as a mixed-integer program: the global optimum for tens of unlabelled rows."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from numpy.typing import ArrayLike
+from dataclasses import KW_ONLY
 
 from semisvm.designs import thread_count
 from semisvm.estimators.one_norm import OneNormClassifier
-from semisvm.loop import Callback
+from semisvm.estimators.parameters import ClassPrior, parameters
 from semisvm.methods.branch_and_cut import BranchAndCut
 from semisvm.methods.concave import warn_if_one_sided
 from semisvm.methods.linear_programs import Found
@@ -15,6 +12,7 @@ from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_count, check_real
 
 
+@parameters
 class MixedIntegerSVC(OneNormClassifier):
     r"""Semi-supervised SVM as a mixed-integer program (S3VM), solved to its global optimum.
 
@@ -123,42 +121,14 @@ class MixedIntegerSVC(OneNormClassifier):
     True
     """
 
-    def __init__(
-        self,
-        mu: float = 1.0,
-        nu: float = 0.1,
-        *,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        time_limit: float | None = 60.0,
-        mip_gap: float = 1e-4,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.mu = mu
-        self.nu = nu
-        self.class_prior = class_prior
-        self.time_limit = time_limit
-        self.mip_gap = mip_gap
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.unlabeled = unlabeled
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    mu: float = 1.0
+    nu: float = 0.1
+    _: KW_ONLY
+    class_prior: ClassPrior = None
+    time_limit: float | None = 60.0
+    mip_gap: float = 1e-4
+    max_iter: int = 200
+    n_jobs: int | None = None
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

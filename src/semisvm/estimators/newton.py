@@ -1,13 +1,18 @@
 """The supervised SVM on which the other methods are built."""
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
-from semisvm.loop import Callback
+from semisvm.estimators.parameters import (
+    InterceptParameters,
+    KernelParameters,
+    WarmSolverParameters,
+    parameters,
+)
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import solve_labeled
 from semisvm.objectives.many_classes import ManyClassTask
@@ -15,7 +20,10 @@ from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.partial_labels import PartialLabels
 
 
-class NewtonSVC(LinearSemiSupervisedClassifier):
+@parameters
+class NewtonSVC(
+    KernelParameters, InterceptParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+):
     r"""Linear SVM by modified finite Newton (l2-SVM-MFN), fitted to the labelled rows.
 
     Minimises, over the l labelled rows with weights s_i (1 where not given), ::
@@ -111,46 +119,12 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     0.99
     """
 
-    def __init__(
-        self,
-        reg: float | None = None,
-        *,
-        loss: str = "squared_hinge",
-        hierarchy: Any = None,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        unlabeled: Any = -1,
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.loss = loss
-        self.hierarchy = hierarchy
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    reg: float | None = None
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    hierarchy: Any = None
+    tol: float = 1e-10
+    max_iter: int = 200
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the labelled rows.

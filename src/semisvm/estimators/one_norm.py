@@ -1,7 +1,6 @@
 """Classifiers that are linear programs with the 1-norm: RLP and the 1-norm SVM."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -9,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.parameters import KernelParameters, parameters
 from semisvm.hierarchy import Hierarchy
-from semisvm.loop import Callback
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.linear_programs import Found, fewest_errors, one_norm
 from semisvm.methods.one_vs_rest import one_vs_rest
@@ -20,7 +19,8 @@ from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_real
 
 
-class OneNormClassifier(LinearSemiSupervisedClassifier):
+@parameters
+class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
     """Base of the classifiers that are linear programs; many classes are one-vs-rest."""
 
     @property
@@ -158,29 +158,6 @@ class RobustLPC(OneNormClassifier):
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.unlabeled = unlabeled
-        self.verbose = verbose
-        self.callback = callback
-
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
 
@@ -188,6 +165,7 @@ class RobustLPC(OneNormClassifier):
         return fewest_errors(task)
 
 
+@parameters
 class OneNormSVC(OneNormClassifier):
     r"""SVM with the 1-norm: a linear program whose solution has few nonzero weights.
 
@@ -266,30 +244,7 @@ class OneNormSVC(OneNormClassifier):
     (0.97, [9])
     """
 
-    def __init__(
-        self,
-        mu: float = 1.0,
-        *,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        unlabeled: Any = -1,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.mu = mu
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.unlabeled = unlabeled
-        self.verbose = verbose
-        self.callback = callback
+    mu: float = 1.0
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

@@ -1,13 +1,13 @@
 """Posterior regularisation: soft labels that keep the class counts and stay near the model."""
 
-from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.maxent import MaxentClassifier
-from semisvm.loop import Callback, follow, settling
+from semisvm.estimators.parameters import parameters
+from semisvm.loop import follow, settling
 from semisvm.methods.maxent import first_state
 from semisvm.methods.projecting import Projecting
 from semisvm.methods.solution import Solution
@@ -16,6 +16,7 @@ from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.validation import check_real
 
 
+@parameters
 class PosteriorRegularizedClassifier(MaxentClassifier):
     r"""Maxent classifier with posterior regularisation: soft labels keep the class counts.
 
@@ -140,46 +141,7 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
     True
     """
 
-    def __init__(
-        self,
-        reg: float | None = None,
-        kl_weight: float = 1.0,
-        *,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        unlabeled: Any = -1,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.kl_weight = kl_weight
-        self.class_prior = class_prior
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    kl_weight: float = 1.0
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

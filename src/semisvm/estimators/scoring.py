@@ -16,6 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats
+from semisvm.estimators.parameters import CommonParameters
 from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import FitKeeper, Recorder
 from semisvm.methods.solution import Solution
@@ -26,7 +27,7 @@ from semisvm.validation import check_same_length
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
 
 
-class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
+class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
     """Base of all classifiers; subclasses define how the weights of the features are found."""
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """SemiBoost: boosting any classifier with rows on whose labels their neighbours agree."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +10,11 @@ from sklearn.base import clone
 
 from semisvm.designs import Floats, Index
 from semisvm.estimators.newton import NewtonSVC
+from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.graphs import fit_neighbors, neighbor_graph, similarities
 from semisvm.kernels.votes import VoteMap, vote
-from semisvm.loop import Callback, Recorder
+from semisvm.loop import Recorder
 from semisvm.methods.solution import Solution
 from semisvm.validation import check_count, check_real
 from semisvm.vectors import dot
@@ -103,6 +104,7 @@ def vote_weight(p: Floats, q: Floats, votes: Floats) -> float:
     return 0.25 * float(np.log(max(right, least) / max(wrong, least))) if least > 0.0 else 0.0
 
 
+@parameters
 class SemiBoostClassifier(ScoringClassifier):
     r"""SemiBoost: an ensemble of any classifier that gives similar rows the same label.
 
@@ -180,26 +182,12 @@ class SemiBoostClassifier(ScoringClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        share: float = 0.1,
-        unlabeled_weight: float = 1.0,
-        n_neighbors: int = 50,
-        unlabeled: Any = -1,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.share = share
-        self.unlabeled_weight = unlabeled_weight
-        self.n_neighbors = n_neighbors
-        self.unlabeled = unlabeled
-        self.verbose = verbose
-        self.callback = callback
+    estimator: Any = None
+    _: KW_ONLY
+    n_estimators: int = 20
+    share: float = 0.1
+    unlabeled_weight: float = 1.0
+    n_neighbors: int = 50
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

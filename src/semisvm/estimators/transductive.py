@@ -1,13 +1,20 @@
 """Transductive SVM: hard labels that follow the weights while unlabelled rows gain weight."""
 
-from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
-from semisvm.loop import Callback, decades, rising, settling
+from semisvm.estimators.parameters import (
+    ClassPrior,
+    InterceptParameters,
+    KernelParameters,
+    WarmSolverParameters,
+    parameters,
+)
+from semisvm.loop import decades, rising, settling
 from semisvm.methods import assigning, switching
 from semisvm.methods.assigning import LABEL_STEPS
 from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
@@ -21,7 +28,10 @@ FIRST_WEIGHT_OF_TWO = 1e-5
 FIRST_WEIGHT_OF_MANY = 1e-4
 
 
-class TransductiveSVC(LinearSemiSupervisedClassifier):
+@parameters
+class TransductiveSVC(
+    KernelParameters, InterceptParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+):
     r"""Transductive SVM (TSVM).
 
     Minimises over weights w and labels y' of the unlabelled rows ::
@@ -159,58 +169,16 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     True
     """
 
-    def __init__(
-        self,
-        reg: float | None = None,
-        unlabeled_weight: float = 1.0,
-        *,
-        loss: str = "squared_hinge",
-        hierarchy: Any = None,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        annealing_rate: float | None = None,
-        label_step: str = "exact",
-        max_switches: int | None = None,
-        balance_tol: float | None = BALANCE_TOL,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        unlabeled: Any = -1,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.reg = reg
-        self.unlabeled_weight = unlabeled_weight
-        self.loss = loss
-        self.hierarchy = hierarchy
-        self.class_prior = class_prior
-        self.annealing_rate = annealing_rate
-        self.label_step = label_step
-        self.max_switches = max_switches
-        self.balance_tol = balance_tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    reg: float | None = None
+    unlabeled_weight: float = 1.0
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    hierarchy: Any = None
+    class_prior: ClassPrior = None
+    annealing_rate: float | None = None
+    label_step: str = "exact"
+    max_switches: int | None = None
+    balance_tol: float | None = BALANCE_TOL
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.

@@ -1,7 +1,7 @@
 """Choosing the regularisation and the weight of the unlabelled rows along a path."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.designs import Design, Floats
 from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.parameters import (
+    ClassPrior,
+    InterceptParameters,
+    KernelParameters,
+    SolverParameters,
+    parameters,
+)
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.hierarchy import Hierarchy
-from semisvm.loop import Callback, Recorder
+from semisvm.loop import Recorder
 from semisvm.loop.schedules import LOOSE_TOL
 from semisvm.methods.solution import Solution
 from semisvm.model_selection.crossfit import check_splitter
@@ -58,57 +65,21 @@ def best_setting(scores: Floats) -> tuple[int, int]:
     return row, column
 
 
-class _PathSearch(LinearSemiSupervisedClassifier):
+@parameters
+class _PathSearch(
+    KernelParameters, InterceptParameters, SolverParameters, LinearSemiSupervisedClassifier
+):
     """What the two searches share; a subclass says of which estimator it is a search."""
 
-    def __init__(
-        self,
-        regs: int | ArrayLike = 10,
-        unlabeled_weights: ArrayLike = (1.0,),
-        *,
-        cv: Any = 5,
-        scoring: str = "accuracy",
-        loss: str = "squared_hinge",
-        hierarchy: Any = None,
-        class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
-        balance_tol: float | None = 0.1,
-        kernel: str | Callable[..., float] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        kernel_tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        unlabeled: Any = -1,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        self.regs = regs
-        self.unlabeled_weights = unlabeled_weights
-        self.cv = cv
-        self.scoring = scoring
-        self.loss = loss
-        self.hierarchy = hierarchy
-        self.class_prior = class_prior
-        self.balance_tol = balance_tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.kernel_tol = kernel_tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    regs: int | ArrayLike = 10
+    unlabeled_weights: ArrayLike = (1.0,)
+    _: KW_ONLY
+    cv: Any = 5
+    scoring: str = "accuracy"
+    loss: str = "squared_hinge"
+    hierarchy: Any = None
+    class_prior: ClassPrior = None
+    balance_tol: float | None = 0.1
 
     @abstractmethod
     def _single(self, **parameters: Any) -> LinearSemiSupervisedClassifier:

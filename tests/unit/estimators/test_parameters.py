@@ -1,0 +1,170 @@
+"""Constructors: shared parameters are said once, and what users may rely on stays."""
+
+import inspect
+import pickle
+from dataclasses import KW_ONLY, is_dataclass
+
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+import semisvm.estimators
+from semisvm import model_selection
+from semisvm.estimators.parameters import (
+    DECLARED,
+    CommonParameters,
+    InterceptParameters,
+    KernelParameters,
+    SolverParameters,
+    WarmSolverParameters,
+    parameters,
+)
+
+POSITIONAL = {
+    "AnnealedSVC": "reg unlabeled_weight",
+    "AnnealedSVCCV": "regs unlabeled_weights",
+    "ClusterKernelSVC": "reg",
+    "ClusteredSVC": "mu nu",
+    "ConcaveSVC": "mu nu",
+    "EntropyRegularizedClassifier": "reg unlabeled_weight",
+    "ExpectationConstrainedClassifier": "reg",
+    "GradientTSVC": "reg",
+    "LaplacianRLSC": "reg",
+    "LaplacianSVC": "reg",
+    "LowDensitySeparation": "reg",
+    "MeanSVC": "C",
+    "MixedIntegerSVC": "mu nu",
+    "NewtonSVC": "reg",
+    "OneNormSVC": "mu",
+    "PosteriorRegularizedClassifier": "reg kl_weight",
+    "RobustLPC": "",
+    "SemiBoostClassifier": "estimator",
+    "SemiSupervisedCommittee": "estimators",
+    "TransductiveSVC": "reg unlabeled_weight",
+    "TransductiveSVCCV": "regs unlabeled_weights",
+}
+"""What may be given without a name, in this order: a change breaks the code of users."""
+
+SHARED = (
+    *(CommonParameters, KernelParameters, InterceptParameters, SolverParameters),
+    WarmSolverParameters,
+)
+NO_KERNEL = {"LowDensitySeparation", "SemiBoostClassifier", "SemiSupervisedCommittee"}
+SEARCHES = ["AnnealedSVCCV", "TransductiveSVCCV"]
+
+
+def estimator(name):
+    return getattr(model_selection if name in SEARCHES else semisvm.estimators, name)
+
+
+every = pytest.mark.parametrize("name", [*semisvm.estimators.__all__, *SEARCHES])
+
+
+def signature(cls):
+    return inspect.signature(cls).parameters
+
+
+def declared(part):
+    return vars(part).get(DECLARED, {})
+
+
+@every
+def test_positional_parameters_keep_their_order(name):
+    found = signature(estimator(name)).values()
+    positional = [p.name for p in found if p.kind is not p.KEYWORD_ONLY]
+    assert positional == POSITIONAL[name].split()
+
+
+@every
+def test_kernel_parameters_come_from_the_mixin(name):
+    cls = estimator(name)
+    assert issubclass(cls, KernelParameters) == (name not in NO_KERNEL)
+    if name in NO_KERNEL:
+        assert not declared(KernelParameters).keys() & signature(cls).keys()
+        assert not any(hasattr(cls, parameter) for parameter in declared(KernelParameters))
+
+
+@every
+def test_an_inherited_parameter_is_declared_again_only_for_another_default(name):
+    lineage = [part for part in estimator(name).__mro__ if declared(part)]
+    for i, part in enumerate(lineage):
+        for parameter, (kind, _) in declared(part).items():
+            for base in lineage[i + 1 :]:
+                if issubclass(part, base) and parameter in declared(base):
+                    assert vars(part)[parameter] != vars(base)[parameter]
+                    if base in SHARED:
+                        assert kind == declared(base)[parameter][0]
+
+
+@every
+def test_no_constructor_is_written_by_hand(name):
+    for part in estimator(name).__mro__:
+        if part.__module__.startswith("semisvm.") and "__init__" in vars(part):
+            assert DECLARED in vars(part), part
+
+
+@every
+def test_an_estimator_is_not_a_dataclass(name):
+    # Dask would take two models with the same parameters for the same
+    assert not is_dataclass(estimator(name))
+
+
+@every
+def test_parameters_are_those_of_the_signature(name):
+    cls = estimator(name)
+    defaults = {p.name: p.default for p in signature(cls).values()}
+    for model in (cls(), clone(cls()), pickle.loads(pickle.dumps(cls()))):
+        assert model.get_params(deep=False) == vars(model) == defaults
+    assert all(p.annotation is not p.empty for p in signature(cls).values())
+
+
+@parameters
+class First:
+    a: int = 1
+    _: KW_ONLY
+    shared: str = "first"
+    last: float = 0.0
+
+
+@parameters
+class Second(First):
+    b: int = 2
+    _: KW_ONLY
+    own: int | None = None
+    shared: str = "second"
+
+
+def test_positions_of_bases_first_then_keywords_of_the_class():
+    assert list(signature(Second)) == ["a", "b", "own", "shared", "last"]
+    assert vars(Second(7, own=3)) == {"a": 7, "b": 2, "own": 3, "shared": "second", "last": 0.0}
+    assert First().shared == "first"
+    with pytest.raises(TypeError, match=r"Second.__init__\(\) takes from 1 to 3 positional"):
+        Second(1, 2, 3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'owned'"):
+        Second(owned=3)
+
+
+def test_a_class_that_declares_nothing_keeps_the_constructor():
+    class Third(Second):
+        pass
+
+    assert list(signature(Third)) == list(signature(Second))
+    assert Third(b=5).b == 5
+
+
+def test_annotations_of_other_bases_are_not_parameters():
+    class Foreign(BaseEstimator):
+        note: str = "no parameter"
+
+    @parameters
+    class Fourth(First, Foreign):
+        c: int = 3
+
+    assert Fourth._get_param_names() == ["a", "c", "last", "shared"]
+
+
+def test_mutable_defaults_are_refused():
+    with pytest.raises(ValueError, match="mutable default"):
+
+        @parameters
+        class Fifth:
+            values: list[int] = []  # noqa: RUF012
