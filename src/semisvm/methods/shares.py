@@ -31,9 +31,9 @@ those of the distribution. So N is replaced by N u / (N + u): one unlabelled row
 own scores.
 
 *Doubt.* Shares that are off do harm where unlabelled rows have little to give. So where the
-transductive models make no fewer errors on the held-out rows than the supervised ones, the
-shares move towards the fractions p that a supervised model of all labels predicts, by at
-most half a standard error of every class: ::
+transductive models make no fewer errors on the held-out rows than the supervised ones, and
+these fewer than guesses, the shares move towards the fractions p that a supervised model of
+all labels predicts, by at most half a standard error of every class: ::
 
     pi + t (p - pi),    t = min(1, min_k se_k / (2 |p_k - pi_k|))
 
@@ -389,11 +389,15 @@ def explaining_shares(evidence: Evidence, prior: Floats, strength: float) -> Sha
 
 
 def _in_doubt(folds: list[Fold], labels: PartialLabels) -> bool:
-    """Tell whether transductive models make as many errors on held-out rows as supervised ones."""
+    """Tell whether held-out rows speak for the supervised models, and not the transductive ones.
+
+    Supervised models make no more errors than transductive ones, and fewer than guesses.
+    """
     held = np.concatenate([fold.scores[fold.rows] for fold in folds])
     codes = labels.codes[np.concatenate([fold.rows for fold in folds])]
     wrong = np.count_nonzero(held.argmax(axis=2) != codes[:, np.newaxis], axis=0)
-    return bool(wrong[1] >= wrong[0])
+    m = len(labels.classes)
+    return bool(wrong[0] <= wrong[1] and m * wrong[0] < (m - 1) * len(codes))
 
 
 def _supervised_fractions(X: Any, design: Design, labels: PartialLabels, models: Models) -> Floats:

@@ -330,3 +330,12 @@ def test_trace_says_that_shares_were_moved():
     X, partly = labels_across_clusters()
     model = TransductiveSVC(reg=0.01).fit(X, partly)
     assert "towards what the supervised model predicts" in model.trace_.notes[0]
+
+
+def test_guesses_are_no_reason_for_doubt():
+    """Rows that are all the same: both models are wrong on as many held-out rows."""
+    partly = np.full(40, -1)
+    partly[:9] = np.arange(9) % 3
+    shares = estimate_shares(np.full((40, 3), 0.5), encode(partly))
+    assert not shares.doubtful
+    np.testing.assert_allclose(shares.values, 1 / 3, atol=0.01)
