@@ -44,6 +44,10 @@ SHORTEST, LONGEST = 0.03, 30.0
 ESTIMATE, LABELS = "estimate", "labels"
 # Shares of more classes are not written out in a note.
 MOST_NAMED = 6
+DOUBT = (
+    " (moved, within half a standard error, towards what the supervised model predicts: held-out "
+    "labels do not show that the unlabelled rows help)"
+)
 
 
 @dataclass(frozen=True)
@@ -73,12 +77,13 @@ def _is(given: Any, name: str) -> bool:
 
 def _about_shares(classes: list[Any], shares: Shares) -> str:
     """Say which class shares were estimated, and how sure they are."""
+    doubt = DOUBT if shares.doubtful else ""
     if len(classes) > MOST_NAMED:
         sure = f"standard errors up to {shares.errors.max():.1%}"
-        return f"shares of the {len(classes)} classes estimated: {sure}"
+        return f"shares of the {len(classes)} classes estimated: {sure}{doubt}"
     pairs = zip(classes, shares.values.tolist(), shares.errors.tolist(), strict=True)
     listed = ", ".join(f"{name} {share:.1%} +- {error:.1%}" for name, share, error in pairs)
-    return f"class shares estimated: {listed}"
+    return f"class shares estimated: {listed}{doubt}"
 
 
 def _is_maxent(estimator: Any) -> bool:

@@ -29,6 +29,15 @@ curvature at the maximum gives standard errors; they are widened to what was mea
 The shares wanted are those of the u rows at hand, which vary by pi (1 - pi) / u around
 those of the distribution. So N is replaced by N u / (N + u): one unlabelled row follows its
 own scores.
+
+*Doubt.* Shares that are off do harm where unlabelled rows have little to give. So where the
+transductive models make no fewer errors on the held-out rows than the supervised ones, and
+these fewer than guesses, the shares move towards the fractions p that a supervised model of
+all labels predicts, by at most half a standard error of every class: ::
+
+    pi + t (p - pi),    t = min(1, min_k se_k / (2 |p_k - pi_k|))
+
+Shares in this range are about as likely; these contradict the supervised model least.
 """
 
 from dataclasses import dataclass
@@ -72,6 +81,8 @@ WORTH = 0.5
 SLOPE_OF_TWO, SLOPE_OF_MANY = 2.0, 4.0
 # How much larger the squared errors of shares were than the curvature at the maximum says.
 OPTIMISM = 3.0
+# How far doubtful shares may move, in standard errors.
+LEEWAY = 0.5
 EM_TOL = 1e-6
 EM_STEPS = 1000
 
@@ -86,10 +97,14 @@ class Shares:
         They sum to one.
     errors : array of shape (m,)
         Standard errors.
+    doubtful : bool
+        Whether held-out labels did not speak for transductive models, so that the shares were
+        moved towards those that a supervised model predicts.
     """
 
     values: Floats
     errors: Floats
+    doubtful: bool = False
 
 
 def sampled_shares(fractions: Floats, n_labels: float) -> Shares:
@@ -185,6 +200,8 @@ def estimate_shares(
             for fold in held:
                 _fit_without(fold, rows, design, some, shares.values, models)
             shares = explaining_shares(_evidence(held, some, shares.values), prior, strength)
+        if _in_doubt(held, some):
+            shares = moved(shares, _supervised_fractions(rows, design, some, models))
     return shares
 
 
@@ -236,19 +253,7 @@ def _fit_without(
     """Fit the models in which the rows of a fold are unlabelled, from the last ones if any."""
     codes = labels.codes.copy()
     codes[fold.rows] = UNLABELED_CODE
-    rest = PartialLabels(labels.classes, codes)
-    task = make_task(
-        design,
-        rest.labeled,
-        rest.unlabeled,
-        codes[rest.labeled],
-        np.full(len(rest.labeled), 1.0 / len(rest.labeled)),
-        counts=prior_counts(shares, len(rest.unlabeled)),
-        hierarchy=flat(np.arange(len(shares))),
-        loss=models.loss,
-        reg=models.reg,
-        recorder=Recorder(),
-    )
+    task = _task(design, PartialLabels(labels.classes, codes), shares, models)
     state = first_state(task, fold.w, models.tol)
     levels = settling(1.0, models.tol)
     if fold.w is None:
@@ -258,6 +263,22 @@ def _fit_without(
     fold.w = _transductive(task, state, levels, models.max_iter)
     check_finite_model(fold.w, X)
     fold.scores[:, 1] = _class_scores(X, *decoded(design, fold.w))
+
+
+def _task(design: Design, labels: PartialLabels, shares: Floats, models: Models) -> Task:
+    """Return the task of the models of some labels."""
+    return make_task(
+        design,
+        labels.labeled,
+        labels.unlabeled,
+        labels.codes[labels.labeled],
+        np.full(len(labels.labeled), 1.0 / len(labels.labeled)),
+        counts=prior_counts(shares, len(labels.unlabeled)),
+        hierarchy=flat(np.arange(len(shares))),
+        loss=models.loss,
+        reg=models.reg,
+        recorder=Recorder(),
+    )
 
 
 def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int) -> Floats:
@@ -365,6 +386,46 @@ def explaining_shares(evidence: Evidence, prior: Floats, strength: float) -> Sha
     information = worth * (relative.T @ (weights[:, np.newaxis] * relative))
     information += strength * np.diag(prior / shares**2)
     return Shares(shares, _standard_errors(information / OPTIMISM))
+
+
+def _in_doubt(folds: list[Fold], labels: PartialLabels) -> bool:
+    """Tell whether held-out rows speak for the supervised models, and not the transductive ones.
+
+    Supervised models make no more errors than transductive ones, and fewer than guesses.
+    """
+    held = np.concatenate([fold.scores[fold.rows] for fold in folds])
+    codes = labels.codes[np.concatenate([fold.rows for fold in folds])]
+    wrong = np.count_nonzero(held.argmax(axis=2) != codes[:, np.newaxis], axis=0)
+    m = len(labels.classes)
+    return bool(wrong[0] <= wrong[1] and m * wrong[0] < (m - 1) * len(codes))
+
+
+def _supervised_fractions(X: Any, design: Design, labels: PartialLabels, models: Models) -> Floats:
+    """Return the class fractions that a supervised model predicts for the unlabelled rows.
+
+    One row of every class is added, so that no fraction is zero.
+    """
+    m = len(labels.classes)
+    task = _task(design, labels, np.full(m, 1.0 / m), models)
+    state = first_state(task, None, models.tol)
+    check_finite_model(state.w, X)
+    counts = np.bincount(task.rows.predictions(), minlength=m) + 1.0
+    return np.asarray(counts / counts.sum(), dtype=np.float64)
+
+
+def moved(shares: Shares, fractions: Floats) -> Shares:
+    """Move doubtful shares towards fractions, by at most `LEEWAY` standard errors.
+
+    Parameters
+    ----------
+    shares : Shares
+    fractions : array of shape (m,)
+        They sum to one.
+    """
+    way = fractions - shares.values
+    far = np.abs(way) > LEEWAY * shares.errors
+    part = float(np.min(LEEWAY * shares.errors[far] / np.abs(way[far]), initial=1.0))
+    return Shares(shares.values + part * way, shares.errors, doubtful=True)
 
 
 def _standard_errors(information: Floats) -> Floats:
