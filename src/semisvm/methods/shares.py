@@ -58,7 +58,7 @@ from semisvm.methods.solution import decoded
 from semisvm.methods.supervised import first_state
 from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, deal, prior_counts
+from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, prior_counts
 from semisvm.solvers import State
 from semisvm.validation import check_finite_model
 
@@ -183,7 +183,7 @@ def estimate_shares(
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     prior, strength = shrunk_fractions(counts)
     n_unlabeled = len(labels.unlabeled)
-    folds = _folds(labels, counts)
+    folds = _folds(X, labels, counts)
     if n_unlabeled == 0 or not folds:
         return sampled_shares(prior, strength)
     used = _used_rows(labels)
@@ -229,13 +229,20 @@ def shrunk_fractions(counts: Any) -> tuple[Floats, float]:
     return np.asarray(shares / shares.sum(), dtype=np.float64), strength
 
 
-def _folds(labels: PartialLabels, counts: Codes) -> list[Index]:
-    """Deal the labelled rows, but those that are the only ones of their class."""
-    mixed = np.random.RandomState(0).permutation(labels.labeled)
-    rows = mixed[counts[labels.codes[mixed]] > 1]
-    if len(rows) == 0:
-        return []
-    return [fold for fold in deal(rows, labels.codes, N_FOLDS) if len(fold)]
+def _folds(X: Any, labels: PartialLabels, counts: Codes) -> list[Index]:
+    """Deal the labelled rows, but those that are the only ones of their class.
+
+    They are dealt in the order of their inner product with the mean of the labelled rows, class
+    by class, so that neither the order of the rows nor the names of the classes matter.
+    """
+    given = X[labels.labeled]
+    places = np.asarray(safe_sparse_dot(given, given.mean(axis=0).T)).ravel()
+    codes = labels.codes[labels.labeled]
+    first = np.full(len(counts), np.inf)
+    np.minimum.at(first, codes, places)
+    order = np.lexsort((places, first[codes], counts[codes]))
+    rows = labels.labeled[order[counts[codes[order]] > 1]]
+    return [np.sort(fold) for fold in (rows[k::N_FOLDS] for k in range(N_FOLDS)) if len(fold)]
 
 
 def _used_rows(labels: PartialLabels) -> Index:
