@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         SemiBoostClassifier,
         TransductiveSVC,
     )
+    from semisvm.io import write_rows
     from semisvm.loop import Trace
     from semisvm.model import Model
     from semisvm.model_files import load, save
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         TransductiveSVCCV,
         compare,
     )
+    from semisvm.ondisk import RowsOnDisk, open_rows
     from semisvm.training import train
 
 _HOMES = {
@@ -66,15 +68,18 @@ _HOMES = {
     "PartialLabelKFold": "semisvm.model_selection",
     "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",
     "RobustLPC": "semisvm.estimators.one_norm",
+    "RowsOnDisk": "semisvm.ondisk",
     "SemiBoostClassifier": "semisvm.estimators.semi_boost",
     "Trace": "semisvm.loop.trace",
     "TransductiveKFold": "semisvm.model_selection",
     "TransductiveSVC": "semisvm.estimators.transductive",
     "load": "semisvm.model_files",
+    "open_rows": "semisvm.ondisk",
     "save": "semisvm.model_files",
     "TransductiveSVCCV": "semisvm.model_selection",
     "compare": "semisvm.model_selection",
     "train": "semisvm.training",
+    "write_rows": "semisvm.io",
 }
 
 __all__ = [
@@ -99,6 +104,7 @@ __all__ = [
     "PartialLabelKFold",
     "PosteriorRegularizedClassifier",
     "RobustLPC",
+    "RowsOnDisk",
     "SemiBoostClassifier",
     "Trace",
     "TransductiveKFold",
@@ -107,8 +113,10 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "open_rows",
     "save",
     "train",
+    "write_rows",
 ]
 
 

@@ -12,6 +12,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from semisvm.ondisk import RowsOnDisk
+
 FLOATS = (np.float64, np.float32)
 LARGEST_SQUARE = 1e150
 """Largest squared length of a row.
@@ -31,24 +33,37 @@ def is_sparse(X: Any) -> bool:
     return found
 
 
-def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str | None = "C") -> Any:
+def read_rows(
+    X: Any,
+    estimator: Any = None,
+    *,
+    reset: bool = True,
+    order: str | None = "C",
+    in_passes: bool = False,
+) -> Any:
     """Return rows as CSR or an array, float64 or float32, that are safe for compiled code.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n, d)
+    X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         It is never changed; a copy is made only if needed.
     estimator : estimator, optional
         Stores the columns of X if ``reset``, otherwise compares them with those of its fit.
     reset : bool, default=True
     order : "C" or None
         Whether dense rows must be contiguous.
+    in_passes : bool, default=False
+        Whether rows on the disk may stay there; else they are loaded.
 
     Raises
     ------
     ValueError
         If sparse arrays are inconsistent, or a value is not finite or too large.
     """
+    if isinstance(X, RowsOnDisk):
+        if estimator is not None:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return _stored_rows(X, in_passes)
     X = check_entries(X)
     asked: dict[str, Any] = {
         "accept_sparse": "csr",
@@ -63,6 +78,14 @@ def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str |
     X = without_duplicates(X)
     check_range(X)
     return X
+
+
+def _stored_rows(X: RowsOnDisk, in_passes: bool) -> Any:
+    """Return rows on the disk, after a look at all of them."""
+    if X.check() > (LARGEST_SQUARE / max(X.shape[1], 1)) ** 0.5:
+        for part in X.parts():
+            _check_squares(part)
+    return X if in_passes else X.load()
 
 
 def check_entries(X: Any) -> Any:
@@ -211,9 +234,11 @@ def row_squares(X: Any) -> NDArray[np.float64]:
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return the listed rows of an array, sparse matrix, data frame or list."""
+    """Return the listed rows of an array, sparse matrix, data frame, list, or rows on the disk."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
+    if isinstance(X, RowsOnDisk):
+        return X.load()[rows]
     is_sparse: bool = sparse.issparse(X)
     if is_sparse:
         # other formats cannot be indexed

@@ -23,6 +23,9 @@ from semisvm.io import (
 )
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
+from semisvm.ondisk import RowsOnDisk
+from semisvm.ondisk.header import RowsError
+from semisvm.ondisk.opened import MOST_LOADED
 from semisvm.registry import AUTO, get
 
 if TYPE_CHECKING:
@@ -91,7 +94,7 @@ def prepare(
     seconds = perf_counter() - start
     if isinstance(data, MatrixData):
         kept |= data.facts
-        notes += _about_scale(X)
+        notes += _about_scale(X) if transformer is None else []
     if transformer is not None:
         notes += transformer.notes_
     return Prepared(X, labels, transformer, kept, notes, seconds)
@@ -109,7 +112,7 @@ def features_of(
         Not fitted; by default one for all columns.
     """
     if isinstance(data, MatrixData):
-        return data.X, None
+        return data.X, None if data.made_by is None else ColumnFeatures.from_state(*data.made_by)
     transformer = ColumnFeatures() if features is None else features
     return transformer.fit_transform(data), transformer
 
@@ -181,6 +184,8 @@ def train(
     """
     prepared = prepare(data, features, settings)
     prepared.notes += notes
+    if isinstance(prepared.X, RowsOnDisk) and (method == AUTO or probabilities):
+        prepared.X = _loaded(prepared.X, "choosing a method" if method == AUTO else "calibration")
     choice = _choose(prepared, parameters, random_state, progress) if method == AUTO else None
     if choice is not None:
         method, parameters = choice.method, choice.parameters
@@ -191,6 +196,20 @@ def train(
         model.summary["choice"] = choice.to_dict()
         model.summary["notes"] += choice.notes
     return model
+
+
+def _loaded(X: RowsOnDisk, what: str) -> Any:
+    """Return rows in memory for what makes many fits to parts of them."""
+    try:
+        return X.load()
+    except RowsError as error:
+        raise DataError(
+            f"{what} fits parts of the rows in memory, and these rows are "
+            f"{X.nbytes / 2**30:.1f} GiB, more than the {MOST_LOADED >> 30} GiB that are loaded. "
+            "Name a method that reads rows from the disk (tsvm, da or svm), without "
+            "probabilities, or convert fewer rows.",
+            X.path,
+        ) from error
 
 
 def _choose(
@@ -300,7 +319,8 @@ def _about_scale(X: Any) -> list[str]:
     Columns of tables are scaled; a matrix is taken as it is.
     """
     is_sparse: bool = sparse.issparse(X)
-    values: Any = X.data if is_sparse else X
+    on_disk = isinstance(X, RowsOnDisk)
+    values: Any = X.values if on_disk else X.data if is_sparse else X
     # in blocks, since integers and single precision have to be converted
     blocks = (values[k : k + BLOCK] for k in range(0, len(values), BLOCK))
     with np.errstate(all="ignore"):

@@ -71,6 +71,12 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
     make a `ManyClassTask`.
     """
 
+    _only_passes = False
+    """Whether the method asks its design for products only, never for the rows."""
+
+    def _reads_in_passes(self) -> bool:
+        return self._only_passes and isinstance(self.kernel, str) and self.kernel == LINEAR
+
     def _specification(self) -> Specification:
         """Return which task is solved; estimators without these parameters override this."""
         loss = self._loss()

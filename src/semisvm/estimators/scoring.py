@@ -19,6 +19,7 @@ from semisvm.designs import Floats
 from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import Recorder
 from semisvm.methods.solution import Solution
+from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import PartialLabels, encode
 from semisvm.rows import read_rows
 from semisvm.validation import check_same_length
@@ -42,6 +43,10 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
         """What makes the features: the kernel, by name or as a function, or another way."""
         return self.kernel
 
+    def _reads_in_passes(self) -> bool:
+        """Tell whether the fit only makes passes over X, which may then stay on the disk."""
+        return False
+
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()
         before = dict(self.__dict__)
@@ -56,7 +61,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _read(self, X: Any, y: ArrayLike) -> tuple[Any, PartialLabels]:
         """Check rows and labels."""
-        X = read_rows(X, self)
+        X = read_rows(X, self, in_passes=self._reads_in_passes())
         labels = encode(y, self.unlabeled)
         check_same_length(X, labels.codes, "y")
         return X, labels
@@ -90,7 +95,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
 
         Returns
         -------
@@ -98,19 +103,27 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
             For two classes, positive means ``classes_[1]``.
         """
         check_is_fitted(self)
-        X = read_rows(X, self, reset=False, order=None)
+        X = read_rows(X, self, reset=False, order=None, in_passes=True)
+        if isinstance(X, RowsOnDisk):
+            parts = [self._scores(part) for part in X.parts()]
+            scores = np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
+        else:
+            scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _scores(self, X: Any) -> Floats:
+        """Compute the scores of validated rows, one column per score."""
         if self.kernel_map_ is not None:
             X = self.kernel_map_.transform(X)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        scores = np.asarray(scores, dtype=np.float64)
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return np.asarray(scores, dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
 
         Returns
         -------

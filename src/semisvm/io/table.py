@@ -176,7 +176,7 @@ class MatrixData:
 
     Attributes
     ----------
-    X : CSR matrix or array of shape (n, d)
+    X : CSR matrix, array or RowsOnDisk of shape (n, d)
     labels : object array of shape (n,), optional
         None for a row without label.
     path : str, optional
@@ -186,6 +186,8 @@ class MatrixData:
         What later files must be read with in the same way: ``zero_based`` for svmlight.
     missing_words : dict of int
         As that of a `Table`.
+    made_by : tuple (state, arrays), optional
+        The features that made the matrix from columns, as `ColumnFeatures.to_state` returns them.
     """
 
     X: Any
@@ -194,6 +196,7 @@ class MatrixData:
     lines: NDArray[np.int64] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     missing_words: dict[str, int] = field(default_factory=dict)
+    made_by: Any = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

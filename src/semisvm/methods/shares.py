@@ -59,7 +59,7 @@ def estimate_shares(
 
     Parameters
     ----------
-    X : CSR matrix or array, or ndarray, of shape (n, d)
+    X : CSR matrix or array, ndarray, or RowsOnDisk, of shape (n, d)
         Validated rows, or features of a kernel.
     labels : PartialLabels
     loss, reg, bias, tol, max_iter, n_jobs
@@ -84,14 +84,22 @@ def estimate_shares(
         )
         return fractions
     # scores are linear, so their mean over the unlabelled rows is the score of the mean
-    centre = np.asarray(X[labels.unlabeled].mean(axis=0), dtype=np.float64).reshape(1, -1)
     reg = loss.default_reg if reg is None else float(reg)
     with Workers(thread_count(n_jobs)) as workers:
+        centre = _mean_row(X, labels.unlabeled, workers)
         rows = X[labels.labeled]
         design = make_design(rows, bias, workers)
         model: dict[str, Any] = {"loss": loss, "reg": reg, "tol": tol, "max_iter": max_iter}
         scores, mean = _held_out_scores(rows, design, given, centre, model)
     return matched_shares(scores, given, mean)
+
+
+def _mean_row(X: Any, index: Index, workers: Workers) -> Floats:
+    """Compute the mean of the listed rows, (1, d), without a copy of them."""
+    design = make_design(X, 0.0, workers, renumber=False)
+    share = np.full(design.n_rows, 1.0 / len(index))
+    total = design.pull_back(share, design.rows(index), np.empty(design.n_weights))
+    return design.decode(total)[0].reshape(1, -1)
 
 
 def _held_out_scores(
