@@ -58,9 +58,12 @@ class StreamedFeatures:
 
     def count(self, table: Table) -> None:
         """Learn from some rows."""
-        numbers = [] if self._numbers is None else [self._numbers]
-        for tally in (*self._words, *numbers, *self._levels):
-            tally.add(table)
+        for words in self._words:
+            words.add(table)
+        for levels in self._levels:
+            levels.add(table)
+        if self._numbers is not None:
+            self._numbers.add(table)
         self._n_rows += len(table)
 
     def fit(self) -> None:
@@ -75,8 +78,9 @@ class StreamedFeatures:
             counts = [tally.rows.counts for tally in self._levels]
             limits = (features.min_count, features.max_levels)
             blocks.append(CategoricalBlock.of_counts(names, counts, *limits))
-        for tally in (*self._words, *self._levels):
-            self._notes += tally.rows.note(tally.column)
+        counted = [(t.column, t.rows) for t in self._words]
+        for name, rows in [*counted, *((t.column, t.rows) for t in self._levels)]:
+            self._notes += rows.note(name)
         features.blocks_ = blocks
         features.kinds_ = dict(self.kinds)
         features.notes_ = self._notes

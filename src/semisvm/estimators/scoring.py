@@ -105,13 +105,13 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         X = read_rows(X, self, reset=False, order=None, in_passes=True)
         if isinstance(X, RowsOnDisk):
-            parts = [self._scores(part) for part in X.parts()]
+            parts = [self._linear_scores(part) for part in X.parts()]
             scores = np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
         else:
-            scores = self._scores(X)
+            scores = self._linear_scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def _scores(self, X: Any) -> Floats:
+    def _linear_scores(self, X: Any) -> Floats:
         """Compute the scores of validated rows, one column per score."""
         if self.kernel_map_ is not None:
             X = self.kernel_map_.transform(X)

@@ -191,6 +191,10 @@ def _pieces(
         return read_json_lines(path, options)
     if kind == "parquet":
         return read_parquet(path, options)
+    if options.label is not None and kind == ROWS:
+        raise DataError(
+            "these rows have their labels from the conversion, so leave out the label.", path
+        )
     if options.label is not None:
         raise DataError(f"a {kind} file has no named columns, so leave out the label.", path)
     if kind == ROWS:

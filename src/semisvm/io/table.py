@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from semisvm.io.errors import DataError, is_missing, missing_column
 from semisvm.io.labels import MISSING_WORDS, Labels, read_labels
 from semisvm.io.options import Options
+from semisvm.ondisk import RowsOnDisk
+from semisvm.ondisk.header import RowsError
 
 Column = list[Any] | NDArray[Any]
 """Cells as they stand in the file: text, numbers, booleans or None."""
@@ -116,6 +118,10 @@ class Table:
             raise self.error(f"{_shortened(cell)} is not a number.", row, name)
         return number
 
+    def in_memory(self) -> "Table":
+        """Return the table itself; matrices may be on the disk."""
+        return self
+
     def without(self, names: Iterable[str]) -> "Table":
         """Return the table without some columns."""
         left_out = set(names)
@@ -200,6 +206,15 @@ class MatrixData:
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+    def in_memory(self) -> "MatrixData":
+        """Return the same data in memory, if they are on the disk and not too large."""
+        if not isinstance(self.X, RowsOnDisk):
+            return self
+        try:
+            return replace(self, X=self.X.load())
+        except RowsError as error:
+            raise DataError(error.message, self.path) from error
 
 
 def as_table(data: Any) -> Table:

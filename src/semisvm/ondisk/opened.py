@@ -138,6 +138,11 @@ class RowsOnDisk:
         return self.header.classes
 
     @property
+    def codes(self) -> NDArray[np.int32] | None:
+        """Positions of the labels in ``classes``, -1 for unlabelled rows."""
+        return None if self._codes is None else self._checked_codes(self._codes)
+
+    @property
     def notes(self) -> list[str]:
         """What was noticed when the rows were written."""
         return list(self.header.notes)
