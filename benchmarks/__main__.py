@@ -19,6 +19,7 @@ BENCHMARKS = {
     "speed": "fits against a supervised machine that is given all labels",
     "scaling": "growth with the number of rows, threads and memory",
     "answers": "steps that know how labels will answer, against turns of weights and labels",
+    "outofcore": "fits to rows on the disk with limited memory, against rows in memory",
     "startup": "import, and the first fit of a process",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
     "priors": "how well the class prior is estimated, and what a wrong one costs",
@@ -57,6 +58,7 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
+    parser.add_argument("--rows", type=int, metavar="N", help="outofcore: number of rows")
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="print what there is")
     options = parser.parse_args(arguments)
@@ -64,6 +66,8 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("name a benchmark, or all; --list prints what there is")
     if options.name != "revisions" and (options.base or options.head):
         parser.error("--base and --head are for revisions")
+    if options.rows is not None and (options.name != "outofcore" or options.rows < 1000):
+        parser.error("--rows is for outofcore, and at least 1000")
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat must be at least 1")
     return options
@@ -97,7 +101,9 @@ def main(arguments: list[str] | None = None) -> int:
     names = list(BENCHMARKS) if options.name == "all" else [options.name]
     try:
         folder = data_folder(options.data, BESIDE)
-        more = revisions_of(options)
+        more: dict[str, Any] = revisions_of(options)
+        if options.rows is not None:
+            more["n_rows"] = options.rows
         results = {name: run(name, folder, options.repeat, **more) for name in names}
     except MissingDataError as error:
         print(f"benchmarks: {error}", file=sys.stderr)

@@ -11,6 +11,7 @@ from semisvm._version import __version__
 
 if TYPE_CHECKING:
     from semisvm.clusters import KMedian
+    from semisvm.converting import convert
     from semisvm.estimators import (
         AnnealedSVC,
         ClusteredSVC,
@@ -78,6 +79,7 @@ _HOMES = {
     "save": "semisvm.model_files",
     "TransductiveSVCCV": "semisvm.model_selection",
     "compare": "semisvm.model_selection",
+    "convert": "semisvm.converting",
     "train": "semisvm.training",
     "write_rows": "semisvm.io",
 }
@@ -112,6 +114,7 @@ __all__ = [
     "TransductiveSVCCV",
     "__version__",
     "compare",
+    "convert",
     "load",
     "open_rows",
     "save",

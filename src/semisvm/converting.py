@@ -269,7 +269,6 @@ def _place(piece: Table, name: str) -> Callable[[str, int], DataError]:
 
 
 def _convert_svmlight(job: _Job, output: str | Path, dtype: np.dtype[Any]) -> None:
-    from semisvm.io import _svmlight_kernels as kernels
     from semisvm.io.svmlight import block_labels, read_blocks
 
     options, apart = job.options, job.labels_file is not None
@@ -278,10 +277,10 @@ def _convert_svmlight(job: _Job, output: str | Path, dtype: np.dtype[Any]) -> No
             for block in read_blocks(path, options, blank_rows=apart):
                 writer.add_entries(block.indptr, block.indices, block.values, path)
                 if not apart:
-                    given = block.labeled == kernels.LABELED
-                    numbers = block.labels if given else np.full(len(block.labels), np.nan)
-                    labels = block_labels(numbers, block.lines, path, options)
-                    writer.add_codes(job.codes.of_values(labels.tolist()))
+                    labels = [None] * len(block.labels)
+                    if block.has_labels:
+                        labels = block_labels(block.labels, block.lines, path, options).tolist()
+                    writer.add_codes(job.codes.of_values(labels))
                 job.progress.rows = writer.n_rows
         zero_based = options.zero_based
         if zero_based == "auto":

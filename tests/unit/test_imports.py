@@ -18,10 +18,11 @@ PACKAGE = "semisvm"
 
 ALLOWED = {
     # the data, and what is known about rows and labels
-    "designs": "compiling forking",
+    "ondisk": "",
+    "designs": "compiling forking ondisk",
     "vectors": "compiling",
-    "rows": "",
-    "validation": "designs rows",
+    "rows": "ondisk",
+    "validation": "designs ondisk rows",
     "partial_labels": "designs validation",
     "hierarchy": "designs",
     "margins": "partial_labels rows",
@@ -43,7 +44,7 @@ ALLOWED = {
     ),
     "estimators": (
         "_lazy clusters designs graphs hierarchy kernels loop losses methods objectives "
-        "partial_labels rows validation vectors"
+        "ondisk partial_labels rows validation vectors"
     ),
     # around the estimators
     "active": "clusters designs estimators margins partial_labels rows validation",
@@ -53,10 +54,11 @@ ALLOWED = {
         "registry rows validation wording"
     ),
     "displays": "loop margins model_selection partial_labels rows",
-    "io": "compiling naming",
+    "io": "compiling naming ondisk",
     "columns": "io",
     "model": "columns io",
-    "training": "columns io margins model model_selection registry",
+    "training": "columns io margins model model_selection ondisk registry",
+    "converting": "columns io ondisk",
     "model_files": (
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry"
     ),
@@ -65,13 +67,15 @@ ALLOWED = {
         "registry wording"
     ),
     "__init__": (
-        "_lazy _version clusters estimators loop model model_files model_selection training"
+        "_lazy _version clusters converting estimators io loop model model_files model_selection "
+        "ondisk training"
     ),
     "reproduce": "__init__ kernels label_steps losses model_selection",
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active columns costs demo displays io jsonable loop model model_files "
-        "model_selection naming partial_labels registry report reproduce training visible wording"
+        "_version active columns converting costs demo displays io jsonable loop model "
+        "model_files model_selection naming ondisk partial_labels registry report reproduce "
+        "training visible wording"
     ),
     "__main__": "cli",
 }

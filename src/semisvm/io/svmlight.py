@@ -45,6 +45,11 @@ class Block:
     smallest: int
     largest: int
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether the rows begin with labels."""
+        return self.labeled == kernels.LABELED
+
 
 def read_svmlight(
     path: str | Path, options: Options, *, blank_rows: bool = False
@@ -240,7 +245,7 @@ def _matrix(blocks: list[Block], path: str | Path, options: Options) -> MatrixDa
         X = fit_width(X, options.n_features, path)
     lines = np.concatenate([block.lines for block in blocks])
     labels = None
-    if blocks[0].labeled == kernels.LABELED and options.chunk_rows is None:
+    if blocks[0].has_labels and options.chunk_rows is None:
         numbers = np.concatenate([block.labels for block in blocks])
         labels = block_labels(numbers, lines, path, options)
     return MatrixData(X, labels, str(path), lines, {"zero_based": zero_based})

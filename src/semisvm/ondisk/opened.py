@@ -13,7 +13,7 @@ from scipy import sparse
 
 from semisvm.ondisk.header import CSR, HEAD_BYTES, LABELS, ORDER, Header, RowsError, read_header
 
-SPAN_ENTRIES = 1 << 20
+SPAN_ENTRIES = 1 << 18
 """Entries that are looked at, or brought into memory, at a time."""
 SPAN_ROWS = 1 << 16
 MOST_LOADED = 1 << 30
