@@ -25,5 +25,8 @@ class StoredCsrDesign(CsrDesign):
 
     def _total_work(self, index: Index) -> NDArray[np.int64]:
         indptr = self._arrays[0]
-        # one more per row: an empty row is not free
-        return np.cumsum(indptr[index + 1] - indptr[index] + 1, dtype=np.int64)
+        # in place, since rows may be many; one more per row: an empty row is not free
+        work: NDArray[np.int64] = indptr[index + 1]
+        work -= indptr[index]
+        work += 1
+        return np.cumsum(work, out=work)
