@@ -81,8 +81,9 @@ def limit_memory(X: RowsOnDisk) -> None:
 def fit_here(place: str, name: str, how: str) -> None:
     """Fit in this process, and print what came of it."""
     rows = open_rows(place)
-    y = rows.y
-    model = METHODS[name](reg=REG, unlabeled_weight=UNLABELED_WEIGHT, n_jobs=N_JOBS)
+    y = np.asarray(rows.y)
+    settings: dict[str, Any] = {"unlabeled_weight": UNLABELED_WEIGHT, "n_jobs": N_JOBS}
+    model = METHODS[name](reg=REG, **settings)
     few = np.sort(np.concatenate([np.flatnonzero(y >= 0), np.flatnonzero(y < 0)[:FEW]]))
     model.fit(rows[few], y[few])
     X: Any = rows[:] if how == MEMORY else rows

@@ -238,7 +238,7 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if isinstance(X, RowsOnDisk):
-        return X.load()[rows]
+        return X.take(rows)
     is_sparse: bool = sparse.issparse(X)
     if is_sparse:
         # other formats cannot be indexed

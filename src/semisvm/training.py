@@ -24,8 +24,6 @@ from semisvm.io import (
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.ondisk import RowsOnDisk
-from semisvm.ondisk.header import RowsError
-from semisvm.ondisk.opened import MOST_LOADED
 from semisvm.registry import AUTO, get
 
 if TYPE_CHECKING:
@@ -184,8 +182,6 @@ def train(
     """
     prepared = prepare(data, features, settings)
     prepared.notes += notes
-    if isinstance(prepared.X, RowsOnDisk) and (method == AUTO or probabilities):
-        prepared.X = _loaded(prepared.X, "choosing a method" if method == AUTO else "calibration")
     choice = _choose(prepared, parameters, random_state, progress) if method == AUTO else None
     if choice is not None:
         method, parameters = choice.method, choice.parameters
@@ -196,20 +192,6 @@ def train(
         model.summary["choice"] = choice.to_dict()
         model.summary["notes"] += choice.notes
     return model
-
-
-def _loaded(X: RowsOnDisk, what: str) -> Any:
-    """Return rows in memory for what makes many fits to parts of them."""
-    try:
-        return X.load()
-    except RowsError as error:
-        raise DataError(
-            f"{what} fits parts of the rows in memory, and these rows are "
-            f"{X.nbytes / 2**30:.1f} GiB, more than the {MOST_LOADED >> 30} GiB that are loaded. "
-            "Name a method that reads rows from the disk (tsvm, da or svm), without "
-            "probabilities, or convert fewer rows.",
-            X.path,
-        ) from error
 
 
 def _choose(

@@ -11,7 +11,7 @@ pytest.importorskip("rich")
 
 from typer.testing import CliRunner
 
-from semisvm import load
+from semisvm import load, open_rows
 from semisvm.cli.app import app
 from semisvm.cli.convert import _Reading
 from semisvm.converting import Progress
@@ -107,16 +107,25 @@ def test_options_reach_the_features(made, tmp_path):
 
 
 def test_commands_that_need_all_rows_load_small_ones(made, tmp_path, monkeypatch):
-    run("fit", made / "all.rows", "-o", tmp_path / "m", "-q")
     run("compare", made / "all.rows", "--methods", "svm,tsvm", "--repeats", 2)
     monkeypatch.setattr(opened, "MOST_LOADED", 100)
-    monkeypatch.setattr("semisvm.training.MOST_LOADED", 100)
-    line = refusal("fit", made / "all.rows", "-o", tmp_path / "m")
-    assert "choosing a method fits parts of the rows in memory" in line
-    assert "tsvm, da or svm" in line
     assert "needs all rows in memory" in refusal("compare", made / "all.rows")
-    assert "in memory" in refusal("fit", made / "all.rows", "-a", "lapsvm", "-o", tmp_path / "m")
+    line = refusal("fit", made / "all.rows", "-a", "lapsvm", "-o", tmp_path / "m")
+    assert "needs all rows in memory" in line
     run("fit", made / "all.rows", "-a", "da", "-o", tmp_path / "m", "-q")
+
+
+def test_choice_and_calibration_take_a_few_rows(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(opened, "MOST_LOADED", int(0.8 * open_rows(made / "all.rows").nbytes))
+    monkeypatch.setattr("semisvm.model_selection.choosing.MOST_UNLABELED", 40)
+    models = []
+    for data, options in [("all.rows", []), ("all.csv", ["--label", "kind"])]:
+        run("fit", made / data, *options, "--probabilities", "-o", tmp_path / "m", "-q")
+        models.append(load(tmp_path / "m"))
+    rows, table = models
+    assert rows.summary["method"] == table.summary["method"]
+    assert np.allclose(rows.estimator.coef_, table.estimator.coef_, atol=1e-9)
+    assert rows.calibrator is not None
 
 
 def test_refusals_are_one_line(made, tmp_path):

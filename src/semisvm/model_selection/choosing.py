@@ -175,7 +175,7 @@ def choose(
     given = dict(parameters or {})
     n_threads = {"n_jobs": given.pop("n_jobs")} if "n_jobs" in given else {}
     labels = encode(y, unlabeled)
-    fitting = candidates(labels, bool(sparse.issparse(X)))
+    fitting = candidates(labels, bool(sparse.issparse(X)) or getattr(X, "is_sparse", False))
     _refuse_unknown(given, fitting)
     missing = too_few(labels)
     if missing:

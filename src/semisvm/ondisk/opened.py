@@ -304,15 +304,34 @@ class RowsOnDisk:
         RowsError
             If they are more than 1 GiB; ``X[:]`` has no such limit.
         """
-        if self.nbytes > MOST_LOADED:
+        self._check_size(self.nbytes, "all rows")
+        return self[:]
+
+    def take(self, rows: Any) -> Any:
+        """Return some rows in memory, as ``X[rows]`` does.
+
+        Raises
+        ------
+        RowsError
+            If they are more than 1 GiB; ``X[rows]`` has no such limit.
+        """
+        index = _row_numbers(rows, self.shape[0])
+        each = self.nbytes // max(self.nnz, 1)
+        entries = len(index) * self.shape[1]
+        if self.is_sparse:
+            entries = int((self.indptr[index + 1] - self.indptr[index]).sum())
+        self._check_size(entries * each, f"{len(index):,} of the rows")
+        return self[index]
+
+    def _check_size(self, n_bytes: int, what: str) -> None:
+        if n_bytes > MOST_LOADED:
             raise RowsError(
-                f"this needs all rows in memory, which are {self.nbytes / 2**30:.1f} GiB; up to "
+                f"this needs {what} in memory, which are {n_bytes / 2**30:.1f} GiB; up to "
                 f"{MOST_LOADED >> 30} GiB are loaded. TransductiveSVC, AnnealedSVC and NewtonSVC "
-                "with the linear kernel read the rows from the disk. If the memory is there, "
-                "pass X[:] in place of X.",
+                "(tsvm, da and svm) with the linear kernel read the rows from the disk. If the "
+                "memory is there, pass X[:] in place of X.",
                 self.path,
             )
-        return self[:]
 
 
 def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
