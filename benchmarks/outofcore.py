@@ -12,7 +12,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -31,6 +33,7 @@ N_ROWS = 1_000_000
 LABELED_PER_CLASS = 50
 PIECE = 20_000
 N_JOBS = 2
+TICK = 0.002
 FEW = 2_000
 MEMORY, DISK, COLD = "memory", "disk, warm", "disk, cold"
 RATIO_BAR = 1.3
@@ -70,6 +73,29 @@ def anonymous_bytes() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData"))
 
 
+@contextmanager
+def watched_memory(told: dict[str, Any], wanted: bool) -> Iterator[None]:
+    """Look at the anonymous memory all the time; tell by how much it grew at most."""
+    if not wanted:
+        yield
+        return
+    ended, most = threading.Event(), [0]
+
+    def look() -> None:
+        while not ended.wait(TICK):
+            most[0] = max(most[0], anonymous_bytes())
+
+    watch = threading.Thread(target=look)
+    watch.start()
+    before = anonymous_bytes()
+    try:
+        yield
+    finally:
+        ended.set()
+        watch.join()
+        told["MB"] = (most[0] - before) / 1e6
+
+
 def limit_memory(X: RowsOnDisk) -> None:
     """Allow this process a quarter of the rows beyond what it has."""
     import resource
@@ -87,22 +113,16 @@ def fit_here(place: str, name: str, how: str) -> None:
     few = np.sort(np.concatenate([np.flatnonzero(y >= 0), np.flatnonzero(y < 0)[:FEW]]))
     model.fit(rows[few], y[few])
     X: Any = rows[:] if how == MEMORY else rows
-    if how != MEMORY:
-        limit_memory(rows)
+    told: dict[str, Any] = {"seconds": np.inf, "processor": np.inf, "objective": np.nan}
     if how == COLD:
         forget(Path(place))
-    start, processor = perf_counter(), process_time()
-    try:
+    with watched_memory(told, how == COLD), suppress(MemoryError):
+        if how != MEMORY:
+            limit_memory(rows)
+        start, processor = perf_counter(), process_time()
         model.fit(X, y)
-    except MemoryError:
-        print(json.dumps({"seconds": np.inf, "processor": np.inf, "objective": np.nan}))
-        return
-    told = {
-        "seconds": perf_counter() - start,
-        "processor": process_time() - processor,
-        "objective": model.objective_,
-        "rounds": model.n_iter_,
-    }
+        told |= {"seconds": perf_counter() - start, "processor": process_time() - processor}
+        told |= {"objective": model.objective_, "rounds": model.n_iter_}
     print(json.dumps(told))
 
 
@@ -135,6 +155,7 @@ def fit_rows(name: str, found: dict[str, list[dict[str, Any]]]) -> list[dict[str
             "seconds": Spread.of(told["seconds"] for told in all_told),
             "processor": Spread.of(told["processor"] for told in all_told),
             "rounds": all_told[0].get("rounds"),
+            "MB needed": all_told[0].get("MB"),
             "objective, relative difference": abs(all_told[0]["objective"] / best - 1.0),
         }
         for how, all_told in found.items()

@@ -11,6 +11,7 @@ PAGES = (
     "README.md",
     "docs/architecture.md",
     "docs/files.md",
+    "docs/scale.md",
     "docs/choosing.md",
     "docs/choosing_rows.md",
     "docs/faq.md",
