@@ -101,7 +101,7 @@ def convert(
     quotes: bool = True,
     zero_based: bool | Literal["auto"] = "auto",
     max_columns: int | None = None,
-    dtype: DTypeLike = np.float64,
+    dtype: DTypeLike | None = None,
     progress: Progress | None = None,
 ) -> RowsOnDisk:
     """Write the rows of files to a folder that estimators read without loading it.
@@ -122,7 +122,8 @@ def convert(
     features : ColumnFeatures, optional
         For tables; not fitted. By default one for all columns. What a column holds is found in
         the first 10,000 rows. The fitted features are kept with the rows.
-    dtype : float64 or float32, default=float64
+    dtype : float64 or float32, optional
+        By default that of the features; float64 for matrices.
     progress : Progress, optional
         Is kept up to date.
     label, labels_file, format, unlabeled, na_is_class, encoding, delimiter, quotes, zero_based, \
@@ -138,7 +139,8 @@ max_columns
     DataError
         Says what is wrong, in which file, line and column.
     """
-    kept = np.dtype(dtype)
+    features = ColumnFeatures() if features is None else features
+    kept = np.dtype(features.dtype if dtype is None else dtype)
     if kept.name not in FLOATS:
         raise ValueError(f"dtype must be float64 or float32, got {kept.name}.")
     if label is not None and labels_file is not None:
@@ -161,7 +163,7 @@ max_columns
     facts = {name: value for name, value in said.items() if value is not None}
     job = _Job(paths, label, labels_file, options, format, told, facts)
     if kind in TABLES:
-        _convert_tables(job, output, features or ColumnFeatures(), kept)
+        _convert_tables(job, output, features, kept)
     elif label is not None:
         raise DataError(f"a {kind} file has no named columns, so leave out the label.", paths[0])
     elif kind == "svmlight":
@@ -216,6 +218,7 @@ def _tables(job: _Job, columns: list[str] | None = None) -> Iterator[Table]:
             encoding=options.encoding,
             delimiter=options.delimiter,
             quotes=options.quotes,
+            absent=columns is not None,
             seen=options.seen,
         ):
             assert isinstance(piece, Table)
@@ -229,8 +232,6 @@ def _convert_tables(
     streamed = StreamedFeatures(features.set_params(dtype=dtype))
     label = [] if job.label is None else [job.label]
     first = next(_tables(job))
-    for name in label:
-        first.column(name)
     streamed.look(first.without(label))
     columns = [*streamed.kinds, *label]
     job.progress.rows = job.progress.bytes = 0
@@ -246,6 +247,7 @@ def _convert_tables(
             writer.add(streamed.transform(piece), piece.path)
             if job.label is not None:
                 writer.add_codes(_codes(job, piece))
+        _check_label(job, first)
         scales = streamed.finish()
         writer.finish(
             features.n_features_out_,
@@ -255,6 +257,16 @@ def _convert_tables(
             facts=job.facts,
             **job.labels_of(writer),
         )
+
+
+def _check_label(job: _Job, first: Table) -> None:
+    """Refuse the name of a label column that no file has.
+
+    A key of a JSON lines file may come late, so that this is known in the end; other files say
+    so themselves.
+    """
+    if job.label is not None and job.codes.n_labeled == 0:
+        first.column(job.label)
 
 
 def _codes(job: _Job, piece: Table) -> Any:

@@ -73,10 +73,6 @@ class Model:
 
     def _check_made(self, data: MatrixData) -> None:
         """Refuse a matrix whose columns are not those of the model."""
-        if self.features is None and data.made_by is not None:
-            raise DataError(
-                "the model was fitted to a matrix, but these rows are of a table.", data.path
-            )
         if self.features is None:
             return
         if data.made_by is None:

@@ -138,6 +138,17 @@ def test_tables(tmp_path, suffix, hashed):
     assert told.rows == 180
 
 
+def test_keys_of_json_lines_that_come_late(tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = [{"size": k % 7 + 0.5} for k in range(CHUNK_ROWS + 5)]
+    path.write_text("\n".join(json.dumps(row) for row in [*rows, {"size": 1, "kind": "a"}]))
+    R = convert(path, tmp_path / "a.rows", label="kind")
+    assert R.classes == ["a"]
+    assert np.flatnonzero(R.codes == 0).tolist() == [CHUNK_ROWS + 5]
+    with pytest.raises(DataError, match="there is no column 'kin'"):
+        convert(path, tmp_path / "a.rows", label="kin")
+
+
 def test_models_of_converted_tables_predict_from_files(tmp_path):
     path = write_csv(tmp_path / "a.csv", csv_lines(120))
     convert(path, tmp_path / "a.rows", label="kind", dtype="float32")

@@ -43,8 +43,7 @@ def inspect(
 def _inspect_rows(folder: Path, as_json: bool) -> None:
     from semisvm.cli.output import print_json
     from semisvm.io import DataError
-    from semisvm.ondisk import open_rows
-    from semisvm.ondisk.header import RowsError
+    from semisvm.ondisk import RowsError, open_rows
 
     try:
         X = open_rows(folder)

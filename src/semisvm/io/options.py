@@ -25,6 +25,7 @@ class Options:
     n_features: int | None = None
     max_columns: int | None = None
     chunk_rows: int | None = None
+    absent: bool = False
     seen: Callable[[int], object] | None = None
 
     @property

@@ -152,13 +152,15 @@ def read_chunks(
     zero_based: bool = False,
     n_features: int | None = None,
     chunk_rows: int = CHUNK_ROWS,
+    absent: bool = False,
     seen: Callable[[int], object] | None = None,
 ) -> Iterator[Table | MatrixData]:
     """Read a file piece by piece, without labels, for prediction on files larger than memory.
 
     The parameters are those of `read`. Pieces of tables have ``chunk_rows`` rows; those
-    of svmlight files some megabytes of text, and they need ``n_features``. ``seen`` is told how
-    many more bytes of the file were read.
+    of svmlight files some megabytes of text, and they need ``n_features``. With ``absent``, a
+    column of a JSON lines file that no row has had so far is blank, and no error. ``seen`` is told
+    how many more bytes of the file were read.
     """
     options = Options(
         columns=columns,
@@ -168,6 +170,7 @@ def read_chunks(
         zero_based=zero_based,
         n_features=n_features,
         chunk_rows=chunk_rows,
+        absent=absent,
         seen=seen,
     )
     return _pieces(path, find_format(path, format), options)

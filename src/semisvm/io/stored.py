@@ -6,8 +6,7 @@ from pathlib import Path
 from semisvm.io.errors import DataError
 from semisvm.io.options import Options
 from semisvm.io.table import MatrixData
-from semisvm.ondisk import RowsOnDisk, open_rows
-from semisvm.ondisk.header import RowsError
+from semisvm.ondisk import RowsError, RowsOnDisk, open_rows
 
 
 def read_stored(path: str | Path, options: Options) -> Iterator[MatrixData]:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from semisvm.io.errors import DataError, is_missing, missing_column
 from semisvm.io.labels import MISSING_WORDS, Labels, read_labels
 from semisvm.io.options import Options
-from semisvm.ondisk import RowsOnDisk
-from semisvm.ondisk.header import RowsError
+from semisvm.ondisk import RowsError, RowsOnDisk
 
 Column = list[Any] | NDArray[Any]
 """Cells as they stand in the file: text, numbers, booleans or None."""
