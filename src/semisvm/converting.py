@@ -35,6 +35,8 @@ class Progress:
         Bytes of all files.
     passes, n_passes : int
         Passes over the files that are done, and how many there will be.
+    doing : str
+        What is done at the moment, in a word.
     """
 
     rows: int = 0
@@ -42,6 +44,7 @@ class Progress:
     total: int = 0
     passes: int = 0
     n_passes: int = 1
+    doing: str = "writing"
 
     def seen(self, n_bytes: int) -> None:
         """Count bytes of a file."""
@@ -49,7 +52,7 @@ class Progress:
 
     def next_pass(self) -> None:
         """Begin the next pass."""
-        self.passes += 1
+        self.passes, self.doing = self.passes + 1, "writing"
         self.rows = self.bytes = 0
 
     @property
@@ -73,7 +76,8 @@ class _Job:
     codes: LabelCodes = field(default_factory=LabelCodes)
 
     def labels_of(self, writer: RowsWriter) -> dict[str, Any]:
-        """Return what the header is to say about labels."""
+        """Return what the header is to say about labels, when all rows are written."""
+        self.progress.doing = "completing"
         if self.labels_file is not None:
             labels, words = read_labels_file(self.labels_file, self.options)
             if len(labels) != writer.n_rows:
@@ -236,7 +240,7 @@ def _convert_tables(
     columns = [*streamed.kinds, *label]
     job.progress.rows = job.progress.bytes = 0
     if streamed.needs_count:
-        job.progress.n_passes = 2
+        job.progress.n_passes, job.progress.doing = 2, "counting"
         for piece in _tables(job, columns):
             streamed.count(piece)
         job.progress.next_pass()

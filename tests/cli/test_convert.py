@@ -11,7 +11,7 @@ pytest.importorskip("rich")
 
 from typer.testing import CliRunner
 
-from semisvm import load, open_rows
+from semisvm import NewtonSVC, load, open_rows, save
 from semisvm.cli.app import app
 from semisvm.cli.convert import _Reading
 from semisvm.converting import Progress
@@ -84,10 +84,28 @@ def test_convert_and_inspect_say_what_there_is(made, tmp_path):
     assert facts["rows"] == 120
     assert facts["labels"] == {"ham": 15, "spam": 15}
     assert facts["columns"] == {"text": "text", "size": "numeric"}
+    assert facts["notes"] == []
     shown = run("inspect", tmp_path / "a.rows").stdout
     assert "120" in shown
     assert "spam=15" in shown
     assert json.loads(run("inspect", tmp_path / "a.rows", "--json").stdout)["entries"] > 0
+
+
+def test_notes_say_what_was_left_out_and_what_is_no_label(tmp_path):
+    rows = [f"{k % 7}.5,same,{('a', 'b', 'NA')[k % 3]}" for k in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join(["size,flag,kind", *rows]))
+    shown = run("convert", tmp_path / "a.csv", tmp_path / "a.rows", "--label", "kind").stdout
+    words = " ".join(shown.split())
+    assert "the column 'flag' is left out" in words
+    assert "10 rows count as unlabelled" in words
+
+
+def test_an_estimator_of_its_own_predicts_from_rows(made, tmp_path):
+    X = open_rows(made / "all.rows")
+    model = NewtonSVC(unlabeled=None).fit(X, X.y)
+    save(model, tmp_path / "m")
+    run("predict", tmp_path / "m", made / "all.rows", "-o", tmp_path / "p.csv")
+    assert [label for label, _ in predictions(tmp_path / "p.csv")] == model.predict(X).tolist()
 
 
 def test_options_reach_the_features(made, tmp_path):
@@ -158,7 +176,7 @@ def test_rows_without_labels(made, tmp_path):
 
 
 def test_progress_in_words():
-    told = Progress(rows=1234, bytes=2_000_000, total=8_000_000, n_passes=2)
+    told = Progress(rows=1234, bytes=2_000_000, total=8_000_000, n_passes=2, doing="counting")
     assert _Reading(told).text() == "counting: 1,234 rows, 2 of 8 MB"
     assert _Reading(told).share() == 0.125
     told.next_pass()

@@ -121,14 +121,15 @@ class _Reading:
     def text(self) -> str:
         """Say how far the reading is."""
         told = self.progress
-        what = "counting" if told.n_passes == 2 and told.passes == 0 else "writing"
         read = f"{told.rows:,} rows, {told.bytes / 1e6:,.0f} of {told.total / 1e6:,.0f} MB"
-        return f"{what}: {read}"
+        return f"{told.doing}: {read}"
 
 
 def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:
     """Return what is in a folder as data."""
     import numpy as np
+
+    from semisvm.io import about_missing
 
     n, d = X.shape
     facts: dict[str, Any] = {
@@ -147,8 +148,12 @@ def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:
             "labelled": sum(counts[1:]),
             "labels": dict(zip(names, counts[1:], strict=True)),
         }
-    kinds = X.features()
-    return facts if kinds is None else {**facts, "columns": dict(kinds[0]["kinds"])}
+    notes = [*X.notes, *about_missing(X.header.missing_words)]
+    features = X.features()
+    if features is not None:
+        facts["columns"] = dict(features[0]["kinds"])
+        notes += features[0]["notes"]
+    return {**facts, "notes": notes}
 
 
 def show_rows(X: "RowsOnDisk", facts: dict[str, Any]) -> None:
@@ -158,6 +163,6 @@ def show_rows(X: "RowsOnDisk", facts: dict[str, Any]) -> None:
     shown = dict(facts)
     if "columns" in shown:
         shown["columns"] = columns_in_short(shown["columns"])
+    notes = shown.pop("notes")
     print_facts(f"Rows {X.path}", shown)
-    features = X.features()
-    print_notes("note", [*X.notes, *([] if features is None else features[0]["notes"])])
+    print_notes("note", notes)
