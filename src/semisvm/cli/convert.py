@@ -21,7 +21,7 @@ def convert(
     data: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DATA...",
+            metavar="DATA",
             help="CSV, TSV, JSONL, Parquet, svmlight or npz files, or a pattern in quotes; text "
             "files may be gzipped.",
             show_default=False,

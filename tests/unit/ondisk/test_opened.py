@@ -320,6 +320,32 @@ def test_labels_and_order_out_of_range(folder):
         open_rows(folder)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_flipped_bytes_are_found_or_harmless(folder, seed):
+    """What opens and passes the check can be fitted."""
+    rng = np.random.default_rng(seed)
+    for path in sorted(folder.iterdir()):
+        whole = path.read_bytes()
+        for _ in range(10):
+            spoilt = bytearray(whole)
+            spoilt[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+            path.write_bytes(spoilt)
+            try:
+                R = open_rows(folder)
+                R.check()
+                y = R.y
+            except RowsError:
+                continue
+            with Workers(1) as workers:
+                design = make_design(R, 1.0, workers)
+                w = np.ones(design.n_weights)
+                design.pull_back(
+                    design.scores(w, design.all_rows, np.zeros(300)), design.all_rows, w
+                )
+            assert len(y) == 300
+        path.write_bytes(whole)
+
+
 def test_other_paths(tmp_path):
     (tmp_path / "a.csv").write_text("x")
     for path, message in [
