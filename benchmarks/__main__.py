@@ -59,6 +59,9 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
     parser.add_argument("--rows", type=int, metavar="N", help="outofcore: number of rows")
+    parser.add_argument(
+        "--memory", type=float, metavar="SHARE", help="outofcore: memory of a fit, in units of X"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="print what there is")
     options = parser.parse_args(arguments)
@@ -66,8 +69,10 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("name a benchmark, or all; --list prints what there is")
     if options.name != "revisions" and (options.base or options.head):
         parser.error("--base and --head are for revisions")
-    if options.rows is not None and (options.name != "outofcore" or options.rows < 1000):
-        parser.error("--rows is for outofcore, and at least 1000")
+    if options.name != "outofcore" and (options.rows or options.memory):
+        parser.error("--rows and --memory are for outofcore")
+    if options.rows is not None and options.rows < 1000:
+        parser.error("--rows must be at least 1000")
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat must be at least 1")
     return options
@@ -104,6 +109,8 @@ def main(arguments: list[str] | None = None) -> int:
         more: dict[str, Any] = revisions_of(options)
         if options.rows is not None:
             more["n_rows"] = options.rows
+        if options.memory is not None:
+            more["share"] = options.memory
         results = {name: run(name, folder, options.repeat, **more) for name in names}
     except MissingDataError as error:
         print(f"benchmarks: {error}", file=sys.stderr)

@@ -4,7 +4,7 @@ Rows are drawn with replacement from `imdb_tfidf`. Each fit has a process of its
 fits a few rows, since compiled code is imported when it is first called. The one that reads from
 the disk may have, beyond what Python and its libraries take then, a quarter of the bytes of X as
 anonymous memory (RLIMIT_DATA); a fit for which that is not enough has infinite seconds. With fewer
-than about 300,000 rows it is not, since vectors over columns and small pieces take 8 MB anyway.
+than about 300,000 rows it may not be, since vectors over columns and small pieces take 8 MB anyway.
 """
 
 import json
@@ -96,15 +96,15 @@ def watched_memory(told: dict[str, Any], wanted: bool) -> Iterator[None]:
         told["MB"] = (most[0] - before) / 1e6
 
 
-def limit_memory(X: RowsOnDisk) -> None:
-    """Allow this process a quarter of the rows beyond what it has."""
+def limit_memory(X: RowsOnDisk, share: float) -> None:
+    """Allow this process a share of the rows beyond what it has."""
     import resource
 
-    most = anonymous_bytes() + int(MEMORY_SHARE * X.nbytes)
+    most = anonymous_bytes() + int(share * X.nbytes)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
-def fit_here(place: str, name: str, how: str) -> None:
+def fit_here(place: str, name: str, how: str, share: float) -> None:
     """Fit in this process, and print what came of it."""
     rows = open_rows(place)
     y = np.asarray(rows.y)
@@ -118,7 +118,7 @@ def fit_here(place: str, name: str, how: str) -> None:
         forget(Path(place))
     with watched_memory(told, how == COLD), suppress(MemoryError):
         if how != MEMORY:
-            limit_memory(rows)
+            limit_memory(rows, share)
         start, processor = perf_counter(), process_time()
         model.fit(X, y)
         told |= {"seconds": perf_counter() - start, "processor": process_time() - processor}
@@ -126,9 +126,10 @@ def fit_here(place: str, name: str, how: str) -> None:
     print(json.dumps(told))
 
 
-def measured(place: Path, name: str, how: str) -> dict[str, Any]:
+def measured(place: Path, name: str, how: str, share: float) -> dict[str, Any]:
     """Fit in a new process."""
-    code = f"from benchmarks.outofcore import fit_here; fit_here({str(place)!r}, {name!r}, {how!r})"
+    given = f"{str(place)!r}, {name!r}, {how!r}, {share!r}"
+    code = f"from benchmarks.outofcore import fit_here; fit_here({given})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the fit of {name} ({how}) failed:\n{done.stderr}")
@@ -136,13 +137,13 @@ def measured(place: Path, name: str, how: str) -> dict[str, Any]:
     return told
 
 
-def rounds_of(place: Path, name: str, repeat: int) -> dict[str, list[dict[str, Any]]]:
+def rounds_of(place: Path, name: str, repeat: int, share: float) -> dict[str, list[dict[str, Any]]]:
     """Measure in turns: memory and disk, backwards in odd rounds; cold once in the end."""
     found: dict[str, list[dict[str, Any]]] = {MEMORY: [], DISK: []}
     for k in range(repeat):
         for how in (DISK, MEMORY) if k % 2 else (MEMORY, DISK):
-            found[how].append(measured(place, name, how))
-    return {**found, COLD: [measured(place, name, COLD)]}
+            found[how].append(measured(place, name, how, share))
+    return {**found, COLD: [measured(place, name, COLD, share)]}
 
 
 def fit_rows(name: str, found: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -175,13 +176,15 @@ def bar_row(name: str, found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]
     }
 
 
-def run(folder: Path, repeat: int, n_rows: int = N_ROWS) -> dict[str, Any]:
+def run(
+    folder: Path, repeat: int, n_rows: int = N_ROWS, share: float = MEMORY_SHARE
+) -> dict[str, Any]:
     """Print the times of both methods."""
     report = Report(
         "outofcore",
         rows=n_rows,
         labelled=2 * LABELED_PER_CLASS,
-        memory=f"{MEMORY_SHARE:g} of X beyond libraries",
+        memory=f"{share:g} of X beyond libraries",
         threads=N_JOBS,
         reg=REG,
         rounds=repeat,
@@ -195,7 +198,7 @@ def run(folder: Path, repeat: int, n_rows: int = N_ROWS) -> dict[str, Any]:
         sizes["MB on disk"] = sum(file.stat().st_size for file in place.iterdir()) / 1e6
         report.table("data", [{**sizes, "seconds to write": seconds}])
         for name in SEMI_SUPERVISED:
-            found = rounds_of(place, name, repeat)
+            found = rounds_of(place, name, repeat, share)
             fits += fit_rows(name, found)
             bars.append(bar_row(name, found))
     report.table("fits", fits)
