@@ -168,6 +168,8 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
     True
     """
 
+    _only_passes = True
+
     def __init__(
         self,
         reg: float | None = None,
@@ -226,7 +228,7 @@ class AnnealedSVC(LinearSemiSupervisedClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
 

@@ -111,6 +111,8 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
     0.99
     """
 
+    _only_passes = True
+
     def __init__(
         self,
         reg: float | None = None,
@@ -157,7 +159,7 @@ class NewtonSVC(LinearSemiSupervisedClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
         sample_weight : array-like of shape (n,), optional

@@ -159,6 +159,8 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
     True
     """
 
+    _only_passes = True
+
     def __init__(
         self,
         reg: float | None = None,
@@ -217,7 +219,7 @@ class TransductiveSVC(LinearSemiSupervisedClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
 

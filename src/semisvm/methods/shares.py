@@ -49,7 +49,9 @@ from semisvm.methods.solution import decoded
 from semisvm.methods.supervised import first_state
 from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, deal, prior_counts
+from semisvm.rows import take_rows
 from semisvm.solvers import State
 from semisvm.validation import check_finite_model
 
@@ -159,8 +161,10 @@ def estimate_shares(
 
     Parameters
     ----------
-    X : CSR matrix or array, or ndarray, of shape (n, d)
-        Validated rows, or features of a kernel.
+    X : CSR matrix or array, ndarray, or RowsOnDisk, of shape (n, d)
+        Validated rows, or features of a kernel. Of rows on the disk, those that are used are
+        brought into memory: the labelled ones and at most 5,000 others. If the labelled ones
+        are too many for that, their fractions are returned.
     labels : PartialLabels
     loss, reg, bias, tol, max_iter, n_jobs
         Of the transductive models; ``reg=None`` is the default of the loss.
@@ -171,7 +175,10 @@ def estimate_shares(
     folds = _folds(labels, counts)
     if n_unlabeled == 0 or not folds:
         return sampled_shares(prior, strength)
-    used = _used_rows(labels)
+    used, on_disk = _used_rows(labels), isinstance(X, RowsOnDisk)
+    if on_disk and not X.can_load(used):
+        # a gigabyte of labelled rows: their fractions have no error to speak of
+        return sampled_shares(prior, strength)
     some = PartialLabels(labels.classes, labels.codes[used])
     empty = np.zeros((len(used), 2, len(prior)))
     held = [Fold(np.searchsorted(used, fold), None, empty.copy()) for fold in folds]
@@ -179,7 +186,7 @@ def estimate_shares(
     strength = strength * n_unlabeled / (strength + n_unlabeled)
     shares = sampled_shares(prior, strength)
     with Workers(thread_count(n_jobs)) as workers:
-        rows = X if len(used) == X.shape[0] else X[used]
+        rows = X if len(used) == X.shape[0] and not on_disk else take_rows(X, used)
         design = make_design(rows, bias, workers)
         for _ in range(N_ROUNDS):
             for fold in held:
