@@ -126,7 +126,7 @@ def test_options_reach_the_features(made, tmp_path):
 
 def test_commands_that_need_all_rows_load_small_ones(made, tmp_path, monkeypatch):
     run("compare", made / "all.rows", "--methods", "svm,tsvm", "--repeats", 2)
-    monkeypatch.setattr(opened, "MOST_LOADED", 100)
+    monkeypatch.setattr(opened, "MOST_LOADED", open_rows(made / "all.rows").nbytes // 2)
     assert "needs all rows in memory" in refusal("compare", made / "all.rows")
     line = refusal("fit", made / "all.rows", "-a", "lapsvm", "-o", tmp_path / "m")
     assert "needs all rows in memory" in line
@@ -134,16 +134,21 @@ def test_commands_that_need_all_rows_load_small_ones(made, tmp_path, monkeypatch
 
 
 def test_choice_and_calibration_take_a_few_rows(made, tmp_path, monkeypatch):
-    monkeypatch.setattr(opened, "MOST_LOADED", int(0.8 * open_rows(made / "all.rows").nbytes))
     monkeypatch.setattr("semisvm.model_selection.choosing.MOST_UNLABELED", 40)
-    models = []
-    for data, options in [("all.rows", []), ("all.csv", ["--label", "kind"])]:
+
+    def fitted(data, *options):
         run("fit", made / data, *options, "--probabilities", "-o", tmp_path / "m", "-q")
-        models.append(load(tmp_path / "m"))
-    rows, table = models
+        return load(tmp_path / "m")
+
+    rows, table = fitted("all.rows"), fitted("all.csv", "--label", "kind")
     assert rows.summary["method"] == table.summary["method"]
     assert np.allclose(rows.estimator.coef_, table.estimator.coef_, atol=1e-9)
-    assert rows.calibrator is not None
+    most = int(0.8 * open_rows(made / "all.rows").nbytes)
+    monkeypatch.setattr(opened, "MOST_LOADED", most)
+    large = fitted("all.rows")
+    members = getattr(large.estimator, "estimators_", [large.estimator])
+    assert all(member.reads_in_passes for member in members)
+    assert large.calibrator is not None
 
 
 def test_refusals_are_one_line(made, tmp_path):
