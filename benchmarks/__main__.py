@@ -19,6 +19,7 @@ BENCHMARKS = {
     "speed": "fits against a supervised machine that is given all labels",
     "scaling": "growth with the number of rows, threads and memory",
     "answers": "steps that know how labels will answer, against turns of weights and labels",
+    "outofcore": "fits to rows on the disk with limited memory, against rows in memory",
     "startup": "import, and the first fit of a process",
     "checkpoints": "what a checkpoint costs, and whether a resumed fit ends with the same model",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
@@ -62,6 +63,10 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--methods", metavar="NAMES", help="shares: only TSVM, or only DA")
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
+    parser.add_argument("--rows", type=int, metavar="N", help="outofcore: number of rows")
+    parser.add_argument(
+        "--memory", type=float, metavar="SHARE", help="outofcore: memory of a fit, in units of X"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="print what there is")
     options = parser.parse_args(arguments)
@@ -73,6 +78,10 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("--sets is for shares and ranks")
     if options.name != "shares" and options.methods:
         parser.error("--methods is for shares")
+    if options.name != "outofcore" and (options.rows or options.memory):
+        parser.error("--rows and --memory are for outofcore")
+    if options.rows is not None and options.rows < 1000:
+        parser.error("--rows must be at least 1000")
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat must be at least 1")
     return options
@@ -88,11 +97,12 @@ def run(name: str, folder: Path, repeat: int | None, **more: Any) -> dict[str, A
 
 
 def limits_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Collect the revisions that were named, or the sets and methods."""
+    """Collect what limits a benchmark: revisions, sets and methods, rows and memory."""
     found = {name: getattr(options, name) for name in ("base", "head")}
     for name in ("sets", "methods"):
         listed = getattr(options, name)
         found[name] = listed.split(",") if listed else None
+    found |= {"n_rows": options.rows, "share": options.memory}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -12,6 +12,7 @@ PAGES = (
     "docs/architecture.md",
     "docs/files.md",
     "docs/checkpoints.md",
+    "docs/scale.md",
     "docs/choosing.md",
     "docs/choosing_rows.md",
     "docs/faq.md",

@@ -12,6 +12,7 @@ from semisvm._version import __version__
 if TYPE_CHECKING:
     from semisvm.checkpoints import Checkpoint
     from semisvm.clusters import KMedian
+    from semisvm.converting import convert
     from semisvm.estimators import (
         AnnealedSVC,
         ClusteredSVC,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         SemiSupervisedCommittee,
         TransductiveSVC,
     )
+    from semisvm.io import write_rows
     from semisvm.loop import Trace
     from semisvm.model import Model
     from semisvm.model_files import load, save
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         TransductiveSVCCV,
         compare,
     )
+    from semisvm.ondisk import RowsOnDisk, open_rows
     from semisvm.training import train
 
 _HOMES = {
@@ -69,16 +72,20 @@ _HOMES = {
     "PartialLabelKFold": "semisvm.model_selection",
     "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",
     "RobustLPC": "semisvm.estimators.one_norm",
+    "RowsOnDisk": "semisvm.ondisk",
     "SemiBoostClassifier": "semisvm.estimators.semi_boost",
     "SemiSupervisedCommittee": "semisvm.estimators.committee",
     "Trace": "semisvm.loop.trace",
     "TransductiveKFold": "semisvm.model_selection",
     "TransductiveSVC": "semisvm.estimators.transductive",
     "load": "semisvm.model_files",
+    "open_rows": "semisvm.ondisk",
     "save": "semisvm.model_files",
     "TransductiveSVCCV": "semisvm.model_selection",
     "compare": "semisvm.model_selection",
+    "convert": "semisvm.converting",
     "train": "semisvm.training",
+    "write_rows": "semisvm.io",
 }
 
 __all__ = [
@@ -104,6 +111,7 @@ __all__ = [
     "PartialLabelKFold",
     "PosteriorRegularizedClassifier",
     "RobustLPC",
+    "RowsOnDisk",
     "SemiBoostClassifier",
     "SemiSupervisedCommittee",
     "Trace",
@@ -112,9 +120,12 @@ __all__ = [
     "TransductiveSVCCV",
     "__version__",
     "compare",
+    "convert",
     "load",
+    "open_rows",
     "save",
     "train",
+    "write_rows",
 ]
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from semisvm.ondisk import RowsOnDisk
+
 PIECE = 1 << 26
 """Bytes that are read at a time: X may be a memory map, larger than memory."""
 
@@ -28,7 +30,12 @@ def fingerprint(*arrays: NDArray[Any]) -> str:
 
 
 def fingerprint_of_rows(X: Any) -> str:
-    """Return the fingerprint of a CSR matrix or a dense array."""
+    """Return the fingerprint of a CSR matrix, a dense array, or rows on the disk.
+
+    Rows on the disk are not read: their header has a checksum of every array.
+    """
+    if isinstance(X, RowsOnDisk):
+        return hashlib.sha256(repr(X.facts_of_entries()).encode()).hexdigest()
     is_sparse: bool = sparse.issparse(X)
     return fingerprint(X.data, X.indices, X.indptr) if is_sparse else fingerprint(X)
 

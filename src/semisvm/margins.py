@@ -81,11 +81,12 @@ def describe_unlabeled(estimator: Any, X: Any, y: ArrayLike) -> dict[str, Any]:
         "found", the number of rows per predicted class, and "scores", a histogram of the
         margins; empty if every row has a label.
     """
-    rows = unlabeled_rows(estimator, X, y)
-    n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-    if n_rows == 0:
+    marker = getattr(last_step(estimator), "unlabeled", -1)
+    free = is_unlabeled(y, marker)
+    if not free.any():
         return {}
-    scores = np.asarray(estimator.decision_function(rows))
+    # all rows are scored, since a part of them would be a copy of the data
+    scores = np.asarray(estimator.decision_function(X))[free]
     codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
     classes = np.asarray(estimator.classes_).tolist()
     counts = np.bincount(codes, minlength=len(classes)).tolist()

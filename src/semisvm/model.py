@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, MatrixData, Table
+from semisvm.ondisk import RowsOnDisk
 from semisvm.scaling import MatrixScaling
 
 if TYPE_CHECKING:
@@ -67,17 +68,31 @@ class Model:
             Tables for models with column features, matrices for the others.
         """
         if isinstance(data, MatrixData):
-            if self.features is not None:
-                raise DataError("the model was fitted to columns, but this is a matrix.", data.path)
-            return self._scaled(data.X)
+            self._check_made(data)
+            return data.X if self.features is not None else self._scaled(data.X)
         if self.features is None:
             if isinstance(data, Table):
                 raise DataError("the model was fitted to a matrix, but this is a table.", data.path)
             return self._scaled(data)
         return self.features.transform(data)
 
+    def _check_made(self, data: MatrixData) -> None:
+        """Refuse a matrix whose columns are not those of the model."""
+        if self.features is None:
+            return
+        if data.made_by is None:
+            raise DataError("the model was fitted to columns, but this is a matrix.", data.path)
+        if not self.features.same_as(*data.made_by):
+            raise DataError(
+                "the columns of these rows are not those of the model: the words, or the scales, "
+                "are those of another conversion. Use the file from which they were made.",
+                data.path,
+            )
+
     def _scaled(self, X: Any) -> Any:
-        return X if self.scaling is None else self.scaling.transform(X)
+        if self.scaling is None:
+            return X
+        return self.scaling.transform(X.load() if isinstance(X, RowsOnDisk) else X)
 
     def score_columns(self, X: Any) -> NDArray[np.float64]:
         """Compute one score per class, shape (n, m); with two, one is the other's negative."""

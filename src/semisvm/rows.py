@@ -12,6 +12,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from semisvm.ondisk import RowsOnDisk
+
 FLOATS = (np.float64, np.float32)
 LARGEST_SQUARE = 1e150
 """Largest squared length of a row.
@@ -20,6 +22,7 @@ Solvers multiply such squares with each other, as in g . H g with a gradient g a
 and a Hessian H of squares, and sum over rows: fourth powers of lengths, and sums of a million
 of them, must be finite. Values in single precision are never too large."""
 BLOCK = 10_000
+BLOCK_ENTRIES = 1 << 16
 SCALE = (
     "Scale the columns first, for instance with sklearn.preprocessing.StandardScaler or "
     "MaxAbsScaler."
@@ -34,33 +37,54 @@ def is_sparse(X: Any) -> bool:
 
 def mean_square_length(X: Any) -> float:
     """Compute the mean squared length of rows; one for rows of zeros."""
-    values: Any = X.data if is_sparse(X) else np.asarray(X)
-    total = 0.0
-    for start in range(0, len(values), BLOCK):
-        # in blocks, since integers and single precision have to be converted
-        total += float(np.square(values[start : start + BLOCK], dtype=np.float64).sum())
+    values: Any = _values(X)
+    # in blocks, since integers and single precision have to be converted, and rows may be on disk
+    step, total = max(1, BLOCK_ENTRIES // max(values[:1].size, 1)), 0.0
+    with np.errstate(over="ignore"):
+        for start in range(0, len(values), step):
+            total += float(np.square(values[start : start + step], dtype=np.float64).sum())
     mean = total / max(X.shape[0], 1)
     return mean if np.isfinite(mean) and mean > 0.0 else 1.0
 
 
-def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str | None = "C") -> Any:
+def _values(X: Any) -> Any:
+    """Return the stored entries of rows: of sparse ones a vector."""
+    if isinstance(X, RowsOnDisk):
+        return X.values
+    return X.data if is_sparse(X) else np.asarray(X)
+
+
+def read_rows(
+    X: Any,
+    estimator: Any = None,
+    *,
+    reset: bool = True,
+    order: str | None = "C",
+    in_passes: bool = False,
+) -> Any:
     """Return rows as CSR or an array, float64 or float32, that are safe for compiled code.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n, d)
+    X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         It is never changed; a copy is made only if needed.
     estimator : estimator, optional
         Stores the columns of X if ``reset``, otherwise compares them with those of its fit.
     reset : bool, default=True
     order : "C" or None
         Whether dense rows must be contiguous.
+    in_passes : bool, default=False
+        Whether rows on the disk may stay there; else they are loaded.
 
     Raises
     ------
     ValueError
         If sparse arrays are inconsistent, or a value is not finite or too large.
     """
+    if isinstance(X, RowsOnDisk):
+        if estimator is not None:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return _stored_rows(X, in_passes)
     X = check_entries(X)
     asked: dict[str, Any] = {
         "accept_sparse": "csr",
@@ -75,6 +99,14 @@ def read_rows(X: Any, estimator: Any = None, *, reset: bool = True, order: str |
     X = without_duplicates(X)
     check_range(X)
     return X
+
+
+def _stored_rows(X: RowsOnDisk, in_passes: bool) -> Any:
+    """Return rows on the disk, after a look at all of them."""
+    if X.check() > (LARGEST_SQUARE / max(X.shape[1], 1)) ** 0.5:
+        for part in X.parts():
+            _check_squares(part)
+    return X if in_passes else X.load()
 
 
 def check_entries(X: Any) -> Any:
@@ -223,9 +255,11 @@ def row_squares(X: Any) -> NDArray[np.float64]:
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return the listed rows of an array, sparse matrix, data frame or list."""
+    """Return the listed rows of an array, sparse matrix, data frame, list, or rows on the disk."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
+    if isinstance(X, RowsOnDisk):
+        return X.take(rows)
     is_sparse: bool = sparse.issparse(X)
     if is_sparse:
         # other formats cannot be indexed

@@ -22,6 +22,7 @@ from semisvm.io import (
 )
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
+from semisvm.ondisk import RowsOnDisk
 from semisvm.registry import AUTO, get
 from semisvm.rows import mean_square_length
 from semisvm.scaling import MatrixScaling, fit_scaling
@@ -102,9 +103,12 @@ def prepare(
     scaling = None
     if isinstance(data, MatrixData):
         kept |= data.facts
-        scaling = None if as_is else fit_scaling(X)
+        scaling = None if as_is or isinstance(X, RowsOnDisk) else fit_scaling(X)
         X = X if scaling is None else scaling.transform(X)
-        notes += _about_scale(X) if scaling is None else [scaling.note()]
+        if scaling is not None:
+            notes.append(scaling.note())
+        elif transformer is None:
+            notes += _about_scale(X)
     seconds = perf_counter() - start
     if transformer is not None:
         notes += transformer.notes_
@@ -123,7 +127,7 @@ def features_of(
         Not fitted; by default one for all columns.
     """
     if isinstance(data, MatrixData):
-        return data.X, None
+        return data.X, None if data.made_by is None else ColumnFeatures.from_state(*data.made_by)
     transformer = ColumnFeatures() if features is None else features
     return transformer.fit_transform(data), transformer
 

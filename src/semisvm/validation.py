@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs.base import Floats
+from semisvm.ondisk import RowsOnDisk
 from semisvm.rows import SCALE
 
 WHOLE = (int, np.integer)
@@ -78,9 +79,12 @@ def check_finite_model(w: Floats, X: Any) -> None:
 
 def out_of_range(X: Any) -> ValueError:
     """Return the error of a fit whose numbers are too large, to be raised."""
-    is_sparse: bool = sparse.issparse(X)
-    values: NDArray[Any] = X.data if is_sparse else X
-    largest = float(np.abs(values).max()) if values.size else 0.0
+    if isinstance(X, RowsOnDisk):
+        largest = X.check()
+    else:
+        is_sparse: bool = sparse.issparse(X)
+        values: NDArray[Any] = X.data if is_sparse else X
+        largest = float(np.abs(values).max()) if values.size else 0.0
     return ValueError(
         f"the fit exceeded the range of floating point numbers: the largest value of X is "
         f"{largest:.3g}. {SCALE}"

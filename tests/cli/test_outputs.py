@@ -195,7 +195,7 @@ def test_labels_beside_a_matrix_are_an_input(tmp_path):
     assert "is read by this command" in refusal("fit", tmp_path / "X.npz", "-o", tmp_path / "y.npy")
 
 
-WRITERS = {"write_bytes": 0, "write_text": 0, "save": 1, "write_report": 1}
+WRITERS = {"write_bytes": 0, "write_text": 0, "save": 1, "write_report": 1, "convert_files": 1}
 FORBIDDEN = {"mkdir", "touch", "rename", "unlink", "symlink_to", "fdopen"}
 
 

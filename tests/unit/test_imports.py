@@ -18,12 +18,13 @@ PACKAGE = "semisvm"
 
 ALLOWED = {
     # the data, and what is known about rows and labels
-    "designs": "compiling forking",
+    "ondisk": "",
+    "designs": "compiling forking ondisk",
     "vectors": "compiling",
-    "rows": "",
+    "rows": "ondisk",
     "scaling": "rows",
-    "fingerprints": "",
-    "validation": "designs rows",
+    "fingerprints": "ondisk",
+    "validation": "designs ondisk rows",
     "partial_labels": "designs validation",
     "hierarchy": "designs",
     "margins": "partial_labels rows",
@@ -40,25 +41,26 @@ ALLOWED = {
     "clusters": "compiling designs loop rows validation",
     "objectives": "blocks designs graphs hierarchy label_steps loop losses solvers vectors",
     "methods": (
-        "blocks designs hierarchy label_steps loop losses objectives partial_labels programs "
-        "solvers validation vectors"
+        "blocks designs hierarchy label_steps loop losses objectives ondisk partial_labels "
+        "programs rows solvers validation vectors"
     ),
     "estimators": (
         "_lazy clusters designs fingerprints graphs hierarchy kernels loop losses methods "
-        "objectives partial_labels rows validation vectors"
+        "objectives ondisk partial_labels rows validation vectors"
     ),
     # around the estimators
     "active": "clusters designs estimators margins partial_labels rows validation",
     "registry": "costs estimators naming",
     "model_selection": (
-        "costs designs estimators hierarchy loop losses methods naming objectives partial_labels "
-        "registry rows validation wording"
+        "costs designs estimators hierarchy loop losses methods naming objectives ondisk "
+        "partial_labels registry rows validation wording"
     ),
     "displays": "loop margins model_selection partial_labels rows",
-    "io": "compiling naming",
+    "io": "compiling naming ondisk",
     "columns": "io",
-    "model": "columns io scaling",
-    "training": "columns io margins model model_selection registry rows scaling",
+    "model": "columns io ondisk scaling",
+    "training": "columns io margins model model_selection ondisk registry rows scaling",
+    "converting": "columns io ondisk",
     "model_files": (
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
         "scaling"
@@ -69,15 +71,15 @@ ALLOWED = {
         "registry wording"
     ),
     "__init__": (
-        "_lazy _version checkpoints clusters estimators loop model model_files model_selection "
-        "training"
+        "_lazy _version checkpoints clusters converting estimators io loop model model_files "
+        "model_selection ondisk training"
     ),
     "reproduce": "__init__ kernels label_steps losses model_selection",
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active checkpoints columns costs demo displays io jsonable loop model "
-        "model_files model_selection naming partial_labels registry report reproduce training "
-        "visible wording"
+        "_version active checkpoints columns converting costs demo displays io jsonable loop "
+        "model model_files model_selection naming ondisk partial_labels registry report "
+        "reproduce training visible wording"
     ),
     "__main__": "cli",
 }

@@ -7,6 +7,7 @@ import typer
 
 from semisvm._version import __version__
 from semisvm.cli.compare import compare
+from semisvm.cli.convert import convert
 from semisvm.cli.demo import demo
 from semisvm.cli.errors import guarded
 from semisvm.cli.evaluate import evaluate
@@ -25,6 +26,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     evaluate,
     compare,
     select,
+    convert,
     inspect,
     report,
     methods,

@@ -56,6 +56,8 @@ def _read(
 ) -> "Table | MatrixData":
     from semisvm.io import read
 
+    if data.is_dir():
+        return read(data, label=label, labels_file=labels, unlabeled=unlabeled, **options)
     marker = bundle.settings.get("unlabeled") if unlabeled is None else unlabeled
     if bundle.features is not None:
         name = bundle.settings.get("label") if label is None and labels is None else label

@@ -126,7 +126,7 @@ def fit(
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
     table = shared.read_training(
-        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options
+        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options, on_disk=True
     )
     table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)

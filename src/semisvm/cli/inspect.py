@@ -1,10 +1,12 @@
 """``semisvm inspect``: what is in a model."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli.convert import describe_rows, show_rows
 from semisvm.cli.predict import as_model
 
 if TYPE_CHECKING:
@@ -12,23 +14,47 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    model: shared.ModelFile,
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", help="Model file, or folder of rows.", show_default=False),
+    ],
     top: Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")] = 10,
     as_json: shared.Json = False,
 ) -> None:
-    """Show what is in a model.
+    """Show what is in a model, or in a folder of 'semisvm convert'.
 
-    Its parameters, the class shares, how it was trained, and the most indicative words per class.
+    Of a model: its parameters, the class shares, how it was trained, and the most indicative words
+    per class. Of a folder: its size, labels and columns; its checksums are compared.
     """
     from semisvm.cli.output import print_json
     from semisvm.model_files import load
 
+    if model.is_dir():
+        _inspect_rows(model, as_json)
+        return
     bundle = as_model(load(model))
     facts = describe(bundle, top)
     if as_json:
         print_json({"model": model, **facts})
     else:
         show(facts)
+
+
+def _inspect_rows(folder: Path, as_json: bool) -> None:
+    from semisvm.cli.output import print_json
+    from semisvm.io import DataError
+    from semisvm.ondisk import RowsError, open_rows
+
+    try:
+        X = open_rows(folder)
+        X.verify()
+        facts = describe_rows(X)
+    except RowsError as error:
+        raise DataError(error.message, folder) from error
+    if as_json:
+        print_json({"rows_folder": folder, **facts})
+    else:
+        show_rows(X, facts)
 
 
 def describe(bundle: "Model", top: int) -> dict[str, Any]:

@@ -13,7 +13,8 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, JSONL, Parquet, svmlight or npz file; text files may be gzipped.",
+        help="CSV, TSV, JSONL, Parquet, svmlight or npz file (text files may be gzipped), or a "
+        "folder of 'semisvm convert'.",
         show_default=False,
     ),
 ]
@@ -158,11 +159,15 @@ def read_training(
     zero_based: bool | None,
     max_columns: int | None,
     options: dict[str, Any],
+    on_disk: bool = False,
 ) -> "Table | MatrixData":
-    """Read a file with labels; ``options`` are those of `reading`."""
+    """Read a file with labels; ``options`` are those of `reading`.
+
+    Rows in a folder are loaded, unless they may stay ``on_disk``.
+    """
     from semisvm.io import read
 
-    return read(
+    found = read(
         data,
         label=label,
         labels_file=labels,
@@ -172,6 +177,7 @@ def read_training(
         max_columns=max_columns,
         **options,
     )
+    return found if on_disk else found.in_memory()
 
 
 def join(

@@ -36,6 +36,8 @@ class Output:
         Whether it is unfit for a terminal.
     folder : bool
         Whether it is a folder, which is created if it does not exist.
+    rows : bool
+        Whether it is a folder of rows, which appears whole.
     stream : text stream, optional
         What standard output is.
     """
@@ -43,6 +45,7 @@ class Output:
     path: Path
     binary: bool = False
     folder: bool = False
+    rows: bool = False
     stream: TextIO | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -51,7 +54,7 @@ class Output:
     @property
     def is_standard(self) -> bool:
         """Whether this is standard output."""
-        return not self.folder and str(self.path) in STANDARD
+        return not self.folder and not self.rows and str(self.path) in STANDARD
 
     @property
     def target(self) -> Path | BinaryIO:
@@ -93,7 +96,11 @@ class Output:
         """Refuse a place that cannot be written to."""
         from semisvm.io.places import check_place, explained
 
-        if self.folder:
+        if self.rows:
+            from semisvm.io.folders import check_folder_place
+
+            check_folder_place(self.path)
+        elif self.folder:
             with explained(self.path):
                 self.path.mkdir(parents=True, exist_ok=True)
             check_place(self.path / "output")
@@ -133,6 +140,11 @@ def binary_output(value: Any) -> Output:
 def folder_output(value: Any) -> Output:
     """Read an option that names a folder for what is written."""
     return value if isinstance(value, Output) else Output(Path(value), folder=True)
+
+
+def rows_output(value: Any) -> Output:
+    """Read an option that names a folder of rows to be written."""
+    return value if isinstance(value, Output) else Output(Path(value), rows=True)
 
 
 def attempt(write: Callable[[], object]) -> "DataError | None":

@@ -64,6 +64,8 @@ def _pieces(
 ) -> Iterator["Table | MatrixData"]:
     from semisvm.io import read_chunks
 
+    if keep and data.is_dir():
+        raise UserError("--keep copies columns of tables; these rows have none.")
     if bundle.features is not None:
         return read_chunks(data, columns=[*bundle.features.columns_, *keep], **options)
     if keep:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
@@ -190,9 +190,24 @@ def counting(wanted: bool, costs: Mapping[str, float] | None = None) -> Iterator
         yield counted.tell
 
 
+class State(Protocol):
+    """Something that goes on."""
+
+    def share(self) -> float:
+        """Return the share that is done."""
+        ...
+
+    def text(self) -> str:
+        """Say what is running."""
+        ...
+
+
 @contextmanager
-def shown(state: "Counted | Traced") -> Iterator[None]:
+def shown(state: State, wanted: bool = True) -> Iterator[None]:
     """Show a state while it changes: a line that moves on a terminal, else plain lines."""
+    if not wanted:
+        yield
+        return
     console = Console(stderr=True)
     if not console.is_terminal:
         with _lines(state):
@@ -209,7 +224,7 @@ class _Live(ProgressColumn):
 
     max_refresh = TICK
 
-    def __init__(self, state: "Counted | Traced") -> None:
+    def __init__(self, state: State) -> None:
         super().__init__()
         self._state = state
 
@@ -224,7 +239,7 @@ def _since(elapsed: float | None) -> str:
 
 
 @contextmanager
-def _lines(state: "Counted | Traced") -> Iterator[None]:
+def _lines(state: State) -> Iterator[None]:
     """Print a plain line at times: the first one after a while, so that quick work is silent."""
     ended = threading.Event()
     thread = threading.Thread(target=_print_lines, args=(state.text, ended), daemon=True)

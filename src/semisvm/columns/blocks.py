@@ -1,7 +1,7 @@
 """Features from columns of one kind: fitted once, kept as plain data."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -32,6 +32,10 @@ class Block(Protocol):
 
     def names(self) -> list[str]:
         """Return the names of the features."""
+        ...
+
+    def width(self) -> int:
+        """Return the number of features."""
         ...
 
     def state(self) -> tuple[State, Arrays]:
@@ -85,6 +89,10 @@ class NumericBlock:
         standard = (np.where(missing, self.median, values) - self.mean) / self.scale
         return sparse.csr_matrix(np.hstack([standard, missing[:, self.indicated]]))
 
+    def width(self) -> int:
+        """Return the number of features."""
+        return len(self.columns) + int(self.indicated.sum())
+
     def names(self) -> list[str]:
         """Return the columns, then ``column__missing``."""
         pairs = zip(self.columns, self.indicated, strict=True)
@@ -128,9 +136,20 @@ class CategoricalBlock:
     @classmethod
     def fit(cls, table: Table, columns: list[str], min_count: int, max_levels: int) -> Self:
         """Find the frequent levels."""
+        tallies = [Counter(level for level in table.levels(name) if level) for name in columns]
+        return cls.of_counts(columns, tallies, min_count, max_levels)
+
+    @classmethod
+    def of_counts(
+        cls,
+        columns: list[str],
+        tallies: Iterable[Mapping[str, int]],
+        min_count: int,
+        max_levels: int,
+    ) -> Self:
+        """Find the frequent levels, of which the rows are counted already."""
         levels, rare = [], []
-        for name in columns:
-            counts = Counter(level for level in table.levels(name) if level)
+        for counts in tallies:
             order = sorted(counts, key=lambda level: (-counts[level], level))
             kept = [level for level in order[:max_levels] if counts[level] >= min_count]
             levels.append(sorted(kept))
@@ -150,6 +169,11 @@ class CategoricalBlock:
         row, place = np.concatenate(rows), np.concatenate(places)
         shape = (len(table), first)
         return sparse.csr_matrix((np.ones(len(row)), (row, place)), shape=shape)
+
+    def width(self) -> int:
+        """Return the number of features."""
+        pairs = zip(self.levels, self.rare, strict=True)
+        return sum(len(levels) + bool(rare) for levels, rare in pairs)
 
     def names(self) -> list[str]:
         """Return ``column=level``."""

@@ -1,5 +1,6 @@
 """From a table of columns to a sparse matrix."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.columns.blocks import Arrays, Block, CategoricalBlock, NumericBlock, State
+from semisvm.columns.hashed import HASHED, HashedTextBlock
 from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, find_kind
 from semisvm.columns.text import TextBlock
 from semisvm.io.errors import DataError, missing_column
@@ -20,6 +22,7 @@ RESTORERS: dict[str, Any] = {
     TEXT: TextBlock.restore,
     NUMERIC: NumericBlock.restore,
     CATEGORICAL: CategoricalBlock.restore,
+    HASHED: HashedTextBlock.restore,
 }
 
 
@@ -58,6 +61,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Words in more rows (or a larger share) are left out.
     max_features : int, optional
         Keep the most frequent words only.
+    hash_columns : int, optional
+        Give every text column so many features, to which its words are hashed. There is no
+        vocabulary then, and no idf, so nothing grows with the data. By default words are
+        features.
     analyzer : {"word", "char", "char_wb"}, default="word"
         The latter make n-grams of characters, for languages without spaces.
     min_count : int, default=2
@@ -71,7 +78,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     blocks_ : list
-        Text, numeric and categorical blocks, in this order.
+        Text, hashed text, numeric and categorical blocks, in this order.
     scales_ : array of shape (number of blocks,)
         What the blocks are multiplied by.
     kinds_ : dict of str
@@ -107,6 +114,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         min_df: int | float = 2,
         max_df: int | float = 1.0,
         max_features: int | None = None,
+        hash_columns: int | None = None,
         analyzer: str = "word",
         min_count: int = 2,
         max_levels: int = 100,
@@ -121,6 +129,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self.min_df = min_df
         self.max_df = max_df
         self.max_features = max_features
+        self.hash_columns = hash_columns
         self.analyzer = analyzer
         self.min_count = min_count
         self.max_levels = max_levels
@@ -158,7 +167,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         kinds = self._find_kinds(table, notes)
         blocks, parts = self._fit_blocks(table, kinds)
         self.blocks_ = blocks
-        self.scales_ = _scales(parts)
+        self.scales_ = scales_of([squares(part) for part in parts], len(table))
         self.kinds_ = kinds
         self.notes_ = notes
         self.n_features_out_ = sum(part.shape[1] for part in parts)
@@ -217,6 +226,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
                 notes.append(f"the column {name!r} is left out: {kind.reason}")
             else:
                 kinds[name] = kind.name
+        if self.hash_columns is not None:
+            kinds = {name: HASHED if kind == TEXT else kind for name, kind in kinds.items()}
         if not kinds:
             reasons = "; ".join(notes) or "there is no column"
             raise DataError(
@@ -227,27 +238,33 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return kinds
 
     def _fit_blocks(self, table: Table, kinds: Mapping[str, str]) -> tuple[list[Block], list[Any]]:
-        of = {kind: [name for name in kinds if kinds[name] == kind] for kind in KINDS}
-        words = {
-            "ngram_range": tuple(self.ngram_range),
-            "min_df": self.min_df,
-            "max_df": self.max_df,
-            "max_features": self.max_features,
-            "analyzer": self.analyzer,
-        }
+        of = columns_by_kind(kinds)
         blocks: list[Block] = []
         parts = []
         for name in of[TEXT]:
-            block, part = TextBlock.fit(table, name, **words)
+            block, part = TextBlock.fit(table, name, **self._words(), **self._limits())
             blocks.append(block)
             parts.append(part)
-        rest: list[Block] = []
+        rest = self._hashed(of[HASHED])
         if of[NUMERIC]:
             rest.append(NumericBlock.fit(table, of[NUMERIC]))
         if of[CATEGORICAL]:
             columns = of[CATEGORICAL]
             rest.append(CategoricalBlock.fit(table, columns, self.min_count, self.max_levels))
         return blocks + rest, parts + [block.matrix(table) for block in rest]
+
+    def _words(self) -> dict[str, Any]:
+        """Return what a word is."""
+        return {"ngram_range": tuple(self.ngram_range), "analyzer": self.analyzer}
+
+    def _limits(self) -> dict[str, Any]:
+        """Return which words are features."""
+        limits = ("min_df", "max_df", "max_features")
+        return {name: getattr(self, name) for name in limits}
+
+    def _hashed(self, columns: list[str]) -> list[Block]:
+        width = self.hash_columns or 0
+        return [HashedTextBlock.of(name, width, **self._words()) for name in columns]
 
     def _join(self, parts: Iterable[Any]) -> Any:
         scaled = [part * scale for part, scale in zip(parts, self.scales_.tolist(), strict=True)]
@@ -266,6 +283,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         parameters = self.get_params()
         if self.sparse_output:
             del parameters["sparse_output"]  # files had no such entry before there was a choice
+        if self.hash_columns is None:
+            del parameters["hash_columns"]
         parameters["dtype"] = np.dtype(self.dtype).name
         parameters["ngram_range"] = list(self.ngram_range)
         for name in (*KINDS, "features"):
@@ -277,6 +296,16 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             "blocks": blocks,
         }
         return state, arrays
+
+    def same_as(self, state: State, arrays: Mapping[str, NDArray[Any]]) -> bool:
+        """Tell whether a state is that of features that compute the same columns."""
+        own, ours = self.to_state()
+        keys = ("kinds", "blocks")
+        # as they are after a way through JSON
+        told = [json.loads(json.dumps([said[key] for key in keys])) for said in (own, state)]
+        if told[0] != told[1] or ours.keys() != arrays.keys():
+            return False
+        return all(np.array_equal(ours[name], arrays[name]) for name in ours)
 
     @classmethod
     def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -308,11 +337,28 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         if dict(read) != features.kinds_ or len(read) != len(features.kinds_):
             raise ValueError("the columns of the features and their kinds differ.")
         features.notes_ = list(state["notes"])
-        features.n_features_out_ = sum(len(block.names()) for block in blocks)
+        features.n_features_out_ = sum(block.width() for block in blocks)
         return features
 
 
-def _scales(parts: list[Any]) -> NDArray[np.float64]:
-    """Compute the factors that make the blocks alike and an average row of length one."""
-    squared = [float(part.multiply(part).sum()) / part.shape[0] for part in parts]
-    return np.array([1.0 / np.sqrt(s * len(parts)) if s > 0 else 1.0 for s in squared])
+def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the columns of every kind, in order."""
+    return {k: [name for name in kinds if kinds[name] == k] for k in (*KINDS, HASHED)}
+
+
+def squares(part: Any) -> float:
+    """Sum the squares of a part of the features."""
+    return float(part.multiply(part).sum())
+
+
+def scales_of(squared: Sequence[float], n_rows: int) -> NDArray[np.float64]:
+    """Compute the factors that make the blocks alike and an average row of length one.
+
+    Parameters
+    ----------
+    squared : sequence of float
+        Sum of squares of every block.
+    n_rows : int
+    """
+    mean = [total / n_rows for total in squared]
+    return np.array([1.0 / np.sqrt(s * len(mean)) if s > 0 else 1.0 for s in mean])

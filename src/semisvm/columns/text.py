@@ -67,6 +67,10 @@ class TextBlock:
         counts.sort_indices()
         return self.weights.transform(counts, copy=False)
 
+    def width(self) -> int:
+        """Return the number of features."""
+        return len(self.words())
+
     def names(self) -> list[str]:
         """Return ``column__word``."""
         return [f"{self.column}__{word}" for word in self.words()]

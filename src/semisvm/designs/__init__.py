@@ -7,7 +7,9 @@ from scipy import sparse
 from semisvm.designs.base import Design, Floats, Index, RowList
 from semisvm.designs.csr import CsrDesign
 from semisvm.designs.dense import DenseDesign
+from semisvm.designs.stored import StoredCsrDesign
 from semisvm.designs.workers import Workers, thread_count
+from semisvm.ondisk import RowsOnDisk
 
 __all__ = [
     "CsrDesign",
@@ -16,6 +18,7 @@ __all__ = [
     "Floats",
     "Index",
     "RowList",
+    "StoredCsrDesign",
     "Workers",
     "make_design",
     "thread_count",
@@ -27,7 +30,7 @@ def make_design(X: Any, bias: float, workers: Workers, renumber: bool = True) ->
 
     Parameters
     ----------
-    X : CSR matrix or array, or ndarray, of shape (n, d)
+    X : CSR matrix or array, ndarray, or RowsOnDisk, of shape (n, d)
         float64 or float32.
     bias : float
         Value of the implicit constant feature; 0 for a model without intercept.
@@ -36,6 +39,10 @@ def make_design(X: Any, bias: float, workers: Workers, renumber: bool = True) ->
     renumber : bool
         Whether many passes over most of the rows will follow.
     """
+    if isinstance(X, RowsOnDisk):
+        if X.is_sparse:
+            return StoredCsrDesign(X, bias, workers)
+        return DenseDesign(X.values, bias, workers)
     if sparse.issparse(X):
         return CsrDesign(X, bias, workers, renumber=renumber)
     return DenseDesign(X, bias, workers)

@@ -111,6 +111,14 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
     make a `ManyClassTask`.
     """
 
+    _only_passes = False
+    """Whether the method asks its design for products only, never for the rows."""
+
+    @property
+    def reads_in_passes(self) -> bool:
+        """Whether a fit only makes passes over X: that of a linear kernel may."""
+        return self._only_passes and isinstance(self.kernel, str) and self.kernel == LINEAR
+
     def _specification(self) -> Specification:
         """Return which task is solved; estimators without these parameters override this."""
         loss = self._loss()

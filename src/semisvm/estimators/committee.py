@@ -151,7 +151,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
 
@@ -187,6 +187,11 @@ class SemiSupervisedCommittee(ScoringClassifier):
         if self.estimators is None:
             return [(name, kind()) for name, kind in MEMBERS]
         return [(name, member) for name, member in self.estimators]
+
+    @property
+    def reads_in_passes(self) -> bool:
+        """Whether the fits of all members only make passes over X."""
+        return all(member.reads_in_passes for _, member in self._members())
 
     def _own(self, member: Any) -> Any:
         """Return a copy of a member for labels in which None marks unlabelled rows."""

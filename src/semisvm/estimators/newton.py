@@ -119,6 +119,8 @@ class NewtonSVC(
     0.99
     """
 
+    _only_passes = True
+
     reg: float | None = None
     _: KW_ONLY
     loss: str = "squared_hinge"
@@ -131,7 +133,7 @@ class NewtonSVC(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
         sample_weight : array-like of shape (n,), optional

@@ -20,6 +20,7 @@ from semisvm.estimators.parameters import CommonParameters
 from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import FitKeeper, Recorder
 from semisvm.methods.solution import Solution
+from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import PartialLabels, encode
 from semisvm.rows import read_rows
 from semisvm.validation import check_same_length
@@ -42,6 +43,11 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
     def features_by(self) -> Any:
         """What makes the features: the kernel, by name or as a function, or another way."""
         return self.kernel
+
+    @property
+    def reads_in_passes(self) -> bool:
+        """Whether a fit only makes passes over X, which may then stay on the disk."""
+        return False
 
     def _why_no_checkpoint(self) -> str | None:
         """Say why a fit cannot go on from a checkpoint; None if it can."""
@@ -72,7 +78,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
 
     def _read(self, X: Any, y: ArrayLike) -> tuple[Any, PartialLabels]:
         """Check rows and labels."""
-        X = read_rows(X, self)
+        X = read_rows(X, self, in_passes=self.reads_in_passes)
         labels = encode(y, self.unlabeled)
         check_same_length(X, labels.codes, "y")
         return X, labels
@@ -106,7 +112,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
 
         Returns
         -------
@@ -114,19 +120,27 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
             For two classes, positive means ``classes_[1]``.
         """
         check_is_fitted(self)
-        X = read_rows(X, self, reset=False, order=None)
+        X = read_rows(X, self, reset=False, order=None, in_passes=True)
+        if isinstance(X, RowsOnDisk):
+            parts = [self._linear_scores(part) for part in X.parts()]
+            scores = np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
+        else:
+            scores = self._linear_scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _linear_scores(self, X: Any) -> Floats:
+        """Compute the scores of validated rows, one column per score."""
         if self.kernel_map_ is not None:
             X = self.kernel_map_.transform(X)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        scores = np.asarray(scores, dtype=np.float64)
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return np.asarray(scores, dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
 
         Returns
         -------

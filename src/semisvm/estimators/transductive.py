@@ -169,6 +169,8 @@ class TransductiveSVC(
     True
     """
 
+    _only_passes = True
+
     reg: float | None = None
     unlabeled_weight: float = 1.0
     _: KW_ONLY
@@ -185,7 +187,7 @@ class TransductiveSVC(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
 

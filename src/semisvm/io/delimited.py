@@ -33,7 +33,7 @@ def read_delimited(path: str | Path, options: Options, delimiter: str) -> Iterat
         Used if the options name none; a comma gives way to the semicolons of a header
         without commas.
     """
-    with open_text(path, options.encoding) as text:
+    with open_text(path, options.encoding, options.seen) as text:
         first = text.readline()
         if not first.strip():
             raise DataError(_empty_message(text), path)

@@ -30,8 +30,8 @@ def read_json_lines(path: str | Path, options: Options) -> Iterator[Table]:
 
     A key that a row does not have is a missing cell. Blank lines are skipped.
     """
-    with open_text(path, options.encoding) as text:
-        names: dict[str, None] = {}
+    with open_text(path, options.encoding, options.seen) as text:
+        names = dict.fromkeys((options.columns or ()) if options.absent else ())
         rows = _counted(_objects(text, path), names, path, options)
         chunk = list(islice(rows, options.chunk_rows))
         if not chunk:

@@ -102,14 +102,15 @@ def text_labels(cells: Iterable[Any], markers: Sequence[str] = (), at: At = _som
     values = []
     for row, cell in enumerate(cells):
         try:
-            values.append(_label(cell, blank))
+            values.append(label_value(cell, blank))
         except ValueError as error:
             raise at(str(error), row) from error
-    read = _reader_of([value for value in values if value is not None])
+    read = reader_of([value for value in values if value is not None])
     return objects([None if value is None else read(value) for value in values])
 
 
-def _label(cell: Any, blank: set[str]) -> Any:
+def label_value(cell: Any, blank: set[str]) -> Any:
+    """Return the label in a cell as it stands there; None if it is missing, or one of ``blank``."""
     if isinstance(cell, (list, dict)):
         raise ValueError("a label must be text or a number.")
     if is_missing(cell):
@@ -139,7 +140,7 @@ def _decoded(cell: bytes) -> str:
         raise ValueError(f"the label {cell[:40]!r} is not UTF-8 text.") from error
 
 
-def _reader_of(given: list[Any]) -> Callable[[Any], Any]:
+def reader_of(given: list[Any]) -> Callable[[Any], Any]:
     """Choose one way to read all labels, so that classes are of one kind and stay apart."""
     kinds = {type(value) for value in given}
     if bool in kinds:

@@ -4,10 +4,10 @@ import codecs
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from semisvm.io.errors import DataError
 
@@ -30,13 +30,42 @@ BOMS = {
 PEEK = 4096
 
 
+Seen = Callable[[int], object]
+"""Is told how many more bytes of a file were read."""
+
+
+class _Watched(io.FileIO):
+    """A file that tells how much of it is read."""
+
+    def __init__(self, path: str | Path, seen: Seen) -> None:
+        super().__init__(path, "rb")
+        self._seen = seen
+
+    def readinto(self, buffer: Any) -> int | None:
+        read = super().readinto(buffer)
+        self._seen(read or 0)
+        return read
+
+
+def _raw(path: str | Path, seen: Seen | None) -> BinaryIO:
+    if seen is None:
+        return open(path, "rb")
+    return io.BufferedReader(_Watched(path, seen), 1 << 20)
+
+
 @contextmanager
-def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
+def open_bytes(path: str | Path, seen: Seen | None = None) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, unpacked if it is gzip whatever its name.
 
     Errors of reading inside the block become `DataError`.
+
+    Parameters
+    ----------
+    path : str or Path
+    seen : function, optional
+        Is told how many more bytes were read.
     """
-    with _explained(path), open(path, "rb") as raw:
+    with _explained(path), _raw(path, seen) as raw:
         if raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
             raw.seek(0)
             with gzip.open(raw, "rb") as unpacked:
@@ -47,7 +76,9 @@ def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def open_text(path: str | Path, encoding: str | None = None) -> Iterator[io.TextIOWrapper]:
+def open_text(
+    path: str | Path, encoding: str | None = None, seen: Seen | None = None
+) -> Iterator[io.TextIOWrapper]:
     """Open a file for reading text; line ends are left as they are.
 
     Parameters
@@ -55,8 +86,10 @@ def open_text(path: str | Path, encoding: str | None = None) -> Iterator[io.Text
     path : str or Path
     encoding : str, optional
         By default UTF-8, or what a byte order mark says.
+    seen : function, optional
+        Is told how many more bytes were read.
     """
-    with open_bytes(path) as stream:
+    with open_bytes(path, seen) as stream:
         buffered = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)
         head = buffered.peek(PEEK)[:PEEK]
         refuse_foreign(head, path)

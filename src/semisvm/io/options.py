@@ -1,6 +1,6 @@
 """How a file is to be read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,8 @@ class Options:
     n_features: int | None = None
     max_columns: int | None = None
     chunk_rows: int | None = None
+    absent: bool = False
+    seen: Callable[[int], object] | None = None
 
     @property
     def markers(self) -> tuple[str, ...]:

@@ -30,10 +30,17 @@ def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
         first = 1
         for n_rows, cells in _batches(file, [*wanted, *label], path, options):
             if n_rows:
+                _tell(options, path, n_rows, file.metadata.num_rows)
                 yield _table(cells, first, n_rows, wanted, path, options)
                 first += n_rows
     if first == 1:
         raise DataError("the file has no rows.", path)
+
+
+def _tell(options: Options, path: str | Path, n_rows: int, total: int) -> None:
+    """Tell of the bytes that so many rows have on average."""
+    if options.seen is not None:
+        options.seen(Path(path).stat().st_size * n_rows // max(total, 1))
 
 
 def _wanted(file: Any, path: str | Path, options: Options) -> list[str]:

@@ -140,20 +140,21 @@ def open_part(target: Path, path: str | Path) -> Iterator[tuple[BinaryIO, str]]:
             os.unlink(name)
 
 
-def _prefix(target: Path) -> str:
+def part_prefix(target: Path) -> str:
+    """Return how the names of the parts of a target begin."""
     short = target.name.encode("utf-8", "surrogateescape")[:LONGEST_NAME]
     return f".{short.decode('utf-8', 'ignore')}.semisvm-"
 
 
 def _new_part(target: Path) -> tuple[int, str]:
     while True:
-        handle, name = tempfile.mkstemp(PART, _prefix(target), target.parent)
-        if _claim(handle, name):
+        handle, name = tempfile.mkstemp(PART, part_prefix(target), target.parent)
+        if claim(handle, name):
             return handle, name
         os.close(handle)
 
 
-def _claim(handle: int, name: str) -> bool:
+def claim(handle: int, name: str) -> bool:
     """Lock a new part, unless another process has just taken it for an old one."""
     if fcntl is None:
         return True
@@ -167,7 +168,7 @@ def _claim(handle: int, name: str) -> bool:
 
 
 def _remove_old_parts(target: Path) -> None:
-    named = re.compile(re.escape(_prefix(target)) + r"\w{8}" + re.escape(PART))
+    named = re.compile(re.escape(part_prefix(target)) + r"\w{8}" + re.escape(PART))
     found: list[str] = []
     with suppress(OSError):  # a folder may be written to without being read
         found = os.listdir(target.parent)

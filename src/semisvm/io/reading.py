@@ -1,6 +1,6 @@
 """Reading files of every format."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,7 @@ from semisvm.io.labels import Labels
 from semisvm.io.npz import read_npz
 from semisvm.io.options import CHUNK_ROWS, Options
 from semisvm.io.parquet import read_parquet
+from semisvm.io.stored import read_stored
 from semisvm.io.table import MatrixData, Table
 from semisvm.naming import near_match
 
@@ -32,18 +33,21 @@ SUFFIXES = {
     ".npz": "npz",
     ".npy": "npz",
 }
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "svmlight", "npz")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "svmlight", "npz", "rows")
 TABLES = ("csv", "tsv", "jsonl", "parquet")
+ROWS = "rows"
 
 
 def find_format(path: str | Path, given: str | None = None) -> str:
-    """Return the format of a file: the given one, or that of its suffix."""
+    """Return the format of a file: the given one, or that of its suffix; "rows" for a folder."""
     if given is not None:
         if given not in FORMATS:
             near = near_match(given, FORMATS)
             hint = f" Did you mean {near!r}?" if near else ""
             raise DataError(f"there is no format {given!r}.{hint} Formats: {', '.join(FORMATS)}.")
         return given
+    if Path(path).is_dir():
+        return ROWS
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
@@ -79,14 +83,16 @@ def read(
     path : str or Path
         ``.csv``, ``.tsv``, ``.jsonl`` and ``.parquet`` become a `Table`; svmlight files
         (``.svm``, ``.svmlight``, ``.libsvm``, ``.dat``, ``.txt``), ``.npz`` and ``.npy``
-        become `MatrixData`. Text formats may be gzipped, whatever their name.
+        become `MatrixData`. Text formats may be gzipped, whatever their name. A folder of
+        ``semisvm convert`` becomes `MatrixData` whose rows stay on the disk.
     label : str, optional
         Name of the label column of a table. Blank cells mean unlabelled rows, and so do
         the words for missing values: NA, N/A, NaN, None, null and the like, in any case.
     columns : sequence of str, optional
         Columns to keep, besides the label; all by default.
     format : str, optional
-        "csv", "tsv", "jsonl", "parquet", "svmlight" or "npz", if the name does not show it.
+        "csv", "tsv", "jsonl", "parquet", "svmlight", "npz" or "rows", if the name does not show
+        it.
     labels_file : str or Path, optional
         A separate file with one label per line, or a ``.npy`` array.
     unlabeled : str, optional
@@ -146,11 +152,15 @@ def read_chunks(
     zero_based: bool = False,
     n_features: int | None = None,
     chunk_rows: int = CHUNK_ROWS,
+    absent: bool = False,
+    seen: Callable[[int], object] | None = None,
 ) -> Iterator[Table | MatrixData]:
     """Read a file piece by piece, without labels, for prediction on files larger than memory.
 
     The parameters are those of `read`. Pieces of tables have ``chunk_rows`` rows; those
-    of svmlight files some megabytes of text, and they need ``n_features``.
+    of svmlight files some megabytes of text, and they need ``n_features``. With ``absent``, a
+    column of a JSON lines file that no row has had so far is blank, and no error. ``seen`` is told
+    how many more bytes of the file were read.
     """
     options = Options(
         columns=columns,
@@ -160,6 +170,8 @@ def read_chunks(
         zero_based=zero_based,
         n_features=n_features,
         chunk_rows=chunk_rows,
+        absent=absent,
+        seen=seen,
     )
     return _pieces(path, find_format(path, format), options)
 
@@ -182,8 +194,14 @@ def _pieces(
         return read_json_lines(path, options)
     if kind == "parquet":
         return read_parquet(path, options)
+    if options.label is not None and kind == ROWS:
+        raise DataError(
+            "these rows have their labels from the conversion, so leave out the label.", path
+        )
     if options.label is not None:
         raise DataError(f"a {kind} file has no named columns, so leave out the label.", path)
+    if kind == ROWS:
+        return read_stored(path, options)
     if kind == "npz":
         wanted = options.chunk_rows is None and not labels_apart
         return read_npz(path, options, with_labels=wanted)

@@ -45,6 +45,11 @@ class Block:
     smallest: int
     largest: int
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether the rows begin with labels."""
+        return self.labeled == kernels.LABELED
+
 
 def read_svmlight(
     path: str | Path, options: Options, *, blank_rows: bool = False
@@ -60,7 +65,7 @@ def read_svmlight(
     blank_rows : bool, default=False
         Whether a blank line is a row of zeros, as in files without labels.
     """
-    blocks = _blocks(path, options, blank_rows)
+    blocks = read_blocks(path, options, blank_rows)
     if options.chunk_rows:
         if options.n_features is None or options.zero_based == "auto":
             raise ValueError("reading in chunks needs n_features and zero_based.")
@@ -70,9 +75,13 @@ def read_svmlight(
         yield _matrix(list(blocks), path, options)
 
 
-def _blocks(path: str | Path, options: Options, blank_rows: bool) -> Iterator[Block]:
+def read_blocks(path: str | Path, options: Options, blank_rows: bool = False) -> Iterator[Block]:
+    """Parse a file, some megabytes at a time; for indices as they stand there.
+
+    The parameters are those of `read_svmlight`.
+    """
     first_line, labeled, found = 1, kernels.UNKNOWN, False
-    with open_bytes(path) as stream:
+    with open_bytes(path, options.seen) as stream:
         for text in _whole_lines(stream, path):
             block = _parse(text, first_line, labeled, path, options, blank_rows)
             first_line += text.count(b"\n")
@@ -236,8 +245,9 @@ def _matrix(blocks: list[Block], path: str | Path, options: Options) -> MatrixDa
         X = fit_width(X, options.n_features, path)
     lines = np.concatenate([block.lines for block in blocks])
     labels = None
-    if blocks[0].labeled == kernels.LABELED and options.chunk_rows is None:
-        labels = _labels(blocks, lines, path, options)
+    if blocks[0].has_labels and options.chunk_rows is None:
+        numbers = np.concatenate([block.labels for block in blocks])
+        labels = block_labels(numbers, lines, path, options)
     return MatrixData(X, labels, str(path), lines, {"zero_based": zero_based})
 
 
@@ -260,10 +270,10 @@ def _check_width(blocks: list[Block], n_columns: int, path: str | Path, options:
     raise DataError(message, path, int(widest.lines[row]))
 
 
-def _labels(
-    blocks: list[Block], lines: NDArray[np.int64], path: str | Path, options: Options
+def block_labels(
+    numbers: NDArray[np.float64], lines: NDArray[np.int64], path: str | Path, options: Options
 ) -> Labels:
-    numbers = np.concatenate([block.labels for block in blocks])
+    """Read the labels of rows, of which ``lines`` says where they stand."""
     given = options.unlabeled
     marker = 0.0 if given is None else number_marker(given, path)
     return number_labels(numbers, marker, lambda what, row: DataError(what, path, int(lines[row])))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from semisvm.io.errors import DataError, is_missing, missing_column
 from semisvm.io.labels import MISSING_WORDS, Labels, read_labels
 from semisvm.io.options import Options
+from semisvm.ondisk import RowsError, RowsOnDisk
 
 Column = list[Any] | NDArray[Any]
 """Cells as they stand in the file: text, numbers, booleans or None."""
@@ -116,6 +117,10 @@ class Table:
             raise self.error(f"{_shortened(cell)} is not a number.", row, name)
         return number
 
+    def in_memory(self) -> "Table":
+        """Return the table itself; matrices may be on the disk."""
+        return self
+
     def without(self, names: Iterable[str]) -> "Table":
         """Return the table without some columns."""
         left_out = set(names)
@@ -176,7 +181,7 @@ class MatrixData:
 
     Attributes
     ----------
-    X : CSR matrix or array of shape (n, d)
+    X : CSR matrix, array or RowsOnDisk of shape (n, d)
     labels : object array of shape (n,), optional
         None for a row without label.
     path : str, optional
@@ -186,6 +191,8 @@ class MatrixData:
         What later files must be read with in the same way: ``zero_based`` for svmlight.
     missing_words : dict of int
         As that of a `Table`.
+    made_by : tuple (state, arrays), optional
+        The features that made the matrix from columns, as `ColumnFeatures.to_state` returns them.
     """
 
     X: Any
@@ -194,9 +201,19 @@ class MatrixData:
     lines: NDArray[np.int64] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     missing_words: dict[str, int] = field(default_factory=dict)
+    made_by: Any = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+    def in_memory(self) -> "MatrixData":
+        """Return the same data in memory, if they are on the disk and not too large."""
+        if not isinstance(self.X, RowsOnDisk):
+            return self
+        try:
+            return replace(self, X=self.X.load())
+        except RowsError as error:
+            raise DataError(error.message, self.path) from error
 
 
 def as_table(data: Any) -> Table:

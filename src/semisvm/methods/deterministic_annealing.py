@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.designs import Floats
 from semisvm.loop import Level, follow, settling
 from semisvm.methods.free_energy import Alternating, Softening
 from semisvm.methods.solution import Solution
@@ -142,7 +143,7 @@ def anneal(
     )
     solution.n_iter += rounds + more
     beliefs = method.beliefs() if rounds else solution.codes.astype(np.float64)
-    solution.beliefs = np.column_stack([1.0 - beliefs, beliefs])
+    solution.beliefs = _of_both(beliefs)
     return solution
 
 
@@ -172,3 +173,11 @@ def _or_start(
         return end, rounds
     task.recorder.note(NOT_ANNEALED)
     return rival.state, rounds
+
+
+def _of_both(positive: Floats) -> Floats:
+    """Return the beliefs in both labels, (u, 2), with no other vector over rows."""
+    both = np.empty((len(positive), 2))
+    np.subtract(1.0, positive, out=both[:, 0])
+    both[:, 1] = positive
+    return both

@@ -58,7 +58,9 @@ from semisvm.methods.solution import decoded
 from semisvm.methods.supervised import first_state
 from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, prior_counts
+from semisvm.rows import take_rows
 from semisvm.solvers import State
 from semisvm.validation import check_finite_model
 
@@ -174,8 +176,10 @@ def estimate_shares(
 
     Parameters
     ----------
-    X : CSR matrix or array, or ndarray, of shape (n, d)
-        Validated rows, or features of a kernel.
+    X : CSR matrix or array, ndarray, or RowsOnDisk, of shape (n, d)
+        Validated rows, or features of a kernel. Of rows on the disk, those that are used are
+        brought into memory: the labelled ones and at most 5,000 others. If the labelled ones
+        are too many for that, their fractions are returned.
     labels : PartialLabels
     loss, reg, bias, tol, max_iter, n_jobs
         Of the transductive models; ``reg=None`` is the default of the loss.
@@ -183,18 +187,19 @@ def estimate_shares(
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     prior, strength = shrunk_fractions(counts)
     n_unlabeled = len(labels.unlabeled)
-    folds = _folds(X, labels, counts)
-    if n_unlabeled == 0 or not folds:
-        return sampled_shares(prior, strength)
     used = _used_rows(labels)
+    on_disk = isinstance(X, RowsOnDisk)
+    if n_unlabeled == 0 or counts.max() < 2 or (on_disk and not X.can_load(used)):
+        # a gigabyte of labelled rows: their fractions have no error to speak of
+        return sampled_shares(prior, strength)
+    rows = X if len(used) == X.shape[0] and not on_disk else take_rows(X, used)
     some = PartialLabels(labels.classes, labels.codes[used])
     empty = np.zeros((len(used), 2, len(prior)))
-    held = [Fold(np.searchsorted(used, fold), None, empty.copy()) for fold in folds]
+    held = [Fold(fold, None, empty.copy()) for fold in _folds(rows, some, counts)]
     models = Models(loss, loss.default_reg if reg is None else float(reg), tol, max_iter)
     strength = strength * n_unlabeled / (strength + n_unlabeled)
     shares = sampled_shares(prior, strength)
     with Workers(thread_count(n_jobs)) as workers:
-        rows = X if len(used) == X.shape[0] else X[used]
         design = make_design(rows, bias, workers)
         for _ in range(N_ROUNDS):
             for fold in held:

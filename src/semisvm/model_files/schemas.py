@@ -212,23 +212,32 @@ FEATURES = record(
         "scales": Array("f", ("blocks",), above=0.0),
     }
 )
+WORDS = record(
+    {
+        "analyzer": one_of("word", "char", "char_wb"),
+        "ngram_range": NGRAMS,
+        "lowercase": flag,
+        "strip_accents": one_of(None, "ascii", "unicode"),
+        # a pattern of a stranger may take for ever; this one takes linear time
+        "token_pattern": one_of(TOKEN_PATTERN),
+    }
+)
 BLOCKS = {
     "text": record(
         {
             "kind": text,
             "column": text,
-            "settings": record(
-                {
-                    "analyzer": one_of("word", "char", "char_wb"),
-                    "ngram_range": NGRAMS,
-                    "lowercase": flag,
-                    "strip_accents": one_of(None, "ascii", "unicode"),
-                    # a pattern of a stranger may take for ever; this one takes linear time
-                    "token_pattern": one_of(TOKEN_PATTERN),
-                }
-            ),
+            "settings": WORDS,
             "words": listed(text, "words", least=1, unique=True),
             "idf": Array("f", ("words",), low=0.0),
+        }
+    ),
+    "hashed": record(
+        {
+            "kind": text,
+            "column": text,
+            "n_columns": whole(1, 2**31 - 1),
+            "settings": WORDS,
         }
     ),
     "numeric": record(

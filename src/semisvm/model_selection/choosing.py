@@ -26,6 +26,7 @@ from semisvm.model_selection.scoring import METRICS
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Told
 from semisvm.naming import series
+from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import PartialLabels, encode
 from semisvm.registry import Method, get, without_effect
 from semisvm.rows import read_rows, take_rows
@@ -196,8 +197,14 @@ def choose(
     labels = encode(y, unlabeled)
     rows = _sample(labels, random_state)
     sample = PartialLabels(labels.classes, labels.codes[rows])
+    must_stay = False
+    if isinstance(X, RowsOnDisk):
+        must_stay = not X.can_load()
+        X.check()
     X = read_rows(take_rows(X, rows))
     entries = pool(X, labels, given)
+    if must_stay:
+        entries = [entry for entry in entries if entry.make(unlabeled).reads_in_passes]
     _refuse_unknown(given, entries)
     if quick:
         entries = [entry for entry in entries if entry.name in QUICK]
@@ -205,6 +212,8 @@ def choose(
     found = trial.run(limit, scoring, random_state, tell)
     if len(rows) < len(labels.codes):
         found.reasons.append(f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.")
+    if must_stay:
+        found.reasons.append("All rows are too many for memory: methods that need them are out.")
     return found.choice(given, threads, unlabeled)
 
 

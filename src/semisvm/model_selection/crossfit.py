@@ -45,8 +45,9 @@ def cross_fitted_scores(
     folds = list(cv.folds(labels.codes))
     codes = np.concatenate([labels.codes[fold] for fold in folds])
     if isinstance(estimator, ScoringClassifier):
+        rows = read_rows(X, in_passes=estimator.reads_in_passes)
         with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
-            scored = held_out_scores(estimator, Grounds(read_rows(X), workers), labels)
+            scored = held_out_scores(estimator, Grounds(rows, workers), labels)
             return np.concatenate([scored(fold) for fold in folds]), codes
     scores = []
     for fold in folds:

@@ -38,7 +38,7 @@ def estimate_prior(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n, d)
+    X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
     y : array-like of shape (n,)
         Labels, and the marker for unlabelled rows.
     reg : float or None, default=None
@@ -78,7 +78,7 @@ def estimate_prior(
         check_real("reg", reg, above=0)
     if fit_intercept:
         check_real("intercept_scaling", intercept_scaling, above=0)
-    X, labels = read_rows(X), encode(y, unlabeled)
+    X, labels = read_rows(X, in_passes=True), encode(y, unlabeled)
     check_same_length(X, labels.codes, "y")
     return estimate_shares(
         X,

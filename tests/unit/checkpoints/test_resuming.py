@@ -4,8 +4,11 @@ import os
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from interrupted import CASES, InterruptedFitError, die, killed, made, same
+from interrupted import CASES, TWO, InterruptedFitError, die, killed, made, same
+from semisvm import AnnealedSVC, Checkpoint, NewtonSVC, TransductiveSVC, open_rows, write_rows
+from semisvm.checkpoints import CheckpointError
 from semisvm.checkpoints import callback as module
 
 
@@ -140,3 +143,36 @@ def test_seconds_go_on(path):
     with pytest.raises(InterruptedFitError):
         made("tsvm", path, callback=Stopping(5))
     assert np.all(np.diff(made("tsvm", path, resume=True).trace_["seconds"]) >= 0)
+
+
+@pytest.mark.parametrize("kind", [NewtonSVC, TransductiveSVC, AnnealedSVC])
+@pytest.mark.parametrize("dense", [False, True])
+def test_fits_to_rows_on_the_disk(kind, dense, tmp_path, path):
+    X, y = TWO
+    write_rows(tmp_path / "a.rows", X if dense else sparse.csr_matrix(X), y)
+    rows = open_rows(tmp_path / "a.rows")
+
+    def fitted(**options):
+        return kind(reg=1e-2, callback=Checkpoint(path, **options)).fit(rows, y)
+
+    whole = fitted(every=1e9)
+    n = len(whole.trace_)
+    for at in (0, n // 2, n - 1):
+        path.unlink(missing_ok=True)
+        with pytest.raises(InterruptedFitError):
+            fitted(every=0.0, callback=Stopping(at))
+        same(fitted(every=0.0, resume=True), whole)
+
+
+def test_other_rows_on_the_disk_are_refused(tmp_path, path):
+    X, y = TWO
+    write_rows(tmp_path / "a.rows", X, y)
+    write_rows(tmp_path / "b.rows", X + 1e-9 * (np.arange(160) == 7)[:, None], y)
+    write_rows(tmp_path / "c.rows", X)  # the same rows, without labels
+    model = TransductiveSVC(callback=Checkpoint(path, every=0.0, callback=Stopping(3)))
+    with pytest.raises(InterruptedFitError):
+        model.fit(open_rows(tmp_path / "a.rows"), y)
+    model = TransductiveSVC(callback=Checkpoint(path, resume=True))
+    with pytest.raises(CheckpointError, match="rows"):
+        model.fit(open_rows(tmp_path / "b.rows"), y)
+    model.fit(open_rows(tmp_path / "c.rows"), y)

@@ -267,13 +267,13 @@ def test_a_part_that_is_taken_for_an_old_one_is_made_anew(tmp_path, monkeypatch)
     """Another process looks for old parts between making a part and locking it."""
     taken = []
 
-    def meddle(handle, name, lock=places._claim):
+    def meddle(handle, name, lock=places.claim):
         if not taken:
             taken.append(name)
             os.unlink(name)
         return lock(handle, name)
 
-    monkeypatch.setattr(places, "_claim", meddle)
+    monkeypatch.setattr(places, "claim", meddle)
     put(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

@@ -1,0 +1,168 @@
+"""``semisvm convert``: from files of any size to rows that are read from the disk."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.errors import parameters_are_the_users
+from semisvm.cli.outputs import Output, rows_output
+from semisvm.cli.stopping import leave
+
+if TYPE_CHECKING:
+    from semisvm.converting import Progress
+    from semisvm.ondisk import RowsOnDisk
+
+
+def convert(
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA",
+            help="CSV, TSV, JSONL, Parquet, svmlight or npz files, or a pattern in quotes; text "
+            "files may be gzipped.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Output,
+        typer.Argument(
+            metavar="ROWS",
+            help="Folder to write, such as big.rows.",
+            show_default=False,
+            parser=rows_output,
+        ),
+    ],
+    label: shared.Label = None,
+    text: shared.Text = None,
+    features: shared.Features = None,
+    numeric: shared.Numeric = None,
+    categorical: shared.Categorical = None,
+    hash_columns: Annotated[
+        int | None,
+        typer.Option(
+            "--hash",
+            min=1,
+            help="Hash the words of each text column to so many columns, without a vocabulary.",
+        ),
+    ] = None,
+    ngrams: shared.Ngrams = 1,
+    min_df: shared.MinDf = 2,
+    max_features: Annotated[
+        int | None,
+        typer.Option("--max-features", min=1, help="Keep the most frequent words only."),
+    ] = None,
+    single: Annotated[
+        bool, typer.Option("--float32", help="Write values in single precision.")
+    ] = False,
+    labels: shared.LabelsFile = None,
+    unlabeled: shared.Unlabeled = None,
+    na_is_class: shared.NaIsClass = False,
+    zero_based: shared.ZeroBased = None,
+    max_columns: shared.MaxColumns = None,
+    format: shared.Format = None,
+    encoding: shared.Encoding = None,
+    delimiter: shared.Delimiter = None,
+    no_quotes: shared.NoQuotes = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
+    ] = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Convert files of any size to a folder from which 'semisvm fit' reads rows as needed.
+
+    Text becomes tf-idf of words, or hashed words; numbers are scaled. What was learnt for that
+    goes with the folder and into models, which predict from files as before.
+    """
+    from semisvm.cli.output import print_json
+    from semisvm.cli.progress import shown
+    from semisvm.converting import Progress
+    from semisvm.converting import convert as convert_files
+
+    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
+    columns.set_params(max_features=max_features, hash_columns=hash_columns)
+    progress, start = Progress(), perf_counter()
+    with parameters_are_the_users(), shown(_Reading(progress), not quiet and not as_json):
+        X = convert_files(
+            data,
+            output.target,  # type: ignore[arg-type]
+            label=label,
+            features=columns,
+            labels_file=labels,
+            unlabeled=unlabeled,
+            na_is_class=na_is_class,
+            zero_based="auto" if zero_based is None else zero_based,
+            max_columns=max_columns,
+            dtype="float32" if single else "float64",
+            progress=progress,
+            **shared.reading(format, encoding, delimiter, no_quotes),
+        )
+    leave(message=f"stopped; {output} is written")
+    facts = {**describe_rows(X), "seconds": perf_counter() - start}
+    if as_json:
+        print_json({"rows_folder": output, **facts})
+    elif not quiet:
+        show_rows(X, facts)
+
+
+@dataclass
+class _Reading:
+    """The progress of a conversion in words."""
+
+    progress: "Progress"
+
+    def share(self) -> float:
+        """Return the share that is done."""
+        return self.progress.share
+
+    def text(self) -> str:
+        """Say how far the reading is."""
+        told = self.progress
+        read = f"{told.rows:,} rows, {told.bytes / 1e6:,.0f} of {told.total / 1e6:,.0f} MB"
+        return f"{told.doing}: {read}"
+
+
+def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:
+    """Return what is in a folder as data."""
+    import numpy as np
+
+    from semisvm.io import about_missing
+
+    n, d = X.shape
+    facts: dict[str, Any] = {
+        "rows": n,
+        "features": d,
+        "entries": X.nnz,
+        "layout": X.header.layout,
+        "type": str(X.dtype),
+        "megabytes": sum(file.stat().st_size for file in X.path.iterdir()) / 1e6,
+    }
+    codes = X.codes
+    if codes is not None:
+        counts = np.bincount(codes + 1, minlength=len(X.classes or ()) + 1).tolist()
+        names = [str(label) for label in X.classes or ()]
+        facts |= {
+            "labelled": sum(counts[1:]),
+            "labels": dict(zip(names, counts[1:], strict=True)),
+        }
+    notes = [*X.notes, *about_missing(X.header.missing_words)]
+    features = X.features()
+    if features is not None:
+        facts["columns"] = dict(features[0]["kinds"])
+        notes += features[0]["notes"]
+    return {**facts, "notes": notes}
+
+
+def show_rows(X: "RowsOnDisk", facts: dict[str, Any]) -> None:
+    """Print what `describe_rows` returns."""
+    from semisvm.cli.output import columns_in_short, print_facts, print_notes
+
+    shown = dict(facts)
+    if "columns" in shown:
+        shown["columns"] = columns_in_short(shown["columns"])
+    notes = shown.pop("notes")
+    print_facts(f"Rows {X.path}", shown)
+    print_notes("note", notes)

@@ -1,0 +1,102 @@
+"""Features of tables that are larger than memory."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from semisvm.columns.blocks import Block, CategoricalBlock
+from semisvm.columns.features import ColumnFeatures, columns_by_kind, scales_of, squares
+from semisvm.columns.hashed import HASHED
+from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT
+from semisvm.columns.tallies import LevelTally, NumberTally, WordTally
+from semisvm.io.table import Table
+
+
+class StreamedFeatures:
+    """Fits `ColumnFeatures` to a table that comes piece by piece, twice.
+
+    The first pass counts (`count`), the second computes features (`transform`); `finish` then
+    returns by what to multiply the columns. The result is that of `ColumnFeatures.fit` with
+    all rows at once, except that the kinds of columns are found in the first piece, and medians,
+    which missing numbers count as, are those of a sample of 100,000 rows.
+
+    Parameters
+    ----------
+    features : ColumnFeatures
+        Not fitted.
+    """
+
+    def __init__(self, features: ColumnFeatures) -> None:
+        self.features = features
+        self.kinds: dict[str, str] = {}
+        self._notes: list[str] = []
+        self._n_rows = 0
+        self._path: str | None = None
+
+    @property
+    def needs_count(self) -> bool:
+        """Whether there is anything to learn from the data, which hashing does not."""
+        return any(kind != HASHED for kind in self.kinds.values())
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether all columns are numbers, so that hardly an entry is zero."""
+        return set(self.kinds.values()) == {NUMERIC}
+
+    def look(self, table: Table) -> None:
+        """Find the kinds of the columns in the first piece."""
+        self._path = table.path
+        self.kinds = self.features._find_kinds(table, self._notes)
+        of = columns_by_kind(self.kinds)
+        words, limits = self.features._words(), self.features._limits()
+        self._words = [WordTally(name, words, **limits) for name in of[TEXT]]
+        self._numbers = NumberTally(of[NUMERIC]) if of[NUMERIC] else None
+        self._levels = [LevelTally(name) for name in of[CATEGORICAL]]
+        self._hashed = of[HASHED]
+
+    def count(self, table: Table) -> None:
+        """Learn from some rows."""
+        for words in self._words:
+            words.add(table)
+        for levels in self._levels:
+            levels.add(table)
+        if self._numbers is not None:
+            self._numbers.add(table)
+        self._n_rows += len(table)
+
+    def fit(self) -> None:
+        """Make the features of what was counted."""
+        features = self.features
+        blocks: list[Block] = [tally.block(self._n_rows, self._path) for tally in self._words]
+        blocks += features._hashed(self._hashed)
+        if self._numbers is not None:
+            blocks.append(self._numbers.block(self._path))
+        if self._levels:
+            names = [tally.column for tally in self._levels]
+            counts = [tally.rows.counts for tally in self._levels]
+            limits = (features.min_count, features.max_levels)
+            blocks.append(CategoricalBlock.of_counts(names, counts, *limits))
+        counted = [(t.column, t.rows) for t in self._words]
+        for name, rows in [*counted, *((t.column, t.rows) for t in self._levels)]:
+            self._notes += rows.note(name)
+        features.blocks_ = blocks
+        features.kinds_ = dict(self.kinds)
+        features.notes_ = self._notes
+        features.n_features_out_ = sum(block.width() for block in blocks)
+        self._squares = np.zeros(len(blocks))
+        self._transformed = 0
+
+    def transform(self, table: Table) -> Any:
+        """Compute the features of some rows, not yet scaled."""
+        parts = [block.matrix(table) for block in self.features.blocks_]
+        self._squares += [squares(part) for part in parts]
+        self._transformed += len(table)
+        return sparse.csr_matrix(sparse.hstack(parts, format="csr"))
+
+    def finish(self) -> NDArray[np.float64]:
+        """Complete the features; return by what to multiply each of their columns."""
+        blocks = self.features.blocks_
+        self.features.scales_ = scales_of(self._squares.tolist(), self._transformed)
+        return np.repeat(self.features.scales_, [block.width() for block in blocks])

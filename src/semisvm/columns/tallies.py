@@ -1,0 +1,206 @@
+"""What a first pass over a table counts, piece by piece, with bounded memory."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import CountVectorizer
+
+from semisvm.columns.blocks import NumericBlock
+from semisvm.columns.text import TOKEN_PATTERN, TextBlock, check_ngrams
+from semisvm.io.errors import DataError
+from semisvm.io.table import Table
+
+MOST_COUNTED = 10_000_000
+"""Different words that are counted at a time; they take about a gigabyte."""
+SAMPLE_ROWS, SAMPLE_CELLS = 100_000, 10_000_000
+"""Rows of which the medians are those, but no more than so many cells of them."""
+
+
+class Tally:
+    """Numbers of rows with a word.
+
+    If there are more different words than `MOST_COUNTED`, the rarest are forgotten, and may come
+    back. A number then is too small by at most `forgotten`.
+    """
+
+    def __init__(self, most: int = MOST_COUNTED) -> None:
+        self.counts: Counter[str] = Counter()
+        self.forgotten = 0
+        self._most = most
+
+    def add(self, words: Iterable[str]) -> None:
+        """Count words, each as often as it comes."""
+        self.counts.update(words)
+        if len(self.counts) > self._most:
+            self._forget()
+
+    def _forget(self) -> None:
+        least = 0
+        while len(self.counts) > self._most // 2:
+            least += 1
+            self.counts = Counter({w: c for w, c in self.counts.items() if c > least})
+        self.forgotten += least
+
+    def note(self, name: str) -> list[str]:
+        """Say what was forgotten."""
+        if not self.forgotten:
+            return []
+        return [
+            f"the column {name!r} has more than {self._most:,} different words: the rarest were "
+            f"forgotten on the way, and words in fewer than about {self.forgotten + 1} rows may "
+            "be missing. hash_columns= has no such limit."
+        ]
+
+
+class WordTally:
+    """The words of a text column.
+
+    Parameters
+    ----------
+    column : str
+    words : dict
+        What a word is, for `CountVectorizer`.
+    min_df, max_df, max_features
+        As for `ColumnFeatures`.
+    """
+
+    def __init__(
+        self, column: str, words: dict[str, Any], min_df: Any, max_df: Any, max_features: int | None
+    ) -> None:
+        check_ngrams(words["ngram_range"])
+        self.column, self.words = column, words
+        self._min_df, self._max_df, self._max_features = min_df, max_df, max_features
+        self._analyze = CountVectorizer(token_pattern=TOKEN_PATTERN, **words).build_analyzer()
+        self.rows = Tally()
+        self._times: Tally | None = None if max_features is None else Tally()
+
+    def add(self, table: Table) -> None:
+        """Count the words of some rows."""
+        for text in table.text(self.column):
+            found = self._analyze(text)
+            self.rows.add(set(found))
+            if self._times is not None:
+                self._times.add(found)
+
+    def block(self, n_rows: int, path: str | None) -> TextBlock:
+        """Choose the words that are features, and weight them."""
+        counts = self.rows.counts
+        if not counts:
+            raise DataError("the texts of the column have no words.", path, None, self.column)
+        low, high = _count_of(self._min_df, n_rows), _count_of(self._max_df, n_rows)
+        kept = sorted(word for word, count in counts.items() if low <= count <= high)
+        if self._times is not None and self._max_features is not None:
+            times = self._times.counts
+            kept = sorted(sorted(kept, key=lambda word: -times[word])[: self._max_features])
+        if not kept:
+            raise DataError(
+                f"no word of the column occurs in {self._min_df} rows or more: lower the "
+                "parameter min_df, or add rows.",
+                path,
+                None,
+                self.column,
+            )
+        rows = np.array([counts[word] for word in kept], dtype=np.float64)
+        settings = {"lowercase": True, "strip_accents": None, "token_pattern": TOKEN_PATTERN}
+        state = {"column": self.column, "words": kept, "settings": {**settings, **self.words}}
+        return TextBlock.restore(state, {"idf": np.log((n_rows + 1.0) / (rows + 1.0)) + 1.0})
+
+
+def _count_of(limit: int | float, n_rows: int) -> float:
+    """Return a limit as a number of rows; a float is a share of them."""
+    return limit * n_rows if isinstance(limit, float) else limit
+
+
+class NumberTally:
+    """Means and deviations of numeric columns, and medians of a sample of their rows.
+
+    Parameters
+    ----------
+    columns : list of str
+    """
+
+    def __init__(self, columns: list[str]) -> None:
+        self.columns = columns
+        n = len(columns)
+        self._present = np.zeros(n)
+        self._mean, self._squares = np.zeros(n), np.zeros(n)
+        self._low, self._high = np.full(n, np.inf), np.full(n, -np.inf)
+        self._n_rows = 0
+        self._sample = np.empty((0, n))
+        self._most = max(min(SAMPLE_ROWS, SAMPLE_CELLS // n), 1)
+        self._random = np.random.default_rng(0)
+
+    def add(self, table: Table) -> None:
+        """Count the numbers of some rows."""
+        values = np.column_stack([table.numbers(name) for name in self.columns])
+        there = ~np.isnan(values)
+        count = there.sum(axis=0).astype(np.float64)
+        some = np.maximum(count, 1.0)
+        mean = np.where(there, values, 0.0).sum(axis=0) / some
+        squares = np.where(there, (values - mean) ** 2, 0.0).sum(axis=0)
+        self._merge(count, mean, squares)
+        self._low = np.fmin(self._low, np.where(there, values, np.inf).min(axis=0))
+        self._high = np.fmax(self._high, np.where(there, values, -np.inf).max(axis=0))
+        self._draw(values)
+
+    def _merge(
+        self, count: NDArray[np.float64], mean: NDArray[np.float64], squares: NDArray[np.float64]
+    ) -> None:
+        total = self._present + count
+        share = np.divide(count, total, out=np.zeros_like(total), where=total > 0)
+        apart = mean - self._mean
+        self._squares += squares + apart**2 * self._present * share
+        self._mean += apart * share
+        self._present = total
+
+    def _draw(self, values: NDArray[np.float64]) -> None:
+        """Keep a sample in which every row so far is with the same probability."""
+        room = self._most - len(self._sample)
+        first, rest = values[: max(room, 0)], values[max(room, 0) :]
+        self._sample = np.concatenate([self._sample, first])
+        seen = self._n_rows + len(first)
+        places = self._random.integers(0, np.arange(seen + 1, seen + len(rest) + 1))
+        for place, row in zip(places.tolist(), rest, strict=True):
+            if place < self._most:
+                self._sample[place] = row
+        self._n_rows += len(values)
+
+    def block(self, path: str | None) -> NumericBlock:
+        """Return the block; missing numbers count as the median in mean and deviation."""
+        for name, count in zip(self.columns, self._present, strict=True):
+            if count == 0:
+                raise DataError("the column has no number.", path, None, name)
+        missing = self._n_rows - self._present
+        median = self._medians()
+        self._merge(missing, median, np.zeros_like(median))
+        filled = (missing > 0) & ((median < self._low) | (median > self._high))
+        constant = (self._low == self._high) & ~filled
+        scale = np.sqrt(self._squares / self._n_rows)
+        return NumericBlock(
+            self.columns,
+            median,
+            np.where(constant, self._low, self._mean),
+            np.where(constant | (scale == 0), 1.0, scale),
+            missing > 0,
+        )
+
+    def _medians(self) -> NDArray[np.float64]:
+        """Return the medians of the sample; of a column that is missing there, the mean."""
+        found = np.isnan(self._sample).all(axis=0)
+        sample = np.where(found, 0.0, self._sample)
+        return np.where(found, self._mean, np.nanmedian(sample, axis=0))
+
+
+class LevelTally:
+    """The levels of a column of categories."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self.rows = Tally()
+
+    def add(self, table: Table) -> None:
+        """Count the levels of some rows."""
+        self.rows.add(level for level in table.levels(self.column) if level)

@@ -1,0 +1,403 @@
+"""Rows that stay on the disk, as X for estimators."""
+
+import json
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from semisvm.ondisk.header import CSR, HEAD_BYTES, LABELS, ORDER, Header, RowsError, read_header
+
+SPAN_ENTRIES = 1 << 18
+"""Entries that are looked at, or brought into memory, at a time."""
+SPAN_ROWS = 1 << 16
+PLACES = 1 << 15
+"""Entries whose places are computed at a time where rows are taken one by one."""
+MOST_LOADED = 1 << 30
+"""Bytes of rows that are brought into memory for a method that needs all of them there."""
+FEATURES = "features"
+UNLABELED = -1
+
+
+class RowsOnDisk:
+    """A matrix in a folder, of which only what is needed at the moment is read.
+
+    `TransductiveSVC`, `AnnealedSVC` and `NewtonSVC` with the linear kernel read it row by row
+    through memory maps: they keep a few vectors over rows and columns, and no copy of the
+    matrix. So does the prediction of every estimator. Other methods bring all rows into memory
+    if these are at most 1 GiB, and refuse them otherwise.
+
+    Indexing with a slice, row numbers or a mask returns these rows as a CSR matrix or an array in
+    memory; ``X[:]`` is the whole matrix. A pickle holds the path only.
+
+    Attributes
+    ----------
+    path : Path
+    shape : tuple (n, d)
+    dtype : dtype
+        float64 or float32.
+    nnz : int
+        Number of stored entries.
+    nbytes : int
+        Bytes of a copy in memory.
+    y : array of shape (n,), or None
+        Labels, if there were any: numbers with -1 for unlabelled rows, or else objects with None.
+    classes : list or None
+        Classes in ``y``, sorted.
+    notes : list of str
+        About the conversion.
+    """
+
+    ndim = 2
+
+    def __init__(self, path: Path, header: Header) -> None:
+        self.path = path
+        self.header = header
+        n, d = header.shape
+        self.shape = (int(n), int(d))
+        self._codes = self._array(LABELS) if LABELS in header.arrays else None
+        self.order = np.array(self._array(ORDER)) if ORDER in header.arrays else None
+        self.values = self._array("values")
+        self.is_sparse = header.layout == CSR
+        if self.is_sparse:
+            self.indptr = self._array("indptr")
+            self.indices = self._array("indices")
+            if len(self.indptr) and (self.indptr[0] != 0 or self.indptr[-1] != len(self.values)):
+                raise self._damaged("indptr")
+        self._check_small()
+        self._largest: float | None = None
+
+    def _array(self, name: str) -> NDArray[Any]:
+        """Map an array; its size on the disk is checked, since reading beyond the end is fatal."""
+        fact = self.header.arrays[name]
+        file, dtype = self.path / f"{name}.npy", np.dtype(fact.dtype).newbyteorder("<")
+        wanted = HEAD_BYTES + math.prod(fact.shape) * dtype.itemsize
+        try:
+            size = file.stat().st_size
+        except OSError as error:
+            raise RowsError(f"{file.name} cannot be read ({error.strerror}).", self.path) from error
+        if size != wanted:
+            raise RowsError(
+                f"{file.name} has {size:,} bytes, but the header says {wanted:,}: it is damaged. "
+                "Convert the data again, or copy the folder again.",
+                self.path,
+            )
+        shape = tuple(fact.shape)
+        if math.prod(shape) == 0:
+            return np.empty(shape, dtype=dtype)  # nothing cannot be mapped
+        mapped = np.memmap(file, dtype=dtype, mode="r", offset=HEAD_BYTES, shape=shape)
+        # compiled code takes plain arrays without a detour
+        return np.asarray(mapped)
+
+    def _damaged(self, name: str, detail: str = "") -> RowsError:
+        return RowsError(f"{name}.npy is damaged{detail}. Convert the data again.", self.path)
+
+    def _check_small(self) -> None:
+        """Check what compiled code or NumPy would trust, except the entries."""
+        order, d = self.order, self.shape[1]
+        if order is not None:
+            fine = len(order) == d and (d == 0 or (order.min() >= 0 and order.max() < d))
+            if not fine or np.bincount(order, minlength=1).max(initial=1) > 1:
+                raise self._damaged(ORDER)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        layout = f"{self.nnz:,} stored entries" if self.is_sparse else "dense"
+        return f"RowsOnDisk({str(self.path)!r}, {n:,} rows, {d:,} columns, {layout}, {self.dtype})"
+
+    def __reduce__(self) -> tuple[Callable[[Path], "RowsOnDisk"], tuple[Path]]:
+        return open_rows, (self.path.absolute(),)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self.values.dtype
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return int(self.values.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a copy in memory."""
+        if not self.is_sparse:
+            return int(self.values.nbytes)
+        index = self._index_type().itemsize
+        return int(self.values.nbytes) + index * (self.nnz + len(self.indptr))
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """Classes of the labels, sorted."""
+        return self.header.classes
+
+    @property
+    def codes(self) -> NDArray[np.int32] | None:
+        """Positions of the labels in ``classes``, -1 for unlabelled rows."""
+        return None if self._codes is None else self._checked_codes(self._codes)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was noticed when the rows were written."""
+        return list(self.header.notes)
+
+    @property
+    def y(self) -> NDArray[Any] | None:
+        """Labels: numbers with -1 for unlabelled rows, or else objects with None."""
+        classes = self.classes
+        if self._codes is None or classes is None:
+            return None
+        if any(type(label) is not int for label in classes) or UNLABELED in classes:
+            return self.labels()
+        values = np.array([*classes, UNLABELED], dtype=np.int64)
+        return values[self._checked_codes(self._codes)]
+
+    def labels(self) -> NDArray[np.object_] | None:
+        """Return the labels as objects, None for rows without one; None if there are no labels."""
+        if self._codes is None or self.classes is None:
+            return None
+        values = np.empty(len(self.classes) + 1, dtype=object)
+        values[:-1] = self.classes
+        # code -1 is the last entry
+        return np.asarray(values[self._checked_codes(self._codes)])
+
+    def _checked_codes(self, codes: NDArray[Any]) -> NDArray[Any]:
+        if len(codes) and not UNLABELED <= codes.min() <= codes.max() < len(self.classes or ()):
+            raise self._damaged(LABELS, ": label out of range")
+        return codes
+
+    def features(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """Return the state of the features that made the columns; None for other matrices."""
+        if self.header.features is None:
+            return None
+        path = self.path / f"{FEATURES}.json"
+        try:
+            text = path.read_bytes()
+            if zlib.crc32(text) != self.header.features:
+                raise ValueError("its checksum does not match")
+            said = json.loads(text)
+            arrays = {name: np.array(cells) for name, cells in said["arrays"].items()}
+            return said["state"], arrays
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RowsError(f"{path.name} cannot be read ({error}).", self.path) from error
+
+    def facts_of_entries(self) -> list[tuple[str, str, list[int], int]]:
+        """Return names, types, shapes and checksums of the arrays that make the matrix."""
+        arrays = sorted(self.header.arrays.items())
+        return [
+            (name, fact.dtype, fact.shape, fact.crc32) for name, fact in arrays if name != LABELS
+        ]
+
+    def spans(self, entries: int = SPAN_ENTRIES) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows with about so many entries each."""
+        n, d = self.shape
+        start = 0
+        while start < n:
+            if self.is_sparse:
+                end = self.indptr[start] + entries
+                stop = int(np.searchsorted(self.indptr, end, "right")) - 1
+            else:
+                stop = start + entries // max(d, 1)
+            stop = min(max(stop, start + 1), start + SPAN_ROWS, n)
+            yield start, stop
+            start = stop
+
+    def check(self) -> float:
+        """Check that all entries are where they may be and finite; return the largest one.
+
+        It is one pass over the data, and done once.
+
+        Raises
+        ------
+        RowsError
+        """
+        if self._largest is None:
+            if self.is_sparse:
+                self._check_indptr()
+            self._largest = max((self._check_span(*span) for span in self.spans()), default=0.0)
+        return self._largest
+
+    def _check_indptr(self) -> None:
+        for start in range(0, self.shape[0], SPAN_ENTRIES):
+            part = self.indptr[start : start + SPAN_ENTRIES + 1]
+            if np.any(part[1:] < part[:-1]):
+                raise self._damaged("indptr", ": row ends before it begins")
+
+    def _check_span(self, start: int, stop: int) -> float:
+        if self.is_sparse:
+            low, high = int(self.indptr[start]), int(self.indptr[stop])
+            values, indices = self.values[low:high], self.indices[low:high]
+            if len(indices) and int(indices.max()) >= self.shape[1]:
+                raise self._damaged("indices", ": column out of range")
+        else:
+            values = self.values[start:stop]
+        if not values.size:
+            return 0.0
+        largest = max(abs(float(values.max())), abs(float(values.min())))
+        if not np.isfinite(largest):
+            raise self._damaged("values", f": rows {start} to {stop - 1} have NaN or infinity")
+        return largest
+
+    def verify(self) -> None:
+        """Compare the checksums of all arrays, which reads the whole folder.
+
+        Raises
+        ------
+        RowsError
+        """
+        for name, fact in self.header.arrays.items():
+            crc = 0
+            flat = self._array(name).reshape(-1)
+            for k in range(0, len(flat), SPAN_ENTRIES):
+                crc = zlib.crc32(flat[k : k + SPAN_ENTRIES].data, crc)
+            if crc != fact.crc32:
+                raise self._damaged(name, ": its checksum does not match")
+        self.features()
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return rows in memory: a CSR matrix or an array, columns in the order of the source."""
+        if isinstance(rows, tuple):
+            rows, *rest = rows
+            if any(other is not Ellipsis and other != slice(None) for other in rest):
+                raise IndexError("rows on disk are taken whole: X[rows], without columns.")
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            start, stop, _ = rows.indices(self.shape[0])
+            return self._range(start, max(start, stop))
+        index = _row_numbers(rows, self.shape[0])
+        if not self.is_sparse:
+            return np.array(self.values[index])
+        ends = np.zeros(len(index) + 1, dtype=np.int64)
+        np.cumsum(self.indptr[index + 1] - self.indptr[index], out=ends[1:])
+        values = np.empty(ends[-1], dtype=self.values.dtype)
+        indices = np.empty(ends[-1], dtype=self.indices.dtype)
+        start = 0
+        while start < len(index):
+            # places of some entries at a time: they take more memory than the entries
+            stop = int(np.searchsorted(ends, ends[start] + PLACES, "right")) - 1
+            stop = min(max(stop, start + 1), len(index))
+            part = slice(ends[start], ends[stop])
+            first = self.indptr[index[start:stop]] - ends[start:stop]
+            at = np.repeat(first, np.diff(ends[start : stop + 1]))
+            at += np.arange(part.start, part.stop)
+            values[part], indices[part] = self.values[at], self.indices[at]
+            start = stop
+        return self._matrix(values, indices, ends)
+
+    def _range(self, start: int, stop: int) -> Any:
+        if not self.is_sparse:
+            return np.array(self.values[start:stop])
+        ends = self.indptr[start : stop + 1] - self.indptr[start]
+        part = slice(int(self.indptr[start]), int(self.indptr[stop]))
+        return self._matrix(np.array(self.values[part]), self.indices[part], ends)
+
+    def _matrix(self, values: NDArray[Any], indices: NDArray[Any], ends: NDArray[Any]) -> Any:
+        index = self._index_type()
+        columns = indices.astype(index) if self.order is None else self._columns(index)[indices]
+        shape = (len(ends) - 1, self.shape[1])
+        return sparse.csr_matrix((values, columns, ends.astype(index)), shape=shape)
+
+    def _columns(self, index: np.dtype[Any]) -> NDArray[Any]:
+        assert self.order is not None
+        return self.order.astype(index, copy=False)
+
+    def _index_type(self) -> np.dtype[Any]:
+        """Return the type of indices of a copy in memory, for which scipy has one type."""
+        return np.dtype(np.int32 if max(self.nnz, *self.shape) < 2**31 else np.int64)
+
+    def parts(self) -> Iterator[Any]:
+        """Yield all rows, some megabytes of them at a time, in memory."""
+        for start, stop in self.spans():
+            yield self._range(start, stop)
+
+    def load(self) -> Any:
+        """Return all rows in memory, for a method that needs them there.
+
+        Raises
+        ------
+        RowsError
+            If they are more than 1 GiB; ``X[:]`` has no such limit.
+        """
+        self._check_size(self.nbytes, "all rows")
+        return self[:]
+
+    def take(self, rows: Any) -> Any:
+        """Return some rows in memory, as ``X[rows]`` does.
+
+        Raises
+        ------
+        RowsError
+            If they are more than 1 GiB; ``X[rows]`` has no such limit.
+        """
+        index = _row_numbers(rows, self.shape[0])
+        self._check_size(self._bytes_of(index), f"{len(index):,} of the rows")
+        return self[index]
+
+    def can_load(self, rows: Any = None) -> bool:
+        """Tell whether all rows, or the listed ones, are few enough for `load` or `take`."""
+        if rows is None:
+            return self.nbytes <= MOST_LOADED
+        return self._bytes_of(_row_numbers(rows, self.shape[0])) <= MOST_LOADED
+
+    def _bytes_of(self, index: NDArray[np.intp]) -> int:
+        each = self.nbytes // max(self.nnz, 1)
+        if not self.is_sparse:
+            return len(index) * self.shape[1] * each
+        return int((self.indptr[index + 1] - self.indptr[index]).sum()) * each
+
+    def _check_size(self, n_bytes: int, what: str) -> None:
+        if n_bytes > MOST_LOADED:
+            raise RowsError(
+                f"this needs {what} in memory, which are {n_bytes / 2**30:.1f} GiB; up to "
+                f"{MOST_LOADED >> 30} GiB are loaded. TransductiveSVC, AnnealedSVC and NewtonSVC "
+                "(tsvm, da and svm) with the linear kernel read the rows from the disk. If the "
+                "memory is there, pass X[:] in place of X.",
+                self.path,
+            )
+
+
+def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
+    index = np.arange(n)[rows] if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
+    if index.dtype == bool:
+        if index.shape != (n,):
+            raise IndexError(f"the mask has shape {index.shape}, but there are {n} rows.")
+        return np.flatnonzero(index)
+    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
+        raise IndexError("rows are taken by a slice, a list of row numbers, or a mask.")
+    index = index.astype(np.intp)
+    index = np.where(index < 0, index + n, index)
+    if index.size and (index.min() < 0 or index.max() >= n):
+        raise IndexError(f"a row number is out of range: there are {n} rows.")
+    return index
+
+
+def open_rows(path: str | Path) -> RowsOnDisk:
+    """Open a folder that ``semisvm convert`` or `write_rows` has written.
+
+    Nothing but the header is read. The size of every array is compared with it; `check`, which
+    every fit does first, looks at all entries, and `verify` at the checksums.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder, usually ``.rows``.
+
+    Returns
+    -------
+    X : RowsOnDisk
+        To be passed to estimators; its labels are ``X.y``.
+
+    Raises
+    ------
+    RowsError
+        If it is not such a folder, damaged, or of another version.
+    """
+    folder = Path(path)
+    return RowsOnDisk(folder, read_header(folder))
