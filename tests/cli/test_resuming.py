@@ -49,6 +49,8 @@ def folder(tmp_path):
 
 def command(folder, model, *more, method="tsvm"):
     data = ["fit", folder / "a.npz", "--unlabeled", "-1", "-a", method, "-q"]
+    # the rounds that are counted are those of the fit, not of an estimate of the shares
+    data += ["--prior", "labelled"]
     return [*map(str, data), "-o", str(folder / model), *map(str, more)]
 
 

@@ -98,7 +98,10 @@ def test_names_of_classes(cls, problem, order, loss, tree):
     def predictions(names):
         names = list(names[:m])
         hierarchy = {"a": names[:2]} | {name: [] for name in names[2:]} if tree else None
-        model = cls(0.01, loss=loss, hierarchy=hierarchy).fit(X, named(codes, labeled, names))
+        # estimates round shares to counts in the order of the classes
+        shares = {"class_prior": "labels"} if "class_prior" in cls().get_params() else {}
+        model = cls(0.01, loss=loss, hierarchy=hierarchy, **shares)
+        model.fit(X, named(codes, labeled, names))
         back = {name: code for code, name in enumerate(names)}
         return [[back[name] for name in found] for found in (model.predict(X), model.transduction_)]
 

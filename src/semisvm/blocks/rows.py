@@ -224,6 +224,12 @@ class OneScoreRows(Rows[OneScoreBlock]):
         most = MAX_GATHERED if self.elsewhere else np.inf
         return largest(self.ask, self.n_unlabeled, k, most, within)
 
+    def output_at(self, k: int) -> float:
+        """Return the k-th largest output, for k from 1 to the number of unlabelled rows."""
+        if k < self.n_unlabeled:
+            return self.largest(k).threshold
+        return float(min(low for low, _ in self.ask("output_range")))
+
     def label_largest(self, k: int) -> int:
         """Label the k largest outputs positive; return the number that were not before."""
         n_positive, lowest, highest = zip(*self.ask("crossing"), strict=True)

@@ -113,13 +113,19 @@ class HeldOut:
         codes[fold] = UNLABELED_CODE
         rest = PartialLabels(self._labels.classes, codes)
         estimator, design = self._estimator, self._ground.design
-        task = estimator._task(design, rest, self._prior, None, self._hierarchy, Recorder())
+        prior = self._prior_without(fold)
+        task = estimator._task(design, rest, prior, None, self._hierarchy, Recorder())
         solution = estimator._solve_task(task, None, **self._besides)
         estimator._publish_weights(*decoded(design, solution.w), self._hierarchy)
         rows = self._features_of(fold)
         found = safe_sparse_dot(rows, estimator.coef_.T, dense_output=True) + estimator.intercept_
         found = np.asarray(found, dtype=np.float64)
         return found.ravel() if found.shape[1] == 1 else found
+
+    def _prior_without(self, fold: Index) -> Floats:
+        """Return the shares among the unlabelled rows and those of a fold, which are labelled."""
+        u, f = len(self._labels.unlabeled), len(fold)
+        return (u * self._prior + f * self._labels.fractions()) / (u + f)
 
     def _features_of(self, fold: Index) -> Any:
         rows = take_rows(self._rows, fold)

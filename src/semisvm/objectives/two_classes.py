@@ -208,7 +208,7 @@ class TwoClassTask(RowsTask):
         u, excess = self.n_unlabeled, self.excess()
         slack = max(1, int(tol * min(self.n_positive, u - self.n_positive)))
         wanted = self.n_positive + int(np.sign(excess)) * slack
-        last, next_one = (self.rows.largest(k).threshold for k in (wanted, wanted + 1))
+        last, next_one = self.rows.output_at(wanted), self.rows.output_at(wanted + 1)
         return -0.5 * (last + next_one)
 
     def balance(self, state: State, tol: float) -> None:

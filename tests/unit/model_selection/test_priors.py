@@ -101,7 +101,8 @@ def test_parameters_are_checked(parameters, message):
 def test_hopeless_scores_leave_the_fractions():
     X, y = np.random.default_rng(0).standard_normal((500, 5)), np.arange(500) % 4 == 0
     prior = estimate_prior(X, skewed_labels(y.astype(int), 20, 20))
-    assert abs(prior[1] - 0.5) < 0.05
+    # the standard error of the fractions of 40 labels
+    assert abs(prior[1] - 0.5) < 0.08
 
 
 def test_better_than_the_fractions_on_average():

@@ -1,5 +1,7 @@
 """A two-class problem with unlabelled rows, as the methods see it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,16 @@ def test_where_most_labels_are_others_it_does_not_follow():
     state = state_at(task, labels, lam)
     task.rows.blocks[0].labels = ~labels
     assert task.relabeled(state, 1.0, lam) is None
+
+
+@pytest.mark.parametrize("wanted", ["none", "all"])
+def test_outputs_move_to_a_single_class_by_a_finite_shift(wanted):
+    task = binary_task()
+    u = task.n_unlabeled
+    task = replace(task, n_positive=u if wanted == "all" else 0)
+    task.from_weights(0.4 * np.random.default_rng(5).standard_normal(task.n_weights))
+    assert task.excess() != 0
+    shift = task.balancing_shift(0.0)
+    assert np.isfinite(shift)
+    task.rows.shift(shift)
+    assert abs(task.excess()) <= 1
