@@ -254,12 +254,14 @@ class SemiSupervisedCommittee(ScoringClassifier):
         order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
         fitted: list[tuple[str, Any]] = []
         scores: list[Floats] = []
+        told: set[str] = set()
         for level, k in enumerate(order):
             name, member = members[k]
             fitted.append((name, member.fit(X, y)))
             scores.append(np.asarray(member.decision_function(X), dtype=np.float64))
-            notes = dict.fromkeys(f"{name}: {note}" for note in member.trace_.notes)
-            recorder.trace.notes += list(notes)
+            new = [note for note in dict.fromkeys(member.trace_.notes) if note not in told]
+            told.update(new)
+            recorder.trace.notes += [f"{name}: {note}" for note in new]
             loss = _log_loss(_sum(scores, weights[order[: level + 1]]), labels)
             facts = {"value": float(weights[k]), "objective": loss, "member": name}
             recorder.add("member", level=level, iteration=0, **facts)

@@ -78,10 +78,15 @@ class HeldOut:
         Not fitted, and not changed.
     grounds : Grounds
     labels : PartialLabels
+    shares : array of shape (m,), optional
     """
 
     def __init__(
-        self, estimator: LinearSemiSupervisedClassifier, grounds: Grounds, labels: PartialLabels
+        self,
+        estimator: LinearSemiSupervisedClassifier,
+        grounds: Grounds,
+        labels: PartialLabels,
+        shares: Floats | None = None,
     ) -> None:
         estimator._check_parameters()
         # a solver may publish what it found on its estimator
@@ -90,7 +95,9 @@ class HeldOut:
         self._ground = grounds.of(estimator)
         features = self._ground.features
         self._besides = estimator._besides_rows(grounds.X, self._ground.kernel_map, features)
-        self._prior = estimator._class_shares(labels, None, features, Recorder()).values
+        if shares is None:
+            shares = estimator._class_shares(labels, None, features, Recorder()).values
+        self._prior = shares
         own = getattr(estimator, "hierarchy", None)
         self._hierarchy: Hierarchy = build_hierarchy(own, labels.classes)
         self._rows = grounds.X
@@ -156,7 +163,7 @@ def class_shares(
 
 
 def held_out_scores(
-    estimator: Any, grounds: Grounds, labels: PartialLabels
+    estimator: Any, grounds: Grounds, labels: PartialLabels, shares: Floats | None = None
 ) -> Callable[[Index], Floats]:
     """Return a function that hides the labels of a fold, fits, and scores the rows of the fold.
 
@@ -166,9 +173,12 @@ def held_out_scores(
         Not changed. Linear methods and kernels share the ground; others are fitted anew.
     grounds : Grounds
     labels : PartialLabels
+    shares : array of shape (m,), optional
+        Class shares, if they are known already; an estimator that shares no ground with others
+        finds its own.
     """
     if isinstance(estimator, LinearSemiSupervisedClassifier):
-        return HeldOut(estimator, grounds, labels).scores
+        return HeldOut(estimator, grounds, labels, shares).scores
 
     def scores(fold: Index) -> Floats:
         y = partly(labels, np.setdiff1d(labels.labeled, fold))

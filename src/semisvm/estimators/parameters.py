@@ -7,7 +7,7 @@ it shares. To change the default of an inherited one, it declares that one again
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, field, make_dataclass
 from inspect import get_annotations
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from numpy.typing import ArrayLike
 
@@ -18,7 +18,15 @@ ClassPrior = ArrayLike | Mapping[Any, float] | str | None
 
 T = TypeVar("T")
 DECLARED = "_declared_parameters"
-"""Attribute of a class: name -> (type, whether by keyword only) of what it declares itself."""
+"""Attribute of a class: name -> `Declared`, of what it declares itself."""
+
+
+class Declared(NamedTuple):
+    """A parameter: its type, whether it is given by keyword only, and its default."""
+
+    kind: Any
+    by_keyword: bool
+    default: Any
 
 
 @dataclass_transform(eq_default=False)
@@ -34,14 +42,14 @@ def parameters(cls: type[T]) -> type[T]:
     """
     setattr(cls, DECLARED, _declared(cls))
     lineage = [vars(part)[DECLARED] for part in cls.__mro__ if DECLARED in vars(part)]
-    merged: dict[str, tuple[Any, bool]] = {}
+    merged: dict[str, Declared] = {}
     for own in reversed(lineage):
         merged |= own
     depth = {name: i for i, own in enumerate(lineage) for name in own}
-    order = sorted(merged, key=lambda name: depth[name] if merged[name][1] else -1)
+    order = sorted(merged, key=lambda name: depth[name] if merged[name].by_keyword else -1)
     fields = [
-        (name, merged[name][0], field(default=getattr(cls, name), kw_only=merged[name][1]))
-        for name in order
+        (name, found.kind, field(default=found.default, kw_only=found.by_keyword))
+        for name, found in ((name, merged[name]) for name in order)
     ]
     about = {"__doc__": cls.__doc__, "__module__": cls.__module__}
     made = make_dataclass(cls.__name__, fields, eq=False, repr=False, namespace=about)
@@ -49,14 +57,15 @@ def parameters(cls: type[T]) -> type[T]:
     return cls
 
 
-def _declared(cls: type) -> dict[str, tuple[Any, bool]]:
-    """Return the type of each parameter, and whether it comes after ``_: KW_ONLY``."""
+def _declared(cls: type) -> dict[str, Declared]:
+    """Take the parameters from a class, which then holds no values for them."""
     found, by_keyword = {}, False
     for name, kind in get_annotations(cls).items():
         if kind is KW_ONLY:
             by_keyword = True
         else:
-            found[name] = (kind, by_keyword)
+            found[name] = Declared(kind, by_keyword, vars(cls)[name])
+            delattr(cls, name)
     return found
 
 

@@ -274,24 +274,22 @@ class _Trial:
         race = Race(self._folds(seed), self.labels.codes, limit, tell)
         with Workers(thread_count(self.n_jobs)) as workers, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            grounds, prior = Grounds(self.X, workers), self._prior()
+            grounds, shares = Grounds(self.X, workers), self._shares()
 
             def scorer(entry: Entry) -> Any:
-                shares = {} if entry.method.parameter("class_prior") is None else prior
-                estimator = entry.method.make(unlabeled=None, **{**entry.parameters, **shares})
-                return held_out_scores(estimator, grounds, self.labels)
+                estimator = entry.method.make(unlabeled=None, **entry.parameters)
+                known = None if entry.method.parameter("class_prior") is None else shares
+                return held_out_scores(estimator, grounds, self.labels, known)
 
             runners = race.run(self.entries, scorer)
         if not runners:
             return self._without_comparison(f"{race.stopped.capitalize()} at once")
         return self._weighed(runners, race, scoring)
 
-    def _prior(self) -> dict[str, Any]:
+    def _shares(self) -> Floats:
         """Find the class shares once for all fits; from all labels, which folds hardly change."""
-        if "class_prior" in self.given:
-            return {"class_prior": self.given["class_prior"]}
-        estimator = TransductiveSVC(class_prior=SHARES)
-        return {"class_prior": class_shares(estimator, self.X, self.labels)}
+        estimator = TransductiveSVC(class_prior=self.given.get("class_prior", SHARES))
+        return class_shares(estimator, self.X, self.labels)
 
     def _folds(self, seed: int) -> list[Index]:
         counts = np.bincount(self.labels.codes[self.labels.labeled])

@@ -87,12 +87,12 @@ def test_kernel_parameters_come_from_the_mixin(name):
 def test_an_inherited_parameter_is_declared_again_only_for_another_default(name):
     lineage = [part for part in estimator(name).__mro__ if declared(part)]
     for i, part in enumerate(lineage):
-        for parameter, (kind, _) in declared(part).items():
+        for parameter, own in declared(part).items():
             for base in lineage[i + 1 :]:
                 if issubclass(part, base) and parameter in declared(base):
-                    assert vars(part)[parameter] != vars(base)[parameter]
+                    assert own.default != declared(base)[parameter].default
                     if base in SHARED:
-                        assert kind == declared(base)[parameter][0]
+                        assert own.kind == declared(base)[parameter].kind
 
 
 @every

@@ -112,7 +112,7 @@ def test_a_committee_or_one_method_and_the_reasons(few):
 def held(monkeypatch, **quality):
     """Replace the fits of the race by scores."""
 
-    def scores(estimator, grounds, labels):
+    def scores(estimator, grounds, labels, shares):
         name = registry.find(estimator).name
         rng = np.random.default_rng(len(name))
         sign = 2 * labels.codes - 1
