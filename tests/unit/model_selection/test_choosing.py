@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from problems import hide, sparse_text, two_blobs
+from promises import clusters
 from semisvm import registry
 from semisvm.model_selection import choose, choosing
 from semisvm.model_selection.choosing import too_few
@@ -205,3 +206,13 @@ def test_unknown_parameters_are_refused():
         choose(X, hide(y, 20), parameters={"tolerance": 1})
     with pytest.raises(ValueError, match="time_limit must be"):
         choose(X, hide(y, 20), time_limit=0)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_a_single_unlabelled_row_is_enough(m):
+    """Its estimated share of a class may be less than a row."""
+    X, y, _ = clusters(m)
+    partly = y.copy()
+    partly[7] = -1
+    model = choose(X, partly, quick=True).make().fit(X, partly)
+    assert model.score(X, y) > 0.9
