@@ -247,7 +247,7 @@ def table(records: Sequence[Record], n_labels: int = TABLE_LABELS) -> str:
         f"{'':28}{'error %':>8}{'quartiles':>14}{'seconds':>10}{'objective':>11}",
     ]
     lines += [_line(records, m, n_labels, f"{m} ({CLASS_NAMES[m]})") for m in MAIN]
-    lines += ["", f"If the class shares are guessed from the {n_labels} labels instead:"]
+    lines += ["", "If the class shares are estimated from labels and rows instead:"]
     lines += [_line(records, m, n_labels, m.split(",")[0]) for m in GUESSING]
     lines += [
         "",
