@@ -102,7 +102,7 @@ def draw(
 def without_annealing(supervised: Any, **parameters: Any) -> Any:
     """Return a TSVM that starts at the final level from the supervised solution."""
     model = TransductiveSVC(warm_start=True, **parameters)
-    for name in ("classes_", "coef_", "node_coef_", "node_intercept_"):
+    for name in ("classes_", "coef_", "intercept_", "node_coef_", "node_intercept_"):
         setattr(model, name, getattr(supervised, name))
     return model
 
