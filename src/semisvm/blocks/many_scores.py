@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.blocks.scored_rows import MAX_CHANGED
+from semisvm.blocks.sums import totals
 from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.hierarchy import Hierarchy
 from semisvm.label_steps.result import chosen_cost
@@ -202,7 +203,7 @@ class ManyScoredRows:
             parts = self.design.by_block(
                 self._rows, lambda rows: look(rows, t), work_each=self.n_classes
             )
-            first, second = np.sum(parts, axis=0).tolist()
+            first, second = totals(parts)
             return first, second
 
         return [at(t) for t in times]

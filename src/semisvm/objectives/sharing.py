@@ -1,12 +1,12 @@
 """What the tasks of two and of many classes share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from semisvm.blocks import ManyScoreRows, OneScoreRows
+from semisvm.blocks.sums import added
 from semisvm.designs import Floats
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.woodbury import HeavyRows, heavy_rows
@@ -69,7 +69,8 @@ class RowsTask(ABC):
         parts = self.rows.follow_labels(ratio, lam) if self.smooth else None
         if parts is None or state.gradient is None:
             return None
-        gradient = _sum_of([part[2] for part in parts], state.gradient, ratio)
+        gradient = added([part[2] for part in parts], len(state.gradient))
+        add(gradient, ratio, state.gradient)
         add(gradient, (1.0 - ratio) * self.reg, state.w)
         value = ratio * (state.objective - 0.5 * self.reg * dot(state.w, state.w))
         n_active = state.n_active
@@ -92,15 +93,3 @@ class RowsTask(ABC):
         self.rows.score(state.w)
         state.gradient = None
         return state
-
-
-def _sum_of(parts: Sequence[Floats | None], base: Floats, factor: float) -> Floats:
-    """Add vectors in order, and a multiple of another one; the first is changed in place."""
-    found = [part for part in parts if part is not None]
-    if not found:
-        return factor * base
-    total = found[0]
-    for part in found[1:]:
-        total += part
-    add(total, factor, base)
-    return total
