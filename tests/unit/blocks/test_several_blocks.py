@@ -9,7 +9,13 @@ from scipy import sparse
 
 from problems import hide, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
-from semisvm.blocks import ManyScoreBlock, ManyScoreRows, OneScoreBlock, OneScoreRows, rows
+from semisvm.blocks import (
+    ManyScoreBlock,
+    ManyScoreRows,
+    OneScoreBlock,
+    OneScoreRows,
+    one_score_rows,
+)
 from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import build, flat
 from semisvm.loop import Recorder
@@ -124,7 +130,7 @@ def unlabeled_rows(task):
 
 @pytest.fixture(autouse=True)
 def few_may_travel(monkeypatch):
-    monkeypatch.setattr(rows, "MAX_GATHERED", MAX_GATHERED)
+    monkeypatch.setattr(one_score_rows, "MAX_GATHERED", MAX_GATHERED)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared", "log"])

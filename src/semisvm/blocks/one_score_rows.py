@@ -1,0 +1,145 @@
+"""The driver's view of rows with one score: thresholds, pairs and soft labels."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.blocks.one_score import OneScoreBlock
+from semisvm.blocks.rows import Rows
+from semisvm.blocks.selection import Cut, largest
+from semisvm.blocks.sums import added, totals
+from semisvm.designs import Floats, Index
+
+# Maximum number of outputs gathered from remote blocks in the search for a threshold.
+MAX_GATHERED = 10_000
+
+
+class OneScoreRows(Rows[OneScoreBlock]):
+    """The rows of a two-class problem."""
+
+    def shift(self, amount: float) -> None:
+        """Add a constant to all scores."""
+        self.ask("shift", amount)
+
+    def largest(self, k: int, within: tuple[float, float] = (-np.inf, np.inf)) -> Cut:
+        """Find the threshold that leaves exactly k outputs above it, ties by row number."""
+        most = MAX_GATHERED if self.elsewhere else np.inf
+        return largest(self.ask, self.n_unlabeled, k, most, within)
+
+    def output_at(self, k: int) -> float:
+        """Return the k-th largest output, for k from 1 to the number of unlabelled rows."""
+        if k < self.n_unlabeled:
+            return self.largest(k).threshold
+        return float(min(low for low, _ in self.ask("output_range")))
+
+    def label_largest(self, k: int) -> int:
+        """Label the k largest outputs positive; return the number that were not before."""
+        n_positive, lowest, highest = zip(*self.ask("crossing"), strict=True)
+        if sum(n_positive) != k:
+            return self.cut(self.largest(k))
+        low, high = min(lowest), max(highest)
+        # only labels between the two can be wrong, and usually they are few
+        return self.cut(self.largest(k, (low, high))) if low <= high else 0
+
+    def cut(self, at: Cut) -> int:
+        """Label by a threshold; return the number of rows that were not positive before."""
+        return sum(self.ask("cut", at.threshold, each=[(n,) for n in at.tied]))
+
+    def losses_of_cut(self, at: Cut) -> tuple[float, float]:
+        """Return the same losses as if the labels were chosen by a threshold."""
+        parts = self.ask("losses_of_cut", at.threshold, each=[(n,) for n in at.tied])
+        fit, rest = totals(parts)
+        return fit, rest
+
+    def n_positive_outputs(self) -> int:
+        """Count the unlabelled rows with a positive score."""
+        return sum(found[0] for found in self.ask("count_above", (0.0,)))
+
+    def switch_pairs(self, max_pairs: int) -> int:
+        """Switch the labels of at most ``max_pairs`` pairs that lower the loss; count them.
+
+        Equal scores are never switched, so ties cannot cycle.
+        """
+        parts = self.ask("extremes", max_pairs)
+        (low, down, where_down), (high, up, where_up) = (
+            _merged([part[side] for part in parts], sign, max_pairs)
+            for side, sign in ((0, 1.0), (1, -1.0))
+        )
+        k = min(len(low), len(high))
+        n = int(np.count_nonzero(low[:k] < high[:k]))
+        if n:
+            self.ask(
+                "switch",
+                each=[
+                    (down[:n][where_down[:n] == b], up[:n][where_up[:n] == b])
+                    for b in range(len(parts))
+                ],
+            )
+        return n
+
+    def mark_labels(self) -> None:
+        """Take the chosen labels for those of the last gradient."""
+        self.ask("mark_labels")
+
+    def soften(
+        self, price: float, temperature: float, lam: float, keep: bool = False
+    ) -> tuple[float, float, float]:
+        """Set the beliefs at a price; return their mean and its first two derivatives."""
+        parts = self.ask("soften", price, temperature, lam, keep)
+        mean, slope, bend = totals(parts)
+        return mean, slope, bend
+
+    def gap_range(self, lam: float) -> tuple[float, float]:
+        """Return the smallest and the largest gap between the losses of the labels."""
+        parts = self.ask("gap_range", lam)
+        return min(part[0] for part in parts), max(part[1] for part in parts)
+
+    def gap_deviation(self, lam: float) -> float:
+        """Return the standard deviation of the gaps."""
+        parts = self.ask("gap_spread", lam)
+        if len(parts) == 1:
+            return float(parts[0][2])
+        n, mean, deviation = np.array(parts, dtype=np.float64).T
+        centre = np.sum(n * mean) / n.sum()
+        return float(np.sqrt(np.sum(n * (deviation**2 + (mean - centre) ** 2)) / n.sum()))
+
+    def soft_losses(
+        self, price: float, temperature: float, lam: float
+    ) -> tuple[float, float, float]:
+        """Compute the parts of the free energy; see the block's method."""
+        fit, negative, rest = totals(self.ask("soft_losses", price, temperature, lam))
+        return fit, negative, rest
+
+    def follow_beliefs(self, lam: float) -> list[Floats | None] | None:
+        """Return how the gradient changes with the beliefs; None if recomputing is cheaper."""
+        parts = self.ask("follow_beliefs", lam)
+        return [part[1] for part in parts] if all(part[0] for part in parts) else None
+
+    def respond(self, temperature: float, lam: float, charged: bool) -> tuple[float, Floats]:
+        """Turn the curvature into that of the reduced Hessian; see the block's method."""
+        parts = self.ask("respond", temperature, lam, charged)
+        return sum(part[0] for part in parts), added([part[1] for part in parts], self.n_weights)
+
+    def beliefs(self) -> Floats:
+        """Return the beliefs in the positive label, in the order of the unlabelled rows."""
+        return np.concatenate(self.ask("beliefs"))
+
+    def outputs(self) -> Floats:
+        """Return the scores of the unlabelled rows."""
+        return np.concatenate(self.ask("outputs"))
+
+    def labels(self) -> NDArray[np.bool_]:
+        """Return the chosen labels of the unlabelled rows."""
+        return np.concatenate(self.ask("chosen_labels"))
+
+
+def _merged(
+    parts: Sequence[tuple[Floats, Index]], sign: float, k: int
+) -> tuple[Floats, Index, Index]:
+    """Merge the candidates of all blocks: scores, positions and blocks of the best k."""
+    scores = np.concatenate([part[0] for part in parts])
+    positions = np.concatenate([part[1] for part in parts])
+    where = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    order = np.argsort(sign * scores, kind="stable")[:k]
+    return scores[order], positions[order], where[order]
