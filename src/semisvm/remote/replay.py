@@ -43,11 +43,12 @@ ONE_SCORE = {
     "charge_beliefs": _effect("beliefs", "costs curvature beliefs"),
     "linearize": _effect("scores costs", "curvature step"),
     "look": _effect("costs", "step curvature"),
-    "cut": _effect("scores labels", "labels"),
+    "cut": _effect("scores", "labels"),
     "switch": _effect("labels", "", "labels"),
     "mark_labels": _effect("labels", "solved"),
     "follow_labels": _effect("scores labels solved", "", "solved"),
-    "soften": _effect("scores gaps beliefs before", "beliefs", "before gaps"),
+    "soften": _effect("scores gaps", "beliefs", "gaps"),
+    "soften, keep": _effect("scores gaps beliefs", "beliefs before", "gaps"),
     "gap_range": _effect("scores gaps", "", "gaps"),
     "gap_spread": _effect("scores gaps", "", "gaps"),
     "soft_losses": _effect("scores gaps beliefs", "gaps"),
@@ -69,7 +70,7 @@ MANY_SCORES = {
     "assign": _effect("table", "", "table"),
     "balance": _effect("table", "", "table"),
     "relabel": _effect("table", "", "table"),
-    "adopt_table": _effect("table labels", "labels"),
+    "adopt_table": _effect("table", "labels"),
     "follow_labels": _effect("scores labels solved", "", "solved"),
     "gibbs": _effect("table", "beliefs"),
     "adopt_beliefs": _effect("table beliefs", "", "beliefs"),
@@ -91,8 +92,14 @@ def needed(log: Sequence[Question], effects: dict[str, Effect]) -> list[Question
     live = frozenset[str]().union(*(one.sets | one.changes for one in effects.values()))
     kept: list[Question] = []
     for question in reversed(log):
-        effect = effects[question[0]]
+        effect = effects[_kind(question)]
         if live & (effect.sets | effect.changes):
             kept.append(question)
             live = (live - effect.sets) | effect.reads
     return kept[::-1]
+
+
+def _kind(question: Question) -> str:
+    """Return the name of a question; of one that does more on demand, with the demand."""
+    name, arguments, _ = question
+    return "soften, keep" if name == "soften" and arguments[3:] == (True,) else name

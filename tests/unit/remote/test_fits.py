@@ -1,14 +1,11 @@
 """A fit to rows in chunks is that of one process."""
 
 import dask.array as da
-import dask.dataframe as dd
-import distributed
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 
-from semisvm import AnnealedSVC, MeanSVC, NewtonSVC, TransductiveSVC, open_rows, write_rows
+from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 
 METHODS = [NewtonSVC, TransductiveSVC, AnnealedSVC]
 CHUNKS = (130, 1, 569, 200)
@@ -37,7 +34,6 @@ def check_same(here, there):
     assert isinstance(there.transduction_, da.Array)
     assert there.transduction_.chunks == (CHUNKS,)
     np.testing.assert_array_equal(there.transduction_.compute(), here.transduction_)
-
 
 
 class TestThreads:
