@@ -131,6 +131,10 @@ class Rows(Generic[Block]):
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
         self.ask("charge_beliefs", lam)
 
+    def rest(self) -> None:
+        """Free what only a weight step needs: the next one is charged again."""
+        self.ask("rest")
+
     def linearize(self) -> tuple[float, Floats, int]:
         """Compute value, gradient (without the regulariser) and the number of active rows."""
         parts = self.ask("linearize")

@@ -75,7 +75,8 @@ def solve(
         return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
     x, r, q = np.zeros_like(rhs), rhs, np.empty_like(rhs)
-    z = r if inverse is None else inverse(r, np.empty_like(r))
+    # z is needed only between two products, and shares the memory of q
+    z = r if inverse is None else inverse(r, q)
     p = z.copy()
     rz = total(vectors.dots, r, z, systems)
     unit = reg if inverse is None else 1.0
@@ -98,7 +99,7 @@ def solve(
         if rr.sum() <= stop * stop:
             break
         if steps == PLAIN_STEPS:
-            inverse, z, rz = _by_columns(scales() + reg), np.empty_like(r), np.full(systems, np.inf)
+            inverse, z, rz = _by_columns(scales() + reg), q, np.full(systems, np.inf)
             # these scales bound the curvature from above
             floor = 0.0
         if inverse is None:

@@ -1,0 +1,57 @@
+"""What a fit holds besides the data, counted in vectors over rows."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from semisvm import AnnealedSVC, TransductiveSVC
+from semisvm.designs import Workers, make_design
+from semisvm.reproduce.timing import peak_bytes
+from semisvm.rows import read_rows
+from semisvm.solvers.woodbury import heavy_rows
+
+N_ROWS = 20_000
+
+
+def long_rows(n=N_ROWS, d=12, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = rng.standard_normal((n, d)) + 0.8 * (2 * y - 1)[:, np.newaxis]
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    labels = np.where(np.arange(n) % (n // 20) == 0, y, -1)
+    return sparse.csr_matrix(X.astype(np.float32)), labels
+
+
+@pytest.mark.parametrize(("method", "most"), [(TransductiveSVC, 8.5), (AnnealedSVC, 10.0)])
+def test_vectors_over_rows_are_few(method, most):
+    X, labels = long_rows()
+    model = method(class_prior=[0.5, 0.5])
+    # the kernels are loaded before
+    model.fit(*long_rows(200))
+    assert peak_bytes(lambda: model.fit(X, labels)) <= most * 8 * N_ROWS
+
+
+def test_validation_makes_no_vector_over_entries():
+    X, _ = long_rows(4_000, d=200)
+    read_rows(X)
+    assert peak_bytes(lambda: read_rows(X)) < 0.5 * X.nnz
+
+
+def test_the_preconditioner_keeps_no_rows_alive():
+    # a cycle would keep the rows until the next run of the garbage collector
+    X, labels = long_rows(400)
+    with Workers(1) as workers:
+        design = make_design(X, 1.0, workers)
+        rows = design.rows(np.flatnonzero(labels >= 0))
+        heavy = heavy_rows(design, rows, np.full(len(rows), 1.0), 1e-3, 10**9)
+        assert heavy.inverse(np.ones((len(rows), 1)), 1e-3) is not None
+        alive = weakref.ref(design)
+        gc.disable()
+        try:
+            del design, heavy
+            assert alive() is None
+        finally:
+            gc.enable()
