@@ -252,4 +252,5 @@ class AnnealedSVC(
         if start is not None:
             return []
         hottest = float(self.temperature) * float(self.unlabeled_weight)
-        return falling(hottest, COLDEST * hottest, float(self.annealing_rate), self.tol)
+        rate = float(self.annealing_rate) ** 0.5
+        return falling(hottest, COLDEST * hottest, rate, self.tol)

@@ -26,9 +26,10 @@ from semisvm.rows import SCALE
 
 Index = NDArray[np.intp]
 Entries = Callable[[Index, Index], Floats]
-# Pivots of a block: at first this many, later this fraction of the pivots so far. Every block
-# reads the whole factor, so that small ones would be limited by the memory.
-BLOCK = 64
+# Pivots of a block: at first the smallest number, later this fraction of the pivots so far, up to
+# the largest. Every block reads the whole factor, so that small ones are limited by the memory;
+# large ones may go further than needed.
+BLOCK, LARGEST_BLOCK = 64, 256
 GROWTH = 0.125
 # Entries of the factor, 1 GiB, for which memory is reserved at once.
 AT_ONCE = 1 << 27
@@ -131,7 +132,8 @@ class _Growing:
     def extend(self, workers: Workers) -> None:
         """Add a block of pivots."""
         at, free = self.rank, self.order[self.rank : self.end]
-        size = min(max(BLOCK, int(GROWTH * at)), self._max_rank - at, len(free))
+        wanted = min(max(BLOCK, int(GROWTH * at)), LARGEST_BLOCK)
+        size = min(wanted, self._max_rank - at, len(free))
         # the largest remainders, equal ones in the order of the rows
         block = np.lexsort((free, -self._left[free]))[:size]
         rows, known = free[block], self._L[at + block, :at]

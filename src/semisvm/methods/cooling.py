@@ -85,7 +85,9 @@ def cool(
     """
     smooth = isinstance(task.loss, SmoothManyClassLoss)
     method = (Cooling if smooth else AlternatingCooling)(task, state, lam, entropy_tol)
-    rounds, _ = follow("annealing", levels, method, task.recorder, max_rounds, method.cold)
+    rounds, _ = follow(
+        "annealing", levels, method, task.recorder, max_rounds, method.cold, method.stride
+    )
     settled = Assigning(task, task.at(method.best))
     solution = finish(settled, settling(lam, tol), lam=lam, max_rounds=max_rounds)
     solution.n_iter += rounds

@@ -130,7 +130,9 @@ def anneal(
         task, state, lam, entropy_tol
     )
     if 0 < task.n_positive < task.n_unlabeled:
-        rounds, _ = follow("annealing", cooling, method, recorder, max_rounds, method.cold)
+        rounds, _ = follow(
+            "annealing", cooling, method, recorder, max_rounds, method.cold, method.stride
+        )
     loose, *rest = settling(lam, tol)
     switching = Switching(task, task.at(method.best), None)
     more, _ = follow("switching", [loose], switching, recorder, max_rounds)

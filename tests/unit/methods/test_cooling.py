@@ -17,7 +17,7 @@ from semisvm.hierarchy import build, flat
 from semisvm.loop import Recorder
 from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.methods.cooling import Cooling
-from semisvm.methods.free_energy import FreeEnergy
+from semisvm.methods.free_energy import CLOSE, DECIDING, USUAL, FreeEnergy
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.solvers import newton
 from semisvm.solvers.problems import SoftLabels
@@ -183,7 +183,10 @@ def test_the_free_energy_falls_at_every_temperature(loss, hierarchy, monkeypatch
         return original(method, level)
 
     monkeypatch.setattr(Cooling, "label_step", check)
-    model = AnnealedSVC(1e-3, loss=loss, class_prior=shares, hierarchy=hierarchy, balance_tol=None)
+    # from far temperatures, so that a level takes several steps
+    model = AnnealedSVC(
+        1e-3, annealing_rate=3.0, loss=loss, class_prior=shares, hierarchy=hierarchy
+    )
     rows = [row for row in model.fit(X, partly).trace_ if row["phase"] == "annealing"]
     assert len({row["level"] for row in rows}) > 5
     moved = 0
@@ -250,3 +253,17 @@ def test_no_scale_of_the_data_gives_nan(scale):
         model = AnnealedSVC(class_prior=shares).fit(scale * X, partly)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.intercept_).all()
+
+
+@pytest.mark.parametrize("m", [2, 5])
+def test_temperatures_are_closer_where_much_is_decided(m):
+    X, partly, shares = blobs(m=m, gap=4.0)
+    rate = 2.0
+    model = AnnealedSVC(1e-3, annealing_rate=rate, class_prior=shares).fit(X, partly)
+    rows = [row for row in model.trace_ if "entropy" in row]
+    pairs = list(itertools.pairwise(rows))
+    powers = [2.0 * np.log(a["value"] / b["value"]) / np.log(rate) for a, b in pairs]
+    falls = [a["entropy"] - b["entropy"] for a, b in pairs[:-1]]
+    expected = [CLOSE if fall > DECIDING else USUAL for fall in falls]
+    np.testing.assert_allclose(powers, [USUAL, *expected])
+    assert {CLOSE, USUAL} == set(expected)
