@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,11 +14,7 @@ from semisvm.solvers.conjugate_gradients import Operator
 from semisvm.solvers.newton import Backtracking, judge, minimize
 from semisvm.solvers.problems import RespondingProblem, SoftLabels
 
-# Where the mean entropy of a row falls by more than this from one temperature to the next, much
-# is decided at once, and the next temperature is closer: the next level of the schedule, of which
-# every second one is usual. Steps further than usual where nothing happens save no more than 2 %
-# of the passes, and closer ones for every decision of two classes gain nothing.
-DECIDING = 0.3
+# Levels to go on to, in a schedule with two levels for every usual step.
 CLOSE, USUAL = 1, 2
 
 
@@ -74,6 +70,9 @@ class Softening(ABC):
     """
 
     task: Any
+    # Where the mean entropy of a row falls by more than this from one temperature to the next,
+    # the next temperature is closer.
+    deciding: ClassVar[float] = np.inf
 
     def __init__(self, task: Task, state: State, lam: float, entropy_tol: float) -> None:
         self.task = task
@@ -99,7 +98,7 @@ class Softening(ABC):
 
     def stride(self) -> int:
         """Return how many levels to go on, by how much was decided at the last one."""
-        return CLOSE if DECIDING < self._hotter - self.entropy < np.inf else USUAL
+        return CLOSE if self.deciding < self._hotter - self.entropy < np.inf else USUAL
 
     def _end_level(self) -> None:
         """Measure the entropy; logarithms are slow, so this is done once per level."""

@@ -16,8 +16,8 @@ from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import build, flat
 from semisvm.loop import Recorder
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.methods.cooling import Cooling
-from semisvm.methods.free_energy import CLOSE, DECIDING, USUAL, FreeEnergy
+from semisvm.methods.cooling import DECIDING, Cooling
+from semisvm.methods.free_energy import FreeEnergy
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.solvers import newton
 from semisvm.solvers.problems import SoftLabels
@@ -255,15 +255,23 @@ def test_no_scale_of_the_data_gives_nan(scale):
     assert np.isfinite(model.intercept_).all()
 
 
-@pytest.mark.parametrize("m", [2, 5])
-def test_temperatures_are_closer_where_much_is_decided(m):
+def steps_down(rate, m):
+    """Fit; return the steps between temperatures as powers of the rate, and falls of entropy."""
     X, partly, shares = blobs(m=m, gap=4.0)
-    rate = 2.0
     model = AnnealedSVC(1e-3, annealing_rate=rate, class_prior=shares).fit(X, partly)
-    rows = [row for row in model.trace_ if "entropy" in row]
-    pairs = list(itertools.pairwise(rows))
-    powers = [2.0 * np.log(a["value"] / b["value"]) / np.log(rate) for a, b in pairs]
-    falls = [a["entropy"] - b["entropy"] for a, b in pairs[:-1]]
-    expected = [CLOSE if fall > DECIDING else USUAL for fall in falls]
-    np.testing.assert_allclose(powers, [USUAL, *expected])
-    assert {CLOSE, USUAL} == set(expected)
+    pairs = list(itertools.pairwise(row for row in model.trace_ if "entropy" in row))
+    powers = [np.log(a["value"] / b["value"]) / np.log(rate) for a, b in pairs]
+    return powers, [a["entropy"] - b["entropy"] for a, b in pairs]
+
+
+def test_temperatures_are_closer_where_much_is_decided():
+    powers, falls = steps_down(2.0, m=5)
+    expected = [0.5 if fall > DECIDING else 1.0 for fall in falls[:-1]]
+    np.testing.assert_allclose(powers, [1.0, *expected])
+    assert {0.5, 1.0} == set(expected)
+
+
+def test_temperatures_of_two_classes_are_evenly_spaced():
+    powers, falls = steps_down(2.0, m=2)
+    assert max(falls) > DECIDING
+    np.testing.assert_allclose(powers, 1.0)
