@@ -19,6 +19,7 @@ BENCHMARKS = {
     "speed": "fits against a supervised machine that is given all labels",
     "scaling": "growth with the number of rows, threads and memory",
     "answers": "steps that know how labels will answer, against turns of weights and labels",
+    "temperatures": "annealing with temperatures closer where much is decided, against even ones",
     "outofcore": "fits to rows on the disk with limited memory, against rows in memory",
     "startup": "import, and the first fit of a process",
     "checkpoints": "what a checkpoint costs, and whether a resumed fit ends with the same model",

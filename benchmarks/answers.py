@@ -154,7 +154,7 @@ def starts(problems: Iterator[Problem]) -> list[dict[str, Any]]:
     """Count how often the settled start beats the end of the path, whatever the prior."""
     won: dict[str, list[bool]] = {}
     shares: dict[str, float] = {}
-    with patch("semisvm.estimators.annealed.RARE", 1.0):
+    with patch("semisvm.methods.deterministic_annealing.RARE", 1.0):
         for problem in problems:
             _, model = fit(AnnealedSVC, problem)
             won.setdefault(problem.name, []).append(NOT_ANNEALED in model.trace_.notes)

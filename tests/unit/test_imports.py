@@ -29,7 +29,7 @@ ALLOWED = {
     "hierarchy": "designs",
     "margins": "partial_labels rows",
     "euclidean": "designs rows",
-    "graphs": "designs euclidean rows",
+    "graphs": "compiling designs euclidean rows",
     "kernels": "designs euclidean graphs rows validation",
     # the fit
     "losses": "compiling designs",

@@ -79,10 +79,6 @@ class ManyScoreBlock(ManyScoredRows):
             p[:, self._used] = self._p
             self._p = p
 
-    def take_beliefs(self, beliefs: Floats) -> None:
-        """Set beliefs that a label step in this process has chosen."""
-        self._p = beliefs
-
     def restore_beliefs(self, lam: float) -> None:
         """Recover the beliefs from the costs."""
         self._p = self.costs[self.unlabeled] * (self.n_unlabeled / lam)

@@ -86,7 +86,7 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         else:
             rows = features if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
             neighbors = fit_neighbors(rows, int(self.n_neighbors))
-        laplacian = normalized_laplacian(neighbor_graph(neighbors))
+        laplacian = normalized_laplacian(neighbor_graph(neighbors, self.n_jobs))
         weight = float(self.manifold_weight) / X.shape[0]
         form = Roughness(laplacian, int(self.power), weight)
         return {"term": GraphTerm.of(form, features, self._specification().bias)}

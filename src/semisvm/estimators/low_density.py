@@ -132,6 +132,7 @@ class LowDensitySeparation(GradientDescentClassifier):
             n_neighbors=int(self.n_neighbors),
             rho=float(self.rho),
             share=float(self.share),
+            n_jobs=self.n_jobs,
         )
         self._check_same_features(found)
         return found, features

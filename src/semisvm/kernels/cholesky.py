@@ -25,8 +25,14 @@ from semisvm.designs.workers import Bounds
 from semisvm.rows import SCALE
 
 Index = NDArray[np.intp]
-Rows = Index | slice
-BLOCK = 64
+Entries = Callable[[Index, Index], Floats]
+# Pivots of a block: at first the smallest number, later this fraction of the pivots so far, up to
+# the largest. Every block reads the whole factor, so that small ones are limited by the memory;
+# large ones may go further than needed.
+BLOCK, LARGEST_BLOCK = 64, 256
+GROWTH = 0.125
+# Entries of the factor, 1 GiB, for which memory is reserved at once.
+AT_ONCE = 1 << 27
 # Rows that a thread takes at a time. It is the same for any number of threads, so the factor
 # is too, bit for bit. BLAS calls use one thread: with two they took 5.4, 2.7 and 1.8 times the
 # processor time for 1,500, 5,000 and 20,000 rows (ranks 1,500, 2,000 and 1,000; busy cores),
@@ -35,8 +41,8 @@ PART = 512
 # A candidate stays while its remaining diagonal is at least this fraction of the largest one
 # at the start of its block.
 KEPT = 0.1
-# Rows without any remainder, such as pivots, are left out of a block if they are at least this
-# fraction: they would only get zeros, but leaving them out copies the others.
+# Rows without any remainder, such as copies of pivots, are put away if they are at least this
+# fraction: they would only get zeros, but moving rows takes time.
 DONE = 0.1
 # Fraction of the trace by which rounding may make a diagonal entry negative.
 ROUNDING = 1e-12
@@ -62,7 +68,7 @@ class Factor:
 
 def pivoted_cholesky(
     diagonal: Floats,
-    entries: Callable[[Rows, Index], Floats],
+    entries: Entries,
     *,
     tol: float,
     max_rank: int,
@@ -90,28 +96,91 @@ def pivoted_cholesky(
     with np.errstate(over="ignore", invalid="ignore"):
         trace = float(left.sum())
     check_diagonal(left, trace)
-    L, pivots = np.zeros((len(left), min(BLOCK, max_rank))), np.empty(0, dtype=np.intp)
-    while len(pivots) < max_rank and left.sum() > tol * trace:
-        free = np.flatnonzero(left)
-        size = min(BLOCK, max_rank - len(pivots), len(free))
-        block = np.argsort(-left, kind="stable")[:size]
-        known = L[block, : len(pivots)]
-        kept, small = _block_factor(entries(block, block) - known @ known.T, left[block])
-        chosen, rank = block[kept], len(pivots) + len(kept)
-        if rank > L.shape[1]:
-            L = _wider(L, min(max(2 * L.shape[1], rank), max_rank))
-        every = len(free) > (1.0 - DONE) * len(left)
-        extend = _Extension(L, left, entries, chosen, known[kept], small, None if every else free)
-        workers.run(extend, _parts(len(left) if every else len(free)))
-        # on the pivots L is lower triangular up to rounding
-        L[pivots, len(pivots) : rank] = 0.0
-        L[chosen, len(pivots) : rank] = small
-        pivots = np.concatenate([pivots, chosen])
-        left[pivots] = 0.0
+    growing = _Growing(left, entries, max_rank)
+    while growing.rank < max_rank and left.sum() > tol * trace:
+        growing.extend(workers)
         check_diagonal(left, trace)
         np.maximum(left, 0.0, out=left)
+        growing.put_away()
     share = float(left.sum() / trace) if trace else 0.0
-    return Factor(np.ascontiguousarray(L[:, : len(pivots)]), pivots, share)
+    return Factor(growing.in_order(), growing.order[: growing.rank].copy(), share)
+
+
+class _Growing:
+    """A factor to which blocks of columns are added.
+
+    Its rows are in an order of their own: the pivots, then the rows that have a remainder, then
+    the others, which only get zeros. So a block reads and writes consecutive rows.
+
+    Attributes
+    ----------
+    order : array of shape (n,)
+        Which row is at each position.
+    rank : int
+        Number of pivots.
+    end : int
+        Position after the last row that has a remainder.
+    """
+
+    def __init__(self, left: Floats, entries: Entries, max_rank: int) -> None:
+        self.order: Index = np.arange(len(left))
+        self.rank, self.end = 0, len(left)
+        self._left, self._entries, self._max_rank = left, entries, max_rank
+        # pages of zeros that are never written take no memory
+        self._L = np.zeros((len(left), min(max(BLOCK, AT_ONCE // len(left)), max_rank)))
+
+    def extend(self, workers: Workers) -> None:
+        """Add a block of pivots."""
+        at, free = self.rank, self.order[self.rank : self.end]
+        wanted = min(max(BLOCK, int(GROWTH * at)), LARGEST_BLOCK)
+        size = min(wanted, self._max_rank - at, len(free))
+        # the largest remainders, equal ones in the order of the rows
+        block = np.lexsort((free, -self._left[free]))[:size]
+        rows, known = free[block], self._L[at + block, :at]
+        kept, small = _block_factor(self._entries(rows, rows) - known @ known.T, self._left[rows])
+        self.rank += len(kept)
+        self._lead(at, at + block[kept])
+        self._reserve()
+        extension = _Extension(
+            self._L, self._left, self._entries, self.order, rows[kept], known[kept], small
+        )
+        workers.run(extension, _parts(self.rank, self.end))
+        self._L[at : self.rank, at : self.rank] = small
+        self._left[rows[kept]] = 0.0
+
+    def _lead(self, at: int, chosen: Index) -> None:
+        """Bring the rows at the chosen positions to those from ``at`` on, in their order."""
+        places = np.arange(at, at + len(chosen))
+        outside, holes = np.setdiff1d(places, chosen), np.setdiff1d(chosen, places)
+        self._move(np.append(chosen, outside), np.append(places, holes))
+
+    def _move(self, sources: Index, places: Index) -> None:
+        self.order[places] = self.order[sources]
+        self._L[places] = self._L[sources]
+
+    def put_away(self) -> None:
+        """Bring rows without a remainder to the end, if there are enough of them."""
+        here = np.arange(self.rank, self.end)
+        needed = self._left[self.order[here]] > 0.0
+        end = self.rank + int(np.count_nonzero(needed))
+        if self.end - end <= DONE * len(here):
+            return
+        early, late = here[~needed & (here < end)], here[needed & (here >= end)]
+        self._move(np.append(early, late), np.append(late, early))
+        self.end = end
+
+    def _reserve(self) -> None:
+        width = self._L.shape[1]
+        if self.rank > width:
+            wide = np.zeros((len(self._L), min(max(2 * width, self.rank), self._max_rank)))
+            wide[:, :width] = self._L
+            self._L = wide
+
+    def in_order(self) -> Floats:
+        """Return the factor with its rows in the order of the matrix."""
+        L = np.empty((len(self._L), self.rank))
+        L[self.order] = self._L[:, : self.rank]
+        return L
 
 
 @dataclass(frozen=True)
@@ -122,45 +191,38 @@ class _Extension:
     ----------
     L : array of shape (n, at least rank)
     left : array of shape (n,)
-        Remaining diagonal.
+        Remaining diagonal, in the order of the matrix.
     entries : as above
+    order : array of shape (n,)
+        Which row is at each position of L.
     chosen : array of shape (k,)
         The new pivots.
     known : array of shape (k, columns so far)
         Their rows of L.
     small : array of shape (k, k)
         Lower factor of their remainder.
-    free : array, optional
-        The rows to extend, if not all.
     """
 
     L: Floats
     left: Floats
-    entries: Callable[[Rows, Index], Floats]
+    entries: Entries
+    order: Index
     chosen: Index
     known: Floats
     small: Floats
-    free: Index | None
 
     def __call__(self, _: int, start: int, stop: int) -> None:
-        """Fill the new columns of the rows, and update the remaining diagonal."""
-        rows: Rows = slice(start, stop) if self.free is None else self.free[start:stop]
-        at, width = self.known.shape[1], len(self.chosen)
+        """Fill the new columns at some positions, and update the remaining diagonal."""
+        rows, (width, at) = self.order[start:stop], self.known.shape
         rest = self.entries(rows, self.chosen)
-        rest -= self.L[rows, :at] @ self.known.T
+        rest -= self.L[start:stop, :at] @ self.known.T
         new = solve_triangular(self.small, rest.T, lower=True, check_finite=False).T
-        self.L[rows, at : at + width] = new
+        self.L[start:stop, at : at + width] = new
         self.left[rows] -= np.einsum("ij,ij->i", new, new)
 
 
-def _parts(k: int) -> Bounds:
-    return tuple((low, min(low + PART, k)) for low in range(0, k, PART))
-
-
-def _wider(L: Floats, width: int) -> Floats:
-    wide = np.zeros((len(L), width))
-    wide[:, : L.shape[1]] = L
-    return wide
+def _parts(start: int, stop: int) -> Bounds:
+    return tuple((low, min(low + PART, stop)) for low in range(start, stop, PART))
 
 
 def check_diagonal(left: Floats, trace: float) -> None:

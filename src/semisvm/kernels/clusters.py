@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 
 from semisvm.designs import Floats
 from semisvm.euclidean import centre_of, moved
-from semisvm.kernels.cholesky import Rows
+from semisvm.kernels.cholesky import Index
 from semisvm.kernels.functions import make_kernel
 from semisvm.kernels.maps import KernelMap, factorise
 from semisvm.rows import in_kind, is_sparse
@@ -132,7 +132,7 @@ def fit_clusters(
     centres = run_kmeans(X, n_clusters, n_runs, random_state)
     codes = assign(X, centres)
 
-    def entries(rows: Rows, index: NDArray[np.intp]) -> Floats:
+    def entries(rows: Index, index: Index) -> Floats:
         return known.columns(X[rows], X[index], index) * agreement(codes[rows], codes[index])
 
     factor = factorise(known, X, entries, n_components=n_components, tol=tol, n_jobs=n_jobs)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from semisvm.designs import Floats, Workers, thread_count
-from semisvm.kernels.cholesky import Factor, Rows, pivoted_cholesky
+from semisvm.kernels.cholesky import Entries, Factor, Index, pivoted_cholesky
 from semisvm.kernels.functions import Kernel, make_kernel
 from semisvm.rows import LARGEST_SQUARE, SCALE, in_kind, is_sparse
 from semisvm.validation import check_count, check_real
@@ -121,8 +121,10 @@ def fit_map(
     """
     known = make_kernel(kernel, X, gamma=gamma, degree=degree, coef0=coef0)
 
-    def entries(rows: Rows, index: NDArray[np.intp]) -> Floats:
-        return known.columns(X[rows], None if known.precomputed else X[index], index)
+    def entries(rows: Index, index: Index) -> Floats:
+        if known.precomputed:
+            return np.asarray(X[np.ix_(rows, index)], dtype=np.float64)
+        return known.columns(X[rows], X[index], index)
 
     factor = factorise(known, X, entries, n_components=n_components, tol=tol, n_jobs=n_jobs)
     if known.precomputed:
@@ -135,7 +137,7 @@ def fit_map(
 def factorise(
     kernel: Kernel,
     X: Any,
-    entries: Callable[[Rows, NDArray[np.intp]], Floats],
+    entries: Entries,
     *,
     n_components: int | None,
     tol: float,

@@ -77,7 +77,9 @@ class PathMap:
         return out
 
 
-def fit_paths(X: Any, *, n_neighbors: int, rho: float, share: float) -> tuple[PathMap, Floats]:
+def fit_paths(
+    X: Any, *, n_neighbors: int, rho: float, share: float, n_jobs: int | None = None
+) -> tuple[PathMap, Floats]:
     """Build the map of training rows; return it and their features.
 
     Parameters
@@ -87,10 +89,12 @@ def fit_paths(X: Any, *, n_neighbors: int, rho: float, share: float) -> tuple[Pa
     rho : float
     share : float
         Fraction of the variance that the features may leave out.
+    n_jobs : int, optional
+        Number of threads of the search for neighbours.
     """
     n = X.shape[0]
     neighbors = fit_neighbors(X, n_neighbors)
-    graph = neighbor_graph(neighbors)
+    graph = neighbor_graph(neighbors, n_jobs)
     if not graph.data.any():
         raise ValueError(
             "all rows of X are equal, so there is nothing to separate. Check the columns of X."

@@ -53,6 +53,7 @@ def follow(
     recorder: Recorder,
     max_rounds: int,
     finished: Callable[[], bool] | None = None,
+    stride: Callable[[], int] | None = None,
 ) -> tuple[int, bool]:
     """Run a method along its schedule.
 
@@ -67,6 +68,8 @@ def follow(
         Maximum number of rounds (weight step, label step) per level.
     finished : () -> bool, optional
         Called before each level; True skips the rest of the schedule.
+    stride : () -> int, optional
+        Called after each level; how many levels further the next one is, by default 1.
 
     Returns
     -------
@@ -77,8 +80,9 @@ def follow(
     """
     journal = recorder.journal
     place = journal.begin(phase, method)
-    for number in range(place.level, len(levels)):
-        level, first = levels[number], place.iteration
+    while place.level < len(levels):
+        number, first = place.level, place.iteration
+        level = levels[number]
         if first == 0:
             if recorder.stopped or (finished is not None and finished()):
                 break
@@ -97,7 +101,9 @@ def follow(
                 **facts,
             )
             ended = place.settled or iteration + 1 == max_rounds
-            place.level, place.iteration = (number + 1, 0) if ended else (number, iteration + 1)
+            place.iteration = 0 if ended else iteration + 1
+            if ended:
+                place.level += 1 if stride is None else stride()
             journal.keep(place)
             if ended or recorder.stopped:
                 break

@@ -22,12 +22,16 @@ FLOOR = 0.5
 # A temperature is left when a step gains, or can gain, less than this multiple of the tolerance
 # (times the objective): most of the way to the labels is still ahead.
 NEGLIGIBLE = 5.0
+# Fall of the mean entropy of a row from one temperature to the next at which so much is decided
+# at once that the path is followed in smaller steps. Two classes gain nothing by it.
+DECIDING = 0.1
 
 
 class Cooling(Softening):
     """Annealing of many classes."""
 
     task: ManyClassTask
+    deciding = DECIDING
 
     def __init__(self, task: ManyClassTask, state: State, lam: float, entropy_tol: float) -> None:
         super().__init__(task, state, lam, entropy_tol)
@@ -85,7 +89,9 @@ def cool(
     """
     smooth = isinstance(task.loss, SmoothManyClassLoss)
     method = (Cooling if smooth else AlternatingCooling)(task, state, lam, entropy_tol)
-    rounds, _ = follow("annealing", levels, method, task.recorder, max_rounds, method.cold)
+    rounds, _ = follow(
+        "annealing", levels, method, task.recorder, max_rounds, method.cold, method.stride
+    )
     settled = Assigning(task, task.at(method.best))
     solution = finish(settled, settling(lam, tol), lam=lam, max_rounds=max_rounds)
     solution.n_iter += rounds

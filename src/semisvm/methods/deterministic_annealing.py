@@ -131,7 +131,9 @@ def anneal(
         task, state, lam, entropy_tol
     )
     if 0 < task.n_positive < task.n_unlabeled:
-        rounds, _ = follow("annealing", cooling, method, recorder, max_rounds, method.cold)
+        rounds, _ = follow(
+            "annealing", cooling, method, recorder, max_rounds, method.cold, method.stride
+        )
     # the end of the path is not needed any more
     method.state = method.best
     loose, *rest = settling(lam, tol)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from semisvm.solvers import Linearization, State
 from semisvm.solvers.conjugate_gradients import Operator
 from semisvm.solvers.newton import Backtracking, judge, minimize
 from semisvm.solvers.problems import RespondingProblem, SoftLabels
+
+# Levels to go on to, in a schedule with two levels for every usual step.
+CLOSE, USUAL = 1, 2
 
 
 class FreeEnergy(RespondingProblem):
@@ -67,6 +70,9 @@ class Softening(ABC):
     """
 
     task: Any
+    # Where the mean entropy of a row falls by more than this from one temperature to the next,
+    # the next temperature is closer.
+    deciding: ClassVar[float] = np.inf
 
     def __init__(self, task: Task, state: State, lam: float, entropy_tol: float) -> None:
         self.task = task
@@ -74,6 +80,8 @@ class Softening(ABC):
         self.soft = SoftLabels(lam, np.inf)
         self.entropy_tol = entropy_tol
         self.entropy = np.inf
+        # at the temperature before the last
+        self._hotter = np.inf
         self.best = state.copy()
         self._energy: float | None = None
         self._facts: dict[str, float] = {}
@@ -87,6 +95,14 @@ class Softening(ABC):
     def cold(self) -> bool:
         """Tell whether the labels have hardened."""
         return self.entropy < self.entropy_tol
+
+    def stride(self) -> int:
+        """Return how many levels to go on, by how much was decided at the last one."""
+        return CLOSE if self.deciding < self._hotter - self.entropy < np.inf else USUAL
+
+    def _end_level(self) -> None:
+        """Measure the entropy; logarithms are slow, so this is done once per level."""
+        self._hotter, self.entropy = self.entropy, self.task.rows.entropy()
 
     def enter(self, level: Level) -> None:
         """Update the beliefs to the new temperature."""
@@ -137,8 +153,8 @@ class Softening(ABC):
         settled = divergence < self.entropy_tol or self._as_predicted
         self._as_predicted = False
         if settled:
-            # needed only at the end of a level, and logarithms are slow
-            self.entropy = facts["entropy"] = rows.entropy()
+            self._end_level()
+            facts["entropy"] = self.entropy
         return settled, facts
 
     def beliefs(self) -> Floats:
@@ -157,7 +173,7 @@ class Softening(ABC):
             "best": self.best.w.copy(),
             "temperature": self.soft.temperature,
             "price": self.soft.price,
-            "entropy": self.entropy,
+            "entropies": [self._hotter, self.entropy],
             "energy": self._energy,
             "facts": dict(self._facts),
         }
@@ -167,7 +183,8 @@ class Softening(ABC):
         self.state = self.task.returned(snapshot["state"])
         self.best = replace(self.state, w=snapshot["best"].copy())
         self.soft.temperature, self.soft.price = snapshot["temperature"], snapshot["price"]
-        self.entropy, self._energy = snapshot["entropy"], snapshot["energy"]
+        self._hotter, self.entropy = snapshot["entropies"]
+        self._energy = snapshot["energy"]
         self._facts = dict(snapshot["facts"])
         if self.soft.price is not None:
             self.task.soften(self.soft)
@@ -194,6 +211,7 @@ class Alternating(Softening):
         settled, facts = super().label_step(level)
         if not settled and not self.state.converged:
             # beliefs cannot settle on weights that are not found: the next level may be easier
-            self.entropy = facts["entropy"] = self.task.rows.entropy()
+            self._end_level()
+            facts["entropy"] = self.entropy
             return True, facts
         return settled, facts

@@ -74,6 +74,19 @@ def test_threads_give_the_same_factor(kernel, monkeypatch):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_rows_find_their_place_again_after_many_blocks(n_jobs, monkeypatch):
+    """Blocks grow, the factor is made wider, and copies of pivots are put away on the way."""
+    for name, value in {"BLOCK": 4, "LARGEST_BLOCK": 12, "AT_ONCE": 1, "PART": 50}.items():
+        monkeypatch.setattr(cholesky, name, value)
+    X = np.random.default_rng(0).permutation(np.repeat(points(120), 2, axis=0))
+    found, features = fit_map(X, "rbf", tol=1e-12, n_jobs=n_jobs)
+    assert found.rank <= 120
+    np.testing.assert_allclose(features @ features.T, matrix(X, found), atol=1e-9)
+    np.testing.assert_allclose(found.transform(X), features, atol=1e-6)
+    assert not np.triu(features[found.pivots], 1).any()
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csr_array])
 def test_gaussian_is_that_of_scikit_learn(kind):
     X, chosen = points(30), points(4, seed=1)

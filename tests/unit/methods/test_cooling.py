@@ -16,7 +16,7 @@ from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import build, flat
 from semisvm.loop import Recorder
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.methods.cooling import Cooling
+from semisvm.methods.cooling import DECIDING, Cooling
 from semisvm.methods.free_energy import FreeEnergy
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.solvers import newton
@@ -183,7 +183,10 @@ def test_the_free_energy_falls_at_every_temperature(loss, hierarchy, monkeypatch
         return original(method, level)
 
     monkeypatch.setattr(Cooling, "label_step", check)
-    model = AnnealedSVC(1e-3, loss=loss, class_prior=shares, hierarchy=hierarchy, balance_tol=None)
+    # from far temperatures, so that a level takes several steps
+    model = AnnealedSVC(
+        1e-3, annealing_rate=3.0, loss=loss, class_prior=shares, hierarchy=hierarchy
+    )
     rows = [row for row in model.fit(X, partly).trace_ if row["phase"] == "annealing"]
     assert len({row["level"] for row in rows}) > 5
     moved = 0
@@ -250,3 +253,25 @@ def test_no_scale_of_the_data_gives_nan(scale):
         model = AnnealedSVC(class_prior=shares).fit(scale * X, partly)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.intercept_).all()
+
+
+def steps_down(rate, m):
+    """Fit; return the steps between temperatures as powers of the rate, and falls of entropy."""
+    X, partly, shares = blobs(m=m, gap=4.0)
+    model = AnnealedSVC(1e-3, annealing_rate=rate, class_prior=shares).fit(X, partly)
+    pairs = list(itertools.pairwise(row for row in model.trace_ if "entropy" in row))
+    powers = [np.log(a["value"] / b["value"]) / np.log(rate) for a, b in pairs]
+    return powers, [a["entropy"] - b["entropy"] for a, b in pairs]
+
+
+def test_temperatures_are_closer_where_much_is_decided():
+    powers, falls = steps_down(2.0, m=5)
+    expected = [0.5 if fall > DECIDING else 1.0 for fall in falls[:-1]]
+    np.testing.assert_allclose(powers, [1.0, *expected])
+    assert {0.5, 1.0} == set(expected)
+
+
+def test_temperatures_of_two_classes_are_evenly_spaced():
+    powers, falls = steps_down(2.0, m=2)
+    assert max(falls) > DECIDING
+    np.testing.assert_allclose(powers, 1.0)
