@@ -14,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.estimators.gradient import GradientTSVC
-from semisvm.estimators.held_out import Grounds, held_out_scores, partly
+from semisvm.estimators.held_out import (
+    Grounds,
+    class_shares,
+    estimates_shares,
+    held_out_scores,
+    partly,
+)
 from semisvm.estimators.laplacian import LaplacianRLSC
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
@@ -76,7 +82,8 @@ class SemiSupervisedCommittee(ScoringClassifier):
         each member in addition to the last one.
     class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Class shares among the unlabelled rows, for all members that use them; None leaves
-        each as it is. If shares are given, the intercepts are moved until the predictions of
+        each as it is. Shares that members estimate are estimated once, for all of them. If
+        shares are given, the intercepts are moved until the predictions of
         the unlabelled rows have them, whatever the members do: a committee of one supervised
         member is a supervised SVM with a threshold.
     cv : int, default=5
@@ -248,6 +255,8 @@ class SemiSupervisedCommittee(ScoringClassifier):
         recorder = Recorder(self.callback, self.verbose)
         members = [(str(name), self._own(member)) for name, member in self._members()]
         weights = self._given_weights()
+        used = [m for k, (_, m) in enumerate(members) if weights is None or weights[k] > 0.0]
+        self._share_estimate(used, X, labels, recorder)
         if weights is None:
             weights = self._learned_weights(members, X, labels, recorder)
         y = partly(labels, labels.labeled)
@@ -270,6 +279,19 @@ class SemiSupervisedCommittee(ScoringClassifier):
                 break
         kept = weights[order[: len(fitted)]]
         self._publish_committee(fitted, scores, kept, labels, recorder)
+
+    def _share_estimate(
+        self, members: list[Any], X: Any, labels: PartialLabels, recorder: Recorder
+    ) -> None:
+        """Estimate class shares once for all members that would; for one it does so itself."""
+        estimating = [member for member in members if estimates_shares(member)]
+        if len(estimating) < 2:
+            return
+        shares = class_shares(TransductiveSVC(n_jobs=self.n_jobs), X, labels, recorder)
+        # as shares that are given, those of less than one row would be refused
+        if prior_counts(shares, len(labels.unlabeled)).min() > 0:
+            for member in estimating:
+                member.set_params(class_prior=shares)
 
     def _learned_weights(
         self, members: list[tuple[str, Any]], X: Any, labels: PartialLabels, recorder: Recorder

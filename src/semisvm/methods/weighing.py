@@ -3,11 +3,12 @@ r"""Weights of the members of a committee, from scores of labelled rows that the
 Member k gives row i one score per class, z_ki, scaled to mean square one over the rows. The
 committee adds them up, p_i = softmax(sum_k w_k z_ki). Its weights minimise ::
 
-    - sum_i log p_i(y_i)  +  pull sum_k (w_k log(w_k / e) - w_k + e),     e = slope/K,
+    - sum_i log p_i(y_i)  +  pull sum_k (w_k log(w_k / e_k) - w_k + e_k),     sum_k e_k = slope,
 
-the log-loss of the held-out labels and a pull to the plain average of K members. The problem is
-convex in w, and w_k > 0. With few labels the pull decides, with many the labels. The
-probabilities are calibrated on the same rows, so nothing else needs to be fitted.
+the log-loss of the held-out labels and a pull to first weights e, which are those of the plain
+average unless something is known about the members. The problem is convex in w, and w_k > 0.
+With few labels the pull decides, with many the labels. The probabilities are calibrated on the
+same rows, so nothing else needs to be fitted.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from semisvm.designs import Floats
 
-PULL = 1.0
+PULL = 2.0
 SLOPE = 2.0
 """Sum of the weights to which they are drawn."""
 STEEPEST = 5.0
@@ -51,7 +52,11 @@ def spread(scores: Floats) -> float:
 
 
 def stacked_weights(
-    held: Sequence[Floats], codes: NDArray[np.intp], pull: float = PULL, slope: float = SLOPE
+    held: Sequence[Floats],
+    codes: NDArray[np.intp],
+    first: Sequence[float] | None = None,
+    pull: float = PULL,
+    slope: float = SLOPE,
 ) -> Floats:
     """Compute the weights of members.
 
@@ -61,10 +66,12 @@ def stacked_weights(
         Scores of the same h labelled rows, which may be there more than once.
     codes : int array of shape (h,)
         Their classes.
+    first : sequence of K positive floats, optional
+        Weights to which they are drawn, up to a factor; None are equal ones.
     pull : float
-        Strength of the pull to equal weights.
+        Strength of the pull to the first weights.
     slope : float
-        Sum of the weights that are equal.
+        Sum of the first weights.
 
     Returns
     -------
@@ -72,10 +79,11 @@ def stacked_weights(
         Positive.
     """
     Z = np.stack([contrasts(scores) / spread(scores) for scores in held])
-    rows, log_equal = np.arange(len(codes)), np.log(slope / len(held))
+    e = np.ones(len(held)) if first is None else np.asarray(first, dtype=np.float64)
+    rows, log_first = np.arange(len(codes)), np.log(slope * e / e.sum())
 
     def loss(log_w: Floats) -> tuple[float, Floats]:
-        w, ahead = np.exp(log_w), log_w - log_equal
+        w, ahead = np.exp(log_w), log_w - log_first
         log_p = log_softmax(np.tensordot(w, Z, 1), axis=1)
         wrong = np.exp(log_p)
         wrong[rows, codes] -= 1.0
@@ -83,8 +91,7 @@ def stacked_weights(
         return float(value), w * (np.einsum("kij,ij->k", Z, wrong) + pull * ahead)
 
     bounds = [(FLATTEST, STEEPEST)] * len(held)
-    start = np.full(len(held), log_equal)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    found = minimize(loss, log_first, jac=True, method="L-BFGS-B", bounds=bounds)
     return np.asarray(np.exp(found.x))
 
 
