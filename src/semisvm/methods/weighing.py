@@ -23,9 +23,10 @@ from semisvm.designs import Floats
 PULL = 2.0
 SLOPE = 2.0
 """Sum of the weights to which they are drawn."""
-STEEPEST = 5.0
-FLATTEST = -20.0
-"""Bounds of the logarithm of a weight, for scores that separate all rows, or say nothing."""
+LARGEST = 150.0
+SMALLEST = 1e-9
+"""Bounds of a weight, for scores that separate all rows, or say nothing."""
+TOL = 1e-10
 SMOOTHING = 0.02
 """Temperature, in units of the spread of scores, at which largest scores are counted."""
 SMALLEST_SHARE = 0.03
@@ -82,17 +83,17 @@ def stacked_weights(
     e = np.ones(len(held)) if first is None else np.asarray(first, dtype=np.float64)
     rows, log_first = np.arange(len(codes)), np.log(slope * e / e.sum())
 
-    def loss(log_w: Floats) -> tuple[float, Floats]:
-        w, ahead = np.exp(log_w), log_w - log_first
+    def loss(w: Floats) -> tuple[float, Floats]:
+        ahead = np.log(w) - log_first
         log_p = log_softmax(np.tensordot(w, Z, 1), axis=1)
         wrong = np.exp(log_p)
         wrong[rows, codes] -= 1.0
         value = -log_p[rows, codes].sum() + pull * np.sum(w * (ahead - 1.0))
-        return float(value), w * (np.einsum("kij,ij->k", Z, wrong) + pull * ahead)
+        return float(value), np.einsum("kij,ij->k", Z, wrong) + pull * ahead
 
-    bounds = [(FLATTEST, STEEPEST)] * len(held)
-    found = minimize(loss, log_first, jac=True, method="L-BFGS-B", bounds=bounds)
-    return np.asarray(np.exp(found.x))
+    bounds = [(SMALLEST, LARGEST)] * len(held)
+    found = minimize(loss, np.exp(log_first), jac=True, method="L-BFGS-B", bounds=bounds, tol=TOL)
+    return np.asarray(found.x)
 
 
 def without_small(weights: Floats, smallest: float = SMALLEST_SHARE) -> Floats:
