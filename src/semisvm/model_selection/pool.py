@@ -6,8 +6,9 @@ from typing import Any
 
 from semisvm.costs import Size
 from semisvm.losses import SQUARED_HINGE
+from semisvm.method import Method
 from semisvm.partial_labels import PartialLabels
-from semisvm.registry import Method, methods
+from semisvm.registry import methods
 from semisvm.rows import typical_variance
 
 STRENGTH = 1.0 / 3.0

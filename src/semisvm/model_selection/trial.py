@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.estimators.held_out import Grounds, class_shares, held_out_scores
 from semisvm.estimators.transductive import TransductiveSVC
+from semisvm.method import Method
 from semisvm.methods.weighing import spread, stacked_weights, without_small
 from semisvm.model_selection.chance import MOST_FREQUENT
 from semisvm.model_selection.choice import COMMITTEE, Choice, Member
@@ -29,7 +30,7 @@ from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Told
 from semisvm.naming import series
 from semisvm.partial_labels import PartialLabels
-from semisvm.registry import Method, get, without_effect
+from semisvm.registry import get, without_effect
 from semisvm.wording import counted, measured_time
 
 N_SPLITS = 5
