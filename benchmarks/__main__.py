@@ -29,6 +29,8 @@ BENCHMARKS = {
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
     "ranks": "every method, auto and peers at their defaults on all sets; takes long, see --sets",
+    "autocost": "the time of auto, in fits of everything in its pool",
+    "strengths": "the regularisation of a supervised SVM by the variance of the rows",
     "tolerances": "features of a Gaussian kernel by the tolerance of its factor",
     "kernelfits": "kernel machines against scikit-learn's, and the factor of the kernel matrix",
     "comp": "one group of newsgroups against the rest",
@@ -60,7 +62,7 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
-    parser.add_argument("--sets", metavar="A,B", help="ranks, shares: only these sets")
+    parser.add_argument("--sets", metavar="A,B", help="ranks, shares, strengths: only these sets")
     parser.add_argument("--methods", metavar="NAMES", help="shares: only TSVM, or only DA")
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
@@ -75,8 +77,8 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("name a benchmark, or all; --list prints what there is")
     if options.name != "revisions" and (options.base or options.head):
         parser.error("--base and --head are for revisions")
-    if options.name not in ("shares", "ranks") and options.sets:
-        parser.error("--sets is for shares and ranks")
+    if options.name not in ("shares", "ranks", "strengths") and options.sets:
+        parser.error("--sets is for shares, ranks and strengths")
     if options.name != "shares" and options.methods:
         parser.error("--methods is for shares")
     if options.name != "outofcore" and (options.rows or options.memory):

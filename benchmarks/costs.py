@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from semisvm.costs import Size
-from semisvm.registry import Method, methods
+from semisvm.method import Method
+from semisvm.registry import methods
 from semisvm.reproduce.data import UNLABELED, Ints, Matrix, load_coded
 from semisvm.reproduce.table import Report
 from semisvm.reproduce.timing import seconds_of

@@ -36,12 +36,12 @@ METHODS = ("svm", "tsvm", "da", "lapsvm", "means3vm", "gradient")
 LEAST_GAIN, WORST, MOST_WORSE = 4.5, -2.5, 8.0
 
 
-def prepared(folder: Path, name: str, seed: int) -> tuple[Any, Any]:
+def prepared(folder: Path, name: str, seed: int, most: int = MOST_ROWS) -> tuple[Any, Any]:
     """Load a set and draw rows; classes with fewer than four rows are left out."""
     X, y = load_coded(folder, name)
     if name == "imdb_tfidf":  # the last class is of rows without label
         X, y = X[np.flatnonzero(y < y.max())], y[y < y.max()]
-    rows = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS]
+    rows = np.random.default_rng(seed).permutation(len(y))[:most]
     rows = rows[np.bincount(y[rows])[y[rows]] >= 4]
     X, y = X[rows], np.unique(y[rows], return_inverse=True)[1]
     X = X if hasattr(X, "tocsr") else np.nan_to_num(X.astype(np.float64))

@@ -29,6 +29,7 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     RobustLPC,
     SemiBoostClassifier,
+    SemiSupervisedCommittee,
     TransductiveSVC,
 )
 from semisvm.designs import make_design
@@ -77,6 +78,7 @@ REASONS = {
         TransductiveSVCCV(regs=3, cv=2),
         AnnealedSVCCV(regs=3, cv=2),
         KMedian(),
+        SemiSupervisedCommittee(cv=2),
     ],
     expected_failed_checks=lambda estimator: REASONS,
 )

@@ -9,7 +9,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from semisvm.registry import Method, methods
+from semisvm.method import Method
+from semisvm.registry import methods
 
 HEADER = ("`--algorithm`", "estimator", "what it does", "unlabelled rows", "prior", "probabilities")
 

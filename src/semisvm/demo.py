@@ -49,7 +49,7 @@ METHODS: dict[str, Callable[[Shares], Any]] = {
     "TSVM, shares guessed": lambda shares: TransductiveSVC(),
     "DA, shares guessed": lambda shares: AnnealedSVC(),
     "committee": lambda shares: SemiSupervisedCommittee(
-        [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("graph", LaplacianRLSC())]
+        [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("graph", LaplacianRLSC())], cv=3
     ),
 }
 """Name -> estimator, for given class shares."""

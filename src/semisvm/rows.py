@@ -23,6 +23,8 @@ and a Hessian H of squares, and sum over rows: fourth powers of lengths, and sum
 of them, must be finite. Values in single precision are never too large."""
 BLOCK = 10_000
 BLOCK_ENTRIES = 1 << 16
+VARIANCE_ROWS = 500
+"""Rows from which the variance of rows is computed, at most."""
 SCALE = (
     "Scale the columns first, for instance with sklearn.preprocessing.StandardScaler or "
     "MaxAbsScaler."
@@ -48,6 +50,30 @@ def mean_square_length(X: Any) -> float:
             total += float(np.square(values[start : start + step], dtype=np.float64).sum())
     mean = total / max(X.shape[0], 1)
     return mean if np.isfinite(mean) and mean > 0.0 else 1.0
+
+
+def typical_variance(X: Any) -> float:
+    r"""Compute the mean eigenvalue of the covariance of rows, each weighed by itself.
+
+    With the centred inner products G of n rows it is ``sum G_ij**2 / (n sum G_ii)``; of many
+    rows some are taken. A regularisation of this size damps about half of what varies. Of rows
+    of length one it is near one over the number of directions in which they vary: 0.2 for a table
+    of correlated columns, 0.03 for images, 0.003 for texts. One for rows that are all equal.
+
+    Parameters
+    ----------
+    X : CSR matrix or array, or ndarray, of shape (n, d)
+    """
+    step = -(-X.shape[0] // VARIANCE_ROWS)
+    some: Any = X[::step]
+    rows = some.astype(np.float64, copy=False)
+    G = np.asarray((rows @ rows.T).toarray() if is_sparse(rows) else rows @ rows.T)
+    G = G - G.mean(axis=0)
+    G -= G.mean(axis=1, keepdims=True)
+    total = float(np.trace(G))
+    with np.errstate(all="ignore"):
+        found = float(np.square(G).sum() / (len(G) * total)) if total > 0.0 else 1.0
+    return found if np.isfinite(found) and found > 0.0 else 1.0
 
 
 def _values(X: Any) -> Any:

@@ -30,7 +30,7 @@ from semisvm.scaling import MatrixScaling, fit_scaling
 if TYPE_CHECKING:
     from semisvm.loop import Callback
     from semisvm.model_selection.calibration import Calibrator
-    from semisvm.model_selection.choosing import Choice
+    from semisvm.model_selection.choice import Choice
     from semisvm.model_selection.watching import Told
 
 CALIBRATION_FOLDS = 5

@@ -13,8 +13,9 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+import semisvm
 from problems import hide, two_blobs
-from semisvm.cli.stopping import SIZE, Board, LastWords
+from semisvm.cli.stopping import GRACE, SIZE, Board, LastWords
 
 SOON = 10.0
 """Seconds; the fit that is stopped would take many minutes."""
@@ -38,6 +39,23 @@ from semisvm.cli.entry import main
 main()
 """
 
+CHOOSING = """
+import sys, time
+from semisvm.model_selection.race import Race
+
+may_start = Race._may_start
+
+def slowed(self, runner, runners, fold):
+    if fold == 2 and not self.stopped:
+        print("in the long call", file=sys.stderr, flush=True)
+        time.sleep(SECONDS)
+    return may_start(self, runner, runners, fold)
+
+Race._may_start = slowed
+from semisvm.cli.entry import main
+main()
+"""
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
@@ -47,10 +65,11 @@ def data(tmp_path_factory):
     return folder / "a.npz"
 
 
-def stopped(*arguments, call=LOCKED, number=signal.SIGINT, to_group=False):
+def stopped(*arguments, call=LOCKED, number=signal.SIGINT, to_group=False, program=None):
     """Start a command, send a signal in the middle; give its result and the seconds."""
+    program = PROGRAM.replace("CALL", call) if program is None else program
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.replace("CALL", call), *map(str, arguments)],
+        [sys.executable, "-c", program, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -106,6 +125,19 @@ def test_a_fit_is_stopped_and_writes_nothing(data, tmp_path, number, code):
     assert errors.splitlines()[-1] == "stopped; no file was written"
     assert errors.count("stopped") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("to_group", [False, True], ids=["process", "terminal"])
+def test_an_interrupt_of_the_choice_leaves_the_best_model_so_far(data, tmp_path, to_group):
+    """The fit that is going on ends later than a command that only stops may."""
+    program = CHOOSING.replace("SECONDS", str(2.0 * GRACE))
+    arguments = ["fit", data, "--unlabeled", "-1", "--quick", "-o", tmp_path / "m"]
+    code, output, errors, _ = stopped(*arguments, to_group=to_group, program=program)
+    assert code == 0, errors
+    assert errors.count("stopping: what is known decides") == 1
+    assert "Not all folds were used, because it was stopped." in output
+    choice = semisvm.load(tmp_path / "m").summary["choice"]
+    assert len(choice["methods"]["methods"][0]["scores"]) == 2
 
 
 def test_the_command_ends_if_the_first_process_is_killed():

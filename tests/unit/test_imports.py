@@ -51,9 +51,10 @@ ALLOWED = {
     ),
     # around the estimators
     "active": "clusters designs estimators margins partial_labels rows validation",
-    "registry": "costs estimators naming",
+    "method": "costs",
+    "registry": "costs estimators method naming",
     "model_selection": (
-        "costs designs estimators hierarchy loop losses methods naming objectives ondisk "
+        "costs designs estimators hierarchy loop losses method methods naming objectives ondisk "
         "partial_labels registry rows validation wording"
     ),
     "displays": "loop margins model_selection partial_labels rows",
@@ -79,7 +80,7 @@ ALLOWED = {
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
         "_version active checkpoints columns converting costs demo displays io jsonable loop "
-        "model model_files model_selection naming ondisk partial_labels registry report "
+        "method model model_files model_selection naming ondisk partial_labels registry report "
         "reproduce training visible wording"
     ),
     "__main__": "cli",

@@ -9,7 +9,8 @@ from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.outputs import Output, attempt, binary_output
 from semisvm.cli.priors import read_prior
-from semisvm.registry import Method, get, without_effect
+from semisvm.method import Method
+from semisvm.registry import get, without_effect
 from semisvm.registry import methods as all_methods
 
 if TYPE_CHECKING:

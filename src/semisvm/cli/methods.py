@@ -3,7 +3,7 @@
 from typing import Any
 
 from semisvm.cli import options as shared
-from semisvm.registry import Method
+from semisvm.method import Method
 from semisvm.registry import methods as all_methods
 
 

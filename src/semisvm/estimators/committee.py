@@ -1,38 +1,31 @@
 """A committee of methods, weighed by how well they predict labels that were held out."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.designs import Floats, thread_count
 from semisvm.estimators.gradient import GradientTSVC
-from semisvm.estimators.held_out import Grounds, held_out_scores, partly
+from semisvm.estimators.held_out import partly
 from semisvm.estimators.laplacian import LaplacianRLSC
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import ClassPrior, parameters
 from semisvm.estimators.scoring import ScoringClassifier
+from semisvm.estimators.stacking import columns, learned_weights, mean_loss, share_estimate
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.kernels.votes import ScoreMap
 from semisvm.loop import Recorder
 from semisvm.losses.log import probabilities
 from semisvm.methods.solution import Solution
-from semisvm.methods.weighing import (
-    SLOPE,
-    meeting_counts,
-    spread,
-    stacked_weights,
-    without_small,
-)
-from semisvm.partial_labels import PartialLabels, deal, prior_counts, resolve_prior
+from semisvm.methods.weighing import meeting_counts, spread
+from semisvm.partial_labels import PartialLabels, prior_counts, resolve_prior
 from semisvm.validation import check_count, floats
 
 MEMBERS = (
@@ -45,7 +38,6 @@ MEMBERS = (
 """Members by default: methods that use the unlabelled rows in different ways, and one that does
 not use them."""
 HANDED_ON = ("class_prior", "n_jobs")
-LOGGED = 1e-300
 
 
 @parameters
@@ -76,7 +68,8 @@ class SemiSupervisedCommittee(ScoringClassifier):
         each member in addition to the last one.
     class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Class shares among the unlabelled rows, for all members that use them; None leaves
-        each as it is. If shares are given, the intercepts are moved until the predictions of
+        each as it is. Shares that members estimate are estimated once, for all of them. If
+        shares are given, the intercepts are moved until the predictions of
         the unlabelled rows have them, whatever the members do: a committee of one supervised
         member is a supervised SVM with a threshold.
     cv : int, default=5
@@ -248,8 +241,10 @@ class SemiSupervisedCommittee(ScoringClassifier):
         recorder = Recorder(self.callback, self.verbose)
         members = [(str(name), self._own(member)) for name, member in self._members()]
         weights = self._given_weights()
+        used = [m for k, (_, m) in enumerate(members) if weights is None or weights[k] > 0.0]
+        share_estimate(used, X, labels, self.n_jobs, recorder)
         if weights is None:
-            weights = self._learned_weights(members, X, labels, recorder)
+            weights = learned_weights(members, X, labels, self.cv, self.n_jobs, recorder)
         y = partly(labels, labels.labeled)
         order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
         fitted: list[tuple[str, Any]] = []
@@ -270,34 +265,6 @@ class SemiSupervisedCommittee(ScoringClassifier):
                 break
         kept = weights[order[: len(fitted)]]
         self._publish_committee(fitted, scores, kept, labels, recorder)
-
-    def _learned_weights(
-        self, members: list[tuple[str, Any]], X: Any, labels: PartialLabels, recorder: Recorder
-    ) -> Floats:
-        """Weigh the members by the labels that their folds did not see."""
-        folds = folds_of(labels, self.cv)
-        weights = np.zeros(len(members))
-        if len(folds) < 2 or len(members) == 1:
-            if len(members) > 1:
-                recorder.note("too few labels to hold some out: all members have the same weight")
-            return weights + SLOPE / len(members)
-        codes = labels.codes[np.concatenate(folds)]
-        held: list[Floats] = []
-        with Workers(thread_count(self.n_jobs)) as workers, warnings.catch_warnings():
-            # the last fit says it again if it still holds
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            grounds = Grounds(X, workers)
-            for level, (name, member) in enumerate(members):
-                scored = held_out_scores(member, grounds, labels)
-                held.append(np.concatenate([scored(fold) for fold in folds]))
-                loss = _mean_loss(SLOPE * held[-1] / spread(held[-1]), codes)
-                facts = {"value": np.nan, "objective": loss, "member": name}
-                recorder.add("held out", level=level, iteration=0, **facts)
-                recorder.level_done()
-                if recorder.stopped:
-                    break
-        weights[: len(held)] = without_small(stacked_weights(held, codes))
-        return weights
 
     def _publish_committee(
         self,
@@ -365,7 +332,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
         p : array of shape (n, m)
             Columns in the order of ``classes_``; each row sums to one.
         """
-        return probabilities(_columns(self.decision_function(X)))
+        return probabilities(columns(self.decision_function(X)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -374,36 +341,12 @@ class SemiSupervisedCommittee(ScoringClassifier):
         return tags
 
 
-def folds_of(labels: PartialLabels, most: int) -> list[Index]:
-    """Deal the labelled rows of classes with two labels or more to folds.
-
-    Parameters
-    ----------
-    labels : PartialLabels
-    most : int
-        Number of folds, if there are as many rows.
-    """
-    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
-    rows = labels.labeled[counts[labels.codes[labels.labeled]] > 1]
-    return deal(rows, labels.codes, min(most, len(rows))) if len(rows) > 1 else []
-
-
-def _columns(scores: Floats) -> Floats:
-    """Return one column per class; with two classes the first has score zero."""
-    return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
+def _log_loss(scores: Floats, labels: PartialLabels) -> float:
+    """Compute the mean log-loss of the given labels."""
+    return mean_loss(scores[labels.labeled], labels.codes[labels.labeled])
 
 
 def _sum(scores: Sequence[Floats], weights: Floats) -> Floats:
     """Add up scores, each scaled to mean square one."""
     parts = [w * found / spread(found) for found, w in zip(scores, weights, strict=True)]
     return np.asarray(np.sum(parts, axis=0))
-
-
-def _mean_loss(scores: Floats, codes: NDArray[np.intp]) -> float:
-    p = probabilities(_columns(scores))[np.arange(len(codes)), codes]
-    return -float(np.mean(np.log(np.maximum(p, LOGGED))))
-
-
-def _log_loss(scores: Floats, labels: PartialLabels) -> float:
-    """Compute the mean log-loss of the given labels."""
-    return _mean_loss(scores[labels.labeled], labels.codes[labels.labeled])

@@ -3,11 +3,12 @@ r"""Weights of the members of a committee, from scores of labelled rows that the
 Member k gives row i one score per class, z_ki, scaled to mean square one over the rows. The
 committee adds them up, p_i = softmax(sum_k w_k z_ki). Its weights minimise ::
 
-    - sum_i log p_i(y_i)  +  pull sum_k (w_k log(w_k / e) - w_k + e),     e = slope/K,
+    - sum_i log p_i(y_i)  +  pull sum_k (w_k log(w_k / e_k) - w_k + e_k),     sum_k e_k = slope,
 
-the log-loss of the held-out labels and a pull to the plain average of K members. The problem is
-convex in w, and w_k > 0. With few labels the pull decides, with many the labels. The
-probabilities are calibrated on the same rows, so nothing else needs to be fitted.
+the log-loss of the held-out labels and a pull to first weights e, which are those of the plain
+average unless something is known about the members. The problem is convex in w, and w_k > 0.
+With few labels the pull decides, with many the labels. The probabilities are calibrated on the
+same rows, so nothing else needs to be fitted.
 """
 
 from collections.abc import Sequence
@@ -19,12 +20,13 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from semisvm.designs import Floats
 
-PULL = 1.0
+PULL = 2.0
 SLOPE = 2.0
 """Sum of the weights to which they are drawn."""
-STEEPEST = 5.0
-FLATTEST = -20.0
-"""Bounds of the logarithm of a weight, for scores that separate all rows, or say nothing."""
+LARGEST = 150.0
+SMALLEST = 1e-9
+"""Bounds of a weight, for scores that separate all rows, or say nothing."""
+TOL = 1e-10
 SMOOTHING = 0.02
 """Temperature, in units of the spread of scores, at which largest scores are counted."""
 SMALLEST_SHARE = 0.03
@@ -51,7 +53,11 @@ def spread(scores: Floats) -> float:
 
 
 def stacked_weights(
-    held: Sequence[Floats], codes: NDArray[np.intp], pull: float = PULL, slope: float = SLOPE
+    held: Sequence[Floats],
+    codes: NDArray[np.intp],
+    first: Sequence[float] | None = None,
+    pull: float = PULL,
+    slope: float = SLOPE,
 ) -> Floats:
     """Compute the weights of members.
 
@@ -61,10 +67,12 @@ def stacked_weights(
         Scores of the same h labelled rows, which may be there more than once.
     codes : int array of shape (h,)
         Their classes.
+    first : sequence of K positive floats, optional
+        Weights to which they are drawn, up to a factor; None are equal ones.
     pull : float
-        Strength of the pull to equal weights.
+        Strength of the pull to the first weights.
     slope : float
-        Sum of the weights that are equal.
+        Sum of the first weights.
 
     Returns
     -------
@@ -72,20 +80,20 @@ def stacked_weights(
         Positive.
     """
     Z = np.stack([contrasts(scores) / spread(scores) for scores in held])
-    rows, log_equal = np.arange(len(codes)), np.log(slope / len(held))
+    e = np.ones(len(held)) if first is None else np.asarray(first, dtype=np.float64)
+    rows, log_first = np.arange(len(codes)), np.log(slope * e / e.sum())
 
-    def loss(log_w: Floats) -> tuple[float, Floats]:
-        w, ahead = np.exp(log_w), log_w - log_equal
+    def loss(w: Floats) -> tuple[float, Floats]:
+        ahead = np.log(w) - log_first
         log_p = log_softmax(np.tensordot(w, Z, 1), axis=1)
         wrong = np.exp(log_p)
         wrong[rows, codes] -= 1.0
         value = -log_p[rows, codes].sum() + pull * np.sum(w * (ahead - 1.0))
-        return float(value), w * (np.einsum("kij,ij->k", Z, wrong) + pull * ahead)
+        return float(value), np.einsum("kij,ij->k", Z, wrong) + pull * ahead
 
-    bounds = [(FLATTEST, STEEPEST)] * len(held)
-    start = np.full(len(held), log_equal)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    return np.asarray(np.exp(found.x))
+    bounds = [(SMALLEST, LARGEST)] * len(held)
+    found = minimize(loss, np.exp(log_first), jac=True, method="L-BFGS-B", bounds=bounds, tol=TOL)
+    return np.asarray(found.x)
 
 
 def without_small(weights: Floats, smallest: float = SMALLEST_SHARE) -> Floats:

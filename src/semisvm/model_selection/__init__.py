@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import CalibratedPartialClassifier
-    from semisvm.model_selection.choosing import Choice, choose
+    from semisvm.model_selection.choice import Choice
+    from semisvm.model_selection.choosing import choose
     from semisvm.model_selection.comparison import Comparison, Verdict
     from semisvm.model_selection.priors import estimate_prior
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
@@ -22,7 +23,7 @@ _HOMES = {
     "AnnealedSVCCV": "semisvm.model_selection.search",
     "TransductiveSVCCV": "semisvm.model_selection.search",
     "CalibratedPartialClassifier": "semisvm.model_selection.calibration",
-    "Choice": "semisvm.model_selection.choosing",
+    "Choice": "semisvm.model_selection.choice",
     "Comparison": "semisvm.model_selection.comparison",
     "Verdict": "semisvm.model_selection.comparison",
     "choose": "semisvm.model_selection.choosing",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from semisvm.costs import Size
-from semisvm.registry import Method
+from semisvm.method import Method
 from semisvm.wording import rough_time
 
 SECONDS = 30.0

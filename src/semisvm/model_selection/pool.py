@@ -5,13 +5,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from semisvm.costs import Size
+from semisvm.losses import SQUARED_HINGE
+from semisvm.method import Method
 from semisvm.partial_labels import PartialLabels
-from semisvm.registry import Method, methods
-from semisvm.rows import mean_square_length
+from semisvm.registry import methods
+from semisvm.rows import typical_variance
 
-STRONG = 0.1
-"""Regularisation of rows of length one that is tried besides the default; with few columns
-that are all of some use, it is often the better one."""
+STRENGTH = 1.0 / 3.0
+"""Regularisation, in units of the typical variance of the rows, that is tried besides the
+default. For a table of few columns it is a hundred times the default, and much better; for
+texts it is the default."""
+APART = 3.0
+"""Factor between two regularisations from which both are tried."""
+SAFE = 2.0
+"""What the supervised method weighs before any label was held out, in units of the others: it
+does no harm."""
+SUITED = 2.0
+"""The same for a regularisation that suits the rows."""
 MOST_KERNEL_ROWS = 3_000
 """Kernel features take a square matrix of the rows."""
 RBF = {"kernel": "rbf", "gamma": "mean_distance"}
@@ -30,12 +40,15 @@ class Entry:
         Of the estimator.
     seconds : float
         Rough estimate of the time of one fit.
+    weight : float
+        In a committee, before any label was held out.
     """
 
     name: str
     method: Method
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    weight: float = 1.0
 
     def make(self, unlabeled: Any, **more: Any) -> Any:
         """Make the estimator."""
@@ -54,19 +67,33 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
         varied.
     """
     size = Size.of(X, len(labels.classes))
-    strong = float(f"{STRONG * mean_square_length(X):.2g}")
-    found = []
+    suited = None if "reg" in given else suited_reg(X)
+    found: list[Entry] = []
     for method in candidates(labels, size.is_sparse):
         fixed = accepted(method, given)
         seconds = method.cost.seconds(size)
-        found.append(Entry(method.name, method, fixed, seconds))
-        if method.varies == "reg" and "reg" not in given:
-            name = f"{method.name} reg={strong:g}"
-            found.append(Entry(name, method, {**fixed, "reg": strong}, seconds))
+        weight = 1.0 if found else SAFE
+        found.append(Entry(method.name, method, fixed, seconds, weight))
+        if method.varies == "reg" and suited is not None:
+            name = f"{method.name} reg={suited:g}"
+            parameters = {**fixed, "reg": suited}
+            found.append(Entry(name, method, parameters, seconds, SUITED * weight))
         if method.varies == "kernel" and "kernel" not in given and _takes_kernel(size):
             found.append(Entry(f"{method.name} rbf", method, {**fixed, **RBF}, 3.0 * seconds))
     # the cheap ones first, so that slow ones are tried while there is time
     return [found[0], *sorted(found[1:], key=lambda entry: entry.seconds)]
+
+
+def suited_reg(X: Any) -> float | None:
+    """Return a regularisation that suits the variance of the rows; None if the default does.
+
+    Parameters
+    ----------
+    X : validated rows
+    """
+    found = float(f"{STRENGTH * typical_variance(X):.2g}")
+    ratio = found / SQUARED_HINGE.default_reg
+    return found if max(ratio, 1.0 / ratio) >= APART else None
 
 
 def candidates(labels: PartialLabels, is_sparse: bool) -> list[Method]:

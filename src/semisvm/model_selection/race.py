@@ -205,7 +205,7 @@ class Race:
         codes = self.codes[np.concatenate(self.folds[:n_folds])]
         held = [np.concatenate(runner.scores) for runner in runners]
         losses = np.array([row_losses(scores, codes) for scores in held])
-        weights = stacked_weights(held, codes)
+        weights = stacked_weights(held, codes, [runner.entry.weight for runner in runners])
         best = losses[losses.mean(axis=1).argmin()]
         found = []
         for runner, loss, weight in zip(runners, losses, weights, strict=True):

@@ -9,6 +9,7 @@ from problems import hide
 from promises import clusters
 from semisvm import LaplacianSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC, registry
 from semisvm.designs import Workers
+from semisvm.estimators import base
 from semisvm.estimators.held_out import Grounds, held_out_scores
 from semisvm.partial_labels import encode, hide_labels
 
@@ -142,3 +143,27 @@ def test_a_file_keeps_members_and_their_parameters(tmp_path):
     assert again.names_.tolist() == ["graph", "strong"]
     assert dict(again.estimators)["graph"].n_neighbors == 3
     np.testing.assert_array_equal(again.fit(X, partly).coef_, model.coef_)
+
+
+def test_class_shares_are_estimated_once_for_all_members(monkeypatch):
+    estimated = []
+
+    def counted(X, labels, **options):
+        estimated.append(X.shape)
+        return estimate(X, labels, **options)
+
+    estimate = base.estimate_shares
+    monkeypatch.setattr(base, "estimate_shares", counted)
+    X, _, partly = clusters(3, 120)
+    members = [
+        ("tsvm", TransductiveSVC()),
+        ("rbf", TransductiveSVC(kernel="rbf")),
+        ("given", TransductiveSVC(class_prior="labels")),
+        ("svm", NewtonSVC()),
+    ]
+    model = SemiSupervisedCommittee(members, cv=3).fit(X, partly)
+    assert estimated == [X.shape]
+    priors = dict(zip(model.names_, (m.class_prior_ for m in model.estimators_), strict=True))
+    np.testing.assert_array_equal(priors["tsvm"], priors["rbf"])
+    assert [note for note in model.trace_.notes if note.startswith("class shares estimated")]
+    assert members[0][1].class_prior is None

@@ -1,6 +1,7 @@
 """Weights of a committee: a convex problem with known limits."""
 
 import numpy as np
+import pytest
 from scipy.special import log_softmax
 
 from semisvm.methods.weighing import (
@@ -65,3 +66,13 @@ def test_two_classes_are_one_score():
 
 def test_small_weights_are_left_out():
     np.testing.assert_allclose(without_small(np.array([1.0, 1.0, 0.01])), [1.005, 1.005, 0.0])
+
+
+def test_without_labels_that_speak_the_first_weights_stay():
+    """Two members with the same scores: only their sum follows the labels."""
+    codes = np.arange(40) // 20
+    scores = np.where(np.arange(40) % 4 == 0, -1.0, 1.0) * (2 * codes - 1)
+    w = stacked_weights([scores, scores], codes, [3.0, 1.0])
+    assert w[0] / w[1] == pytest.approx(3.0, rel=1e-3)
+    even = stacked_weights([scores, scores], codes)
+    assert even[0] == pytest.approx(even[1])

@@ -8,12 +8,13 @@ import pytest
 from problems import hide, sparse_text, two_blobs
 from promises import clusters
 from semisvm import registry
-from semisvm.model_selection import choose, choosing
-from semisvm.model_selection.choosing import too_few
-from semisvm.model_selection.pool import Entry, candidates, pool
+from semisvm.model_selection import choose, choosing, trial
+from semisvm.model_selection.pool import Entry, candidates, pool, suited_reg
 from semisvm.model_selection.race import Race
+from semisvm.model_selection.trial import too_few
 from semisvm.model_selection.watching import Step
 from semisvm.partial_labels import encode
+from semisvm.rows import typical_variance
 
 SVM, TSVM, DA = (registry.get(name) for name in ("svm", "tsvm", "da"))
 CODES = np.arange(40) % 2
@@ -79,11 +80,25 @@ def test_the_pool_suits_the_data():
     assert names[0] == "svm"
     assert {"tsvm", "da", "laprls", "means3vm", "gradient", "gradient rbf"} < set(names)
     (strong,) = [entry for entry in pool(X, encode([0, 1, -1]), {}) if "svm reg" in entry.name[:7]]
-    squared = np.square(X).sum(axis=1).mean()
-    assert strong.parameters["reg"] == pytest.approx(0.1 * squared, rel=0.05)
+    assert strong.parameters["reg"] == pytest.approx(typical_variance(X) / 3.0, rel=0.05)
     given = {entry.name for entry in pool(X, encode([0, 1, -1]), {"reg": 1.0, "kernel": "linear"})}
     assert not any(" " in name for name in given)
     assert [m.name for m in candidates(encode([0, 1]), True)] == ["svm"]
+
+
+def test_a_second_regularisation_is_tried_where_the_default_does_not_suit():
+    """A table varies in few directions, texts in as many as there are rows."""
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((300, 3)) / np.sqrt(3.0)
+    assert suited_reg(table) == pytest.approx(1.0 / 9.0, rel=0.2)
+    assert suited_reg(30.0 * table) == pytest.approx(100.0, rel=0.2)
+    assert suited_reg(0.01 * table) == pytest.approx(1.1e-5, rel=0.2)
+    assert suited_reg(np.eye(300)) is None
+    labels = encode([0, 1, *[-1] * 298])
+    weights = {entry.name: entry.weight for entry in pool(table, labels, {})}
+    assert weights.pop("svm") == 2.0
+    assert sorted(weights.values())[-3:] == [1.0, 2.0, 4.0]
+    assert {" reg=" in entry.name for entry in pool(np.eye(300), labels, {})} == {False}
 
 
 @pytest.fixture
@@ -119,7 +134,7 @@ def held(monkeypatch, **quality):
         sign = 2 * labels.codes - 1
         return lambda fold: quality[name] * sign[fold] + rng.standard_normal(len(fold))
 
-    monkeypatch.setattr(choosing, "held_out_scores", scores)
+    monkeypatch.setattr(trial, "held_out_scores", scores)
 
 
 def test_the_best_decides_alone_if_it_has_most_of_the_weight(few, monkeypatch):

@@ -1,0 +1,116 @@
+"""Weights of the members of a committee, learned from folds of the labelled rows."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.estimators.held_out import Grounds, class_shares, estimates_shares, held_out_scores
+from semisvm.estimators.transductive import TransductiveSVC
+from semisvm.loop import Recorder
+from semisvm.losses.log import probabilities
+from semisvm.methods.weighing import SLOPE, spread, stacked_weights, without_small
+from semisvm.partial_labels import PartialLabels, deal, prior_counts
+
+LOGGED = 1e-300
+
+
+def share_estimate(
+    members: Sequence[Any], X: Any, labels: PartialLabels, n_jobs: int | None, recorder: Recorder
+) -> None:
+    """Estimate class shares once for all members that would; for one it does so itself.
+
+    Parameters
+    ----------
+    members : sequence of estimators
+        Not fitted; ``class_prior`` of those that would estimate is set.
+    X : validated rows
+    labels : PartialLabels
+    n_jobs : int or None
+    recorder : Recorder
+        Is told how sure the shares are.
+    """
+    estimating = [member for member in members if estimates_shares(member)]
+    if len(estimating) < 2:
+        return
+    shares = class_shares(TransductiveSVC(n_jobs=n_jobs), X, labels, recorder)
+    # as shares that are given, those of less than one row would be refused
+    if prior_counts(shares, len(labels.unlabeled)).min() > 0:
+        for member in estimating:
+            member.set_params(class_prior=shares)
+
+
+def learned_weights(
+    members: Sequence[tuple[str, Any]],
+    X: Any,
+    labels: PartialLabels,
+    cv: int,
+    n_jobs: int | None,
+    recorder: Recorder,
+) -> Floats:
+    """Weigh the members by the labels that their folds did not see.
+
+    Parameters
+    ----------
+    members : sequence of (name, estimator) pairs
+        Not fitted, and not changed.
+    X : validated rows
+    labels : PartialLabels
+    cv : int
+        Folds.
+    n_jobs : int or None
+    recorder : Recorder
+        May stop it; members that are not known by then have no weight.
+    """
+    folds = folds_of(labels, cv)
+    weights = np.zeros(len(members))
+    if len(folds) < 2 or len(members) == 1:
+        if len(members) > 1:
+            recorder.note("too few labels to hold some out: all members have the same weight")
+        return weights + SLOPE / len(members)
+    codes = labels.codes[np.concatenate(folds)]
+    held: list[Floats] = []
+    with Workers(thread_count(n_jobs)) as workers, warnings.catch_warnings():
+        # the last fit says it again if it still holds
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        grounds = Grounds(X, workers)
+        for level, (name, member) in enumerate(members):
+            scored = held_out_scores(member, grounds, labels)
+            held.append(np.concatenate([scored(fold) for fold in folds]))
+            loss = mean_loss(SLOPE * held[-1] / spread(held[-1]), codes)
+            facts = {"value": np.nan, "objective": loss, "member": name}
+            recorder.add("held out", level=level, iteration=0, **facts)
+            recorder.level_done()
+            if recorder.stopped:
+                break
+    weights[: len(held)] = without_small(stacked_weights(held, codes))
+    return weights
+
+
+def folds_of(labels: PartialLabels, most: int) -> list[Index]:
+    """Deal the labelled rows of classes with two labels or more to folds.
+
+    Parameters
+    ----------
+    labels : PartialLabels
+    most : int
+        Number of folds, if there are as many rows.
+    """
+    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
+    rows = labels.labeled[counts[labels.codes[labels.labeled]] > 1]
+    return deal(rows, labels.codes, min(most, len(rows))) if len(rows) > 1 else []
+
+
+def columns(scores: Floats) -> Floats:
+    """Return one column per class; with two classes the first has score zero."""
+    return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
+
+
+def mean_loss(scores: Floats, codes: NDArray[np.intp]) -> float:
+    """Compute the mean log-loss of scores that are logarithms of probabilities."""
+    p = probabilities(columns(scores))[np.arange(len(codes)), codes]
+    return -float(np.mean(np.log(np.maximum(p, LOGGED))))

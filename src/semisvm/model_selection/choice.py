@@ -1,0 +1,83 @@
+"""What was chosen: a method or a committee, with its parameters, and why."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from semisvm.model_selection.comparison import Comparison
+from semisvm.registry import get
+
+COMMITTEE = "committee"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A method of a committee: its name, method of the registry, parameters and weight."""
+
+    name: str
+    method: str
+    parameters: dict[str, Any]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and why.
+
+    Attributes
+    ----------
+    method : str
+        A name of `semisvm.registry`; "committee" for several.
+    parameters : dict
+        Of its estimator: the given ones and the chosen ones.
+    reasons : tuple of str
+        Sentences.
+    ignored : tuple of str
+        Names of given parameters that nothing chosen has.
+    notes : tuple of str
+        Sentences about them.
+    members : tuple of Member
+        Of a committee.
+    methods : Comparison or None
+        What was tried, and the committee; None where nothing was compared.
+    skipped : dict
+        What was left out or given up, with the reason.
+    cost : str
+        A sentence about the time that the choice took; empty where nothing was compared.
+    """
+
+    method: str
+    parameters: dict[str, Any]
+    reasons: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    members: tuple[Member, ...] = ()
+    methods: Comparison | None = field(default=None, repr=False)
+    skipped: dict[str, str] = field(default_factory=dict, repr=False)
+    cost: str = ""
+
+    def make(self, **more: Any) -> Any:
+        """Make the estimator, not fitted.
+
+        Parameters
+        ----------
+        **more
+            Further parameters, such as ``unlabeled``.
+        """
+        return get(self.method).make(**{**self.parameters, **more})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as dicts, lists, strings and numbers, for JSON."""
+        parameters = {
+            k: v for k, v in self.parameters.items() if k not in ("estimators", "weights")
+        }
+        return {
+            "method": self.method,
+            "parameters": parameters,
+            "members": [dict(vars(member)) for member in self.members],
+            "reasons": list(self.reasons),
+            "ignored": list(self.ignored),
+            "notes": list(self.notes),
+            "methods": None if self.methods is None else self.methods.to_dict(),
+            "skipped": dict(self.skipped),
+            "cost": self.cost,
+        }

@@ -1,0 +1,47 @@
+"""Why a method was chosen, in sentences."""
+
+from collections.abc import Mapping
+
+from semisvm.model_selection.choice import COMMITTEE
+from semisvm.model_selection.comparison import NO_EVIDENCE, Comparison
+
+
+def about_scores(found: Comparison) -> str:
+    """List the mean score of everything that was tried."""
+    tried = ", ".join(f"{m.name} {m.mean:.3f}" for m in found.methods)
+    return f"Mean {found.scoring} on labels that were held out: {tried}."
+
+
+def about_weights(name: str, shares: Mapping[str, float]) -> str:
+    """Say who decides, alone or with which weights."""
+    if name == COMMITTEE:
+        kept = sorted((share, member) for member, share in shares.items() if share > 0.0)[::-1]
+        weights = ", ".join(f"{member} {share:.0%}" for share, member in kept)
+        return f"No method was clearly the best, so they decide together, with weights {weights}."
+    return (
+        f"{name} decides alone: it was the surest of the held-out labels, and all others together "
+        f"would have {1.0 - shares[name]:.0%} of the weight in a committee."
+    )
+
+
+def conclusions(found: Comparison, name: str) -> list[str]:
+    """Say whether the unlabelled rows helped, and whether the choice is better than a guess."""
+    chance = found.about_chance(name)
+    return [*_about_unlabelled(found, name), *([chance] if chance else [])]
+
+
+def _about_unlabelled(found: Comparison, method: str) -> tuple[str, ...]:
+    """Say whether the unlabelled rows helped, so that it agrees with the choice."""
+    if not found.differences:
+        return ()
+    verdict = found.did_it_help()
+    if method == found.baseline or method not in [d.name for d in found.differences]:
+        return (verdict.sentence,)
+    ahead = next(d for d in found.differences if d.name == method)
+    if ahead.verdict != NO_EVIDENCE:
+        return (f"The unlabelled rows {ahead.verdict}: {method} {found.gap(ahead)}.",)
+    word = "probably helped, but" if round(ahead.mean, 3) > 0.0 else "may help, but"
+    return (
+        f"The unlabelled rows {word} {found.n_labeled} labels cannot prove it: "
+        f"{method} {found.gap(ahead)}.",
+    )
