@@ -182,7 +182,7 @@ LOSS = Parameter(
     str,
     "loss of a row",
     None,
-    ("squared_hinge", "hinge", "squared", "log", "crammer_singer"),
+    ("squared_hinge", "huber", "rounded_hinge", "hinge", "squared", "log", "crammer_singer"),
 )
 KERNEL = Parameter(
     "kernel",
