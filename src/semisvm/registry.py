@@ -396,6 +396,15 @@ METHODS: tuple[Method, ...] = (
         Cost(entry=200),
     ),
     Method(
+        "fsv",
+        ("feature-selection",),
+        "semisvm.estimators:FeatureSelectionSVC",
+        "supervised SVM that pays for every feature it uses: fewer than the 1-norm; many labels",
+        SUPERVISED,
+        (MU, KERNEL),
+        Cost(entry=1_000),
+    ),
+    Method(
         "vs3vm",
         ("concave",),
         "semisvm.estimators:ConcaveSVC",

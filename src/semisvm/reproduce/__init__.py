@@ -101,6 +101,12 @@ TABLES: dict[str, Table] = {
             ("wbc", "wdbc", "heart_cleveland", "housing", "ionosphere", "pima", "sonar"),
         ),
         Table(
+            "features",
+            "features used and test correctness: counting weights beside the 1-norm",
+            FUNG,
+            ("wdbc", "ionosphere", "sonar", "heart_cleveland"),
+        ),
+        Table(
             "book",
             "accuracy on the sets of the SSL book, Table 1, with ranks",
             LI,
