@@ -28,9 +28,7 @@ MACHINES: dict[str, Callable[[float], Any]] = {"1-norm": OneNormSVC, "FSV": Feat
 
 def tuned(make: Callable[[float], Any], X: Floats, y: Ints) -> Any:
     """Fit with the price that does best on held-out rows."""
-    inner, held, y_inner, y_held = train_test_split(
-        X, y, test_size=0.2, stratify=y, random_state=0
-    )
+    inner, held, y_inner, y_held = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
     scores = [make(mu).fit(inner, y_inner).score(held, y_held) for mu in PRICES]
     best = max(mu for mu, score in zip(PRICES, scores, strict=True) if score == max(scores))
     return make(best).fit(X, y)

@@ -179,6 +179,18 @@ def test_supergradient_is_half_on_ties():
     np.testing.assert_array_equal(supergradient(f), [1.0, 0.0, 0.5, 0.5, 0.5])
 
 
+def test_more_starts_find_lower_minima():
+    X, y = two_blobs(60, 4, gap=0.8)
+    partly = hide(y, 8)
+    given = {"nu": 0.5, "class_prior": [0.5, 0.5]}
+    ends = [ConcaveSVC(**given, n_starts=k).fit(X, partly) for k in (1, 5, 20)]
+    objectives = [model.objective_ for model in ends]
+    assert objectives[0] >= objectives[1] >= objectives[2]
+    assert objectives[2] < objectives[0]
+    assert ends[2].trace_["level"].max() == 19
+    assert ends[2].objective_ == pytest.approx(concave_objective(ends[2], X, y, partly))
+
+
 def test_without_unlabelled_rows_it_is_the_one_norm_svm():
     X, y = two_blobs(40, 5)
     model, peer = ConcaveSVC(mu=0.7).fit(X, y), OneNormSVC(mu=0.7).fit(X, y)
