@@ -73,9 +73,10 @@ class TransductiveSVC(
     annealing_rate : float or None, default=None
         Factor between the weights of successive levels. None is 1.5, from 1e-5 on, for
         two classes, and 3 and 10/3 alternately, from 1e-4 on, for more.
-    label_step : {"exact", "switching"}, default="exact"
-        For more than two classes: optimal labels, or labels by pairwise switching. For
-        two classes both are the same.
+    label_step : {"exact", "switching", "simplex"}, default="exact"
+        For more than two classes: optimal labels; labels by pairwise switching; or optimal
+        labels by the transportation simplex method, which is slower. The last two start
+        from greedy labels. For two classes all are the same.
     max_switches : int or None, default=None
         Maximum number of pairs of labels to switch before retraining. None switches all
         that improve, or takes the labels of ``label_step``; 1 is the single switch of
@@ -205,6 +206,11 @@ class TransductiveSVC(
             check_real("annealing_rate", self.annealing_rate, above=1)
         check_choice("label_step", self.label_step, LABEL_STEPS)
         check_count("max_switches", self.max_switches, optional=True)
+        if self.label_step == "simplex" and self.max_switches is not None:
+            raise ValueError(
+                "max_switches limits switching, but label_step='simplex' moves rows in loops. Use "
+                "label_step='switching', or max_switches=None."
+            )
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
 

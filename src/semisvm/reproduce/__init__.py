@@ -77,6 +77,12 @@ TABLES: dict[str, Table] = {
             ("20news_tfidf",),
         ),
         Table(
+            "labelcosts",
+            "cost over time of the label steps, Fig. 1",
+            KEERTHI,
+            ("ohscal", "20news_tfidf"),
+        ),
+        Table(
             "toys",
             "two moons and two circles with a Gaussian kernel and two labels",
             KERNELS,
