@@ -83,6 +83,12 @@ TABLES: dict[str, Table] = {
             ("20news_tfidf",),
         ),
         Table(
+            "curves",
+            "Macro F over the number of labelled and of unlabelled rows, Figs 3 and 4",
+            KEERTHI,
+            ("20news_tfidf", "la1", "webkb_tfidf", "ohscal", "r8_tfidf", "mnist", "usps"),
+        ),
+        Table(
             "labelcosts",
             "cost over time of the label steps, Fig. 1",
             KEERTHI,
