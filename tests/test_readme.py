@@ -42,6 +42,7 @@ MODULES = (
     "semisvm.estimators.concave",
     "semisvm.estimators.cluster_kernel",
     "semisvm.estimators.constrained",
+    "semisvm.estimators.feature_selection",
     "semisvm.estimators.gradient",
     "semisvm.estimators.laplacian",
     "semisvm.estimators.low_density",

@@ -32,7 +32,7 @@ LOSS = Parameter(
     str,
     "loss of a row",
     None,
-    ("squared_hinge", "hinge", "squared", "log", "crammer_singer"),
+    ("squared_hinge", "huber", "rounded_hinge", "hinge", "squared", "log", "crammer_singer"),
 )
 KERNEL = Parameter(
     "kernel",
@@ -244,6 +244,15 @@ METHODS: tuple[Method, ...] = (
         SUPERVISED,
         (MU, KERNEL),
         Cost(entry=200),
+    ),
+    Method(
+        "fsv",
+        ("feature-selection",),
+        "semisvm.estimators:FeatureSelectionSVC",
+        "supervised SVM that pays for every feature it uses: fewer than the 1-norm; many labels",
+        SUPERVISED,
+        (MU, KERNEL),
+        Cost(entry=1_000),
     ),
     Method(
         "vs3vm",

@@ -27,7 +27,7 @@ def test_entries_are_true(method):
 def test_methods_fit_and_predict(method):
     X, y = two_blobs(80)
     model = method.make().fit(X, hide(y, 10))
-    assert np.mean(model.predict(X) == y) > 0.8
+    assert np.mean(model.predict(X) == y) > 0.75
     assert hasattr(model, "predict_proba") == method.suits.probabilities
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         EntropyRegularizedClassifier,
         ExpectationConstrainedClassifier,
     )
+    from semisvm.estimators.feature_selection import FeatureSelectionSVC
     from semisvm.estimators.gradient import GradientTSVC
     from semisvm.estimators.laplacian import LaplacianRLSC, LaplacianSVC
     from semisvm.estimators.low_density import LowDensitySeparation
@@ -35,6 +36,7 @@ __all__ = [
     "ConcaveSVC",
     "EntropyRegularizedClassifier",
     "ExpectationConstrainedClassifier",
+    "FeatureSelectionSVC",
     "GradientTSVC",
     "LaplacianRLSC",
     "LaplacianSVC",
@@ -57,6 +59,7 @@ _HOMES = {
     "ConcaveSVC": "semisvm.estimators.concave",
     "EntropyRegularizedClassifier": "semisvm.estimators.constrained",
     "ExpectationConstrainedClassifier": "semisvm.estimators.constrained",
+    "FeatureSelectionSVC": "semisvm.estimators.feature_selection",
     "GradientTSVC": "semisvm.estimators.gradient",
     "LaplacianRLSC": "semisvm.estimators.laplacian",
     "LaplacianSVC": "semisvm.estimators.laplacian",

@@ -69,10 +69,11 @@ class AnnealedSVC(
     unlabeled_weight : float or None, default=None
         Weight of the unlabelled rows, lambda'. None is 1 with given class shares, and 0.3
         with estimated ones: these may be off, and then do less harm.
-    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
-        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes only;
-        "squared" is (1 - z)^2; "log" is maxent, also for two classes; "crammer_singer" is
-        the margin loss max_z [(z != y) + s_z] - s_y.
+    loss : str, default="squared_hinge"
+        Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
+        below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
+        with its corner rounded; "squared" is (1 - z)^2; "log" is maxent, also for two
+        classes; "crammer_singer" is the margin loss max_z [(z != y) + s_z] - s_y.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves. The score of a class is the sum of the
         scores of the nodes on its path, and the weights of all nodes are regularised.

@@ -51,7 +51,9 @@ class ClusteredSVC(ConcaveSVC):
     n_init : int, default=3
         Number of runs of k-median from different first centres.
     random_state : int, RandomState or None, default=None
-        Seed of the first centres.
+        Seed of the first centres, and of the random starts.
+    n_starts : int, default=1
+        As in `ConcaveSVC`.
     class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         As in `ConcaveSVC`. Rows chosen from clusters do not reflect the class shares.
     kernel : str or callable, default="linear"

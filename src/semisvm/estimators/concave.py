@@ -1,13 +1,16 @@
 """VS3VM: a concave objective, minimised by a sequence of linear programs."""
 
 from dataclasses import KW_ONLY
+from typing import Any
+
+from sklearn.utils import check_random_state
 
 from semisvm.estimators.one_norm import OneNormClassifier
 from semisvm.estimators.parameters import ClassPrior, parameters
-from semisvm.methods.concave import Majorizing, balance_of, warn_if_one_sided
+from semisvm.methods.concave import Majorizing, balance_of, random_starts, warn_if_one_sided
 from semisvm.methods.linear_programs import Found
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.validation import check_real
+from semisvm.validation import check_count, check_real
 
 
 @parameters
@@ -42,6 +45,11 @@ class ConcaveSVC(OneNormClassifier):
         by class; they fix the mean output. None leaves it free; "estimate" computes them
         from labelled and unlabelled rows (`semisvm.model_selection.estimate_prior`);
         "labels" takes the labelled fractions.
+    n_starts : int, default=1
+        Number of starts, of which the best end is kept: labels at half weight, then labels
+        drawn at random.
+    random_state : int, RandomState or None, default=0
+        Seed of the random starts.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
         or "precomputed". Kernels other than "linear" become feature maps: the fit stores
@@ -118,6 +126,8 @@ class ConcaveSVC(OneNormClassifier):
     nu: float = 0.1
     _: KW_ONLY
     class_prior: ClassPrior = None
+    n_starts: int = 1
+    random_state: Any = 0
     tol: float = 1e-6
     max_iter: int = 200
 
@@ -125,6 +135,7 @@ class ConcaveSVC(OneNormClassifier):
         self._check_shared_parameters()
         check_real("mu", self.mu, above=0)
         check_real("nu", self.nu, above=0)
+        check_count("n_starts", self.n_starts)
 
     def _check_tol(self) -> None:
         # 0 is allowed: there are finitely many programs, so the objective stops falling
@@ -132,7 +143,9 @@ class ConcaveSVC(OneNormClassifier):
 
     def _solve_program(self, task: TwoClassTask) -> Found:
         balance = balance_of(task) if self.class_prior is not None else None
-        method = Majorizing(task, float(self.mu), float(self.nu), balance)
+        rng = check_random_state(self.random_state)
+        starts = random_starts(task, self.n_starts - 1, rng)
+        method = Majorizing(task, float(self.mu), float(self.nu), balance, starts)
         rounds, settled = method.follow(float(self.tol), self.max_iter)
         warn_if_one_sided(task, method.state.scores, type(self).__name__)
         return Found(method.state.w, method.state.objective, rounds, settled)

@@ -29,6 +29,7 @@ class _ShareConstrained(MaxentClassifier):
 
     _: KW_ONLY
     constraint_tol: float = 1e-4
+    constraint_weight: float | None = None
     max_iter: int = 100
 
     @abstractmethod
@@ -38,6 +39,8 @@ class _ShareConstrained(MaxentClassifier):
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
         check_real("constraint_tol", self.constraint_tol, above=0)
+        if self.constraint_weight is not None:
+            check_real("constraint_weight", self.constraint_weight, at_least=0)
 
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0:
@@ -46,13 +49,16 @@ class _ShareConstrained(MaxentClassifier):
         # the weights of an earlier fit belong to its multipliers
         multipliers = np.zeros(len(task.counts)) if start is None else self.multipliers_
         state = first_state(task, start, self.tol)
-        method = AugmentedLagrangian(task, state, multipliers, float(self.constraint_tol))
+        weight = None if self.constraint_weight is None else float(self.constraint_weight)
+        tol = float(self.constraint_tol)
+        method = AugmentedLagrangian(task, state, multipliers, tol, weight)
         levels = self._levels(start is not None)
         rounds, _ = follow("multipliers", levels, method, task.recorder, self.max_iter)
         if np.isfinite(method.state.w).all():
             # otherwise the fit fails, and the multipliers of an earlier fit stay
             self.multipliers_ = method.multipliers
-        if not task.recorder.stopped and method.residual > method.residual_tol:
+        missed = not method.fixed and method.residual > method.residual_tol
+        if missed and not task.recorder.stopped:
             self._warn(task, method.residual)
         p = method.probabilities
         codes, state = p.argmax(axis=1), method.state
@@ -93,6 +99,10 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     constraint_tol : float, default=1e-4
         Largest allowed difference between the mean of p_j(y) and its share n(y)/u.
+    constraint_weight : float or None, default=None
+        None enforces the constraint. A number adds
+        constraint_weight/2 sum_y [1/u sum_j p_j(y) - n(y)/u]^2 to the objective instead, so
+        that the shares are wanted, but may be missed: expectation regularisation.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
         or "precomputed". Kernels other than "linear" become feature maps: the fit stores
@@ -245,6 +255,10 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         is 3 and 10/3 alternately.
     constraint_tol : float, default=1e-4
         Largest allowed difference between the mean of p_j(y) and its share n(y)/u.
+    constraint_weight : float or None, default=None
+        None enforces the constraint. A number adds
+        constraint_weight/2 sum_y [1/u sum_j p_j(y) - n(y)/u]^2 to the objective instead, so
+        that the shares are wanted, but may be missed; 0 ignores them.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
         or "precomputed". Kernels other than "linear" become feature maps: the fit stores

@@ -41,10 +41,12 @@ class NewtonSVC(
     reg : float or None, default=None
         Strength of the regularisation, lambda. None takes the default of the loss, which
         suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
-    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
-        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes only;
-        "squared" is (1 - z)^2; "log" is maxent, also for two classes; "crammer_singer" is
-        the margin loss max_z [(z != y) + s_z] - s_y, solved to a duality gap of 1e-4.
+    loss : str, default="squared_hinge"
+        Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
+        below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
+        with its corner rounded; "squared" is (1 - z)^2; "log" is maxent, also for two
+        classes; "crammer_singer" is the margin loss max_z [(z != y) + s_z] - s_y,
+        solved to a duality gap of 1e-4.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves. The score of a class is the sum of the
         scores of the nodes on its path, and the weights of all nodes are regularised.

@@ -59,10 +59,11 @@ class TransductiveSVC(
     unlabeled_weight : float or None, default=None
         Final weight of the unlabelled rows, lambda'. None is 1 with given class shares, and
         0.3 with estimated ones: these may be off, and then do less harm.
-    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
-        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes only;
-        "squared" is (1 - z)^2; "log" is maxent, also for two classes; "crammer_singer" is
-        the margin loss max_z [(z != y) + s_z] - s_y.
+    loss : str, default="squared_hinge"
+        Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
+        below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
+        with its corner rounded; "squared" is (1 - z)^2; "log" is maxent, also for two
+        classes; "crammer_singer" is the margin loss max_z [(z != y) + s_z] - s_y.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves. The score of a class is the sum of the
         scores of the nodes on its path, and the weights of all nodes are regularised.
@@ -73,9 +74,10 @@ class TransductiveSVC(
     annealing_rate : float or None, default=None
         Factor between the weights of successive levels. None is 1.5, from 1e-5 on, for
         two classes, and 3 and 10/3 alternately, from 1e-4 on, for more.
-    label_step : {"exact", "switching"}, default="exact"
-        For more than two classes: optimal labels, or labels by pairwise switching. For
-        two classes both are the same.
+    label_step : {"exact", "switching", "simplex"}, default="exact"
+        For more than two classes: optimal labels; labels by pairwise switching; or optimal
+        labels by the transportation simplex method, which is slower. The last two start
+        from greedy labels. For two classes all are the same.
     max_switches : int or None, default=None
         Maximum number of pairs of labels to switch before retraining. None switches all
         that improve, or takes the labels of ``label_step``; 1 is the single switch of
@@ -206,6 +208,11 @@ class TransductiveSVC(
             check_real("annealing_rate", self.annealing_rate, above=1)
         check_choice("label_step", self.label_step, LABEL_STEPS)
         check_count("max_switches", self.max_switches, optional=True)
+        if self.label_step == "simplex" and self.max_switches is not None:
+            raise ValueError(
+                "max_switches limits switching, but label_step='simplex' moves rows in loops. Use "
+                "label_step='switching', or max_switches=None."
+            )
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
 

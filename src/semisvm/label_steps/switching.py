@@ -134,7 +134,7 @@ def switching(
     [1, 0, 1]
     """
     table, whole = check_costs(costs, counts)
-    labels = _start_labels(table, whole, start)
+    labels = start_labels(table, whole, start)
     n_loops, n_switched = 0, 0
     most = np.iinfo(np.int64).max if max_pairs is None else max_pairs
     while n_switched < most and (max_loops is None or n_loops < max_loops):
@@ -148,9 +148,10 @@ def switching(
     return LabelStep(labels, np.zeros(len(whole)), chosen_cost(table, labels), n_loops=n_loops)
 
 
-def _start_labels(
+def start_labels(
     costs: Floats, counts: NDArray[np.int64], start: ArrayLike | None
 ) -> NDArray[np.intp]:
+    """Return a copy of the labels to start from, or those of `greedy`; raise if invalid."""
     if start is None:
         return greedy(-costs, counts).labels
     labels = np.array(start, dtype=np.intp)

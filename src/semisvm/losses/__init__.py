@@ -3,15 +3,19 @@
 from semisvm.losses.base import Loss, ManyClassLoss, Signs, SmoothManyClassLoss, TwoClassLoss
 from semisvm.losses.crammer_singer import CRAMMER_SINGER
 from semisvm.losses.hinge import HINGE
+from semisvm.losses.huber import HUBER
 from semisvm.losses.log import LOG
+from semisvm.losses.rounded_hinge import ROUNDED_HINGE
 from semisvm.losses.squared import SQUARED
 from semisvm.losses.squared_hinge import SQUARED_HINGE
 
 __all__ = [
     "CRAMMER_SINGER",
     "HINGE",
+    "HUBER",
     "LOG",
     "LOSSES",
+    "ROUNDED_HINGE",
     "SQUARED",
     "SQUARED_HINGE",
     "Loss",
@@ -22,6 +26,7 @@ __all__ = [
 ]
 
 LOSSES: dict[str, Loss] = {
-    loss.name: loss for loss in (SQUARED_HINGE, HINGE, SQUARED, LOG, CRAMMER_SINGER)
+    loss.name: loss
+    for loss in (SQUARED_HINGE, HUBER, ROUNDED_HINGE, HINGE, SQUARED, LOG, CRAMMER_SINGER)
 }
 """Losses by the name that users pass as ``loss=``."""

@@ -1,17 +1,20 @@
 """Hard labels of many classes that follow the weights, under class counts (TSVM)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.label_steps import greedy, switching
+from semisvm.label_steps import LabelStep, greedy, simplex, switching
 from semisvm.loop import Level, follow
 from semisvm.methods.solution import Solution
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.solvers import State
 from semisvm.solvers.newton import already_solved
+
+TableStep = Callable[[Floats, Any, Any], LabelStep]
 
 
 class Assigning:
@@ -106,41 +109,40 @@ class Assigning:
         self._solved, self._best = None, False
 
 
-class PairwiseAssigning(Assigning):
-    """The same by switching pairs between classes (Algorithm 2); needs rows in one place.
+class TableAssigning(Assigning):
+    """The same by a step on the table of all costs, from the last labels; rows in one place.
 
     Parameters
     ----------
     task, state
-    max_pairs : int, optional
-        Maximum number of pairs to switch before retraining; None switches all that gain.
-    first : {"exact", "switching"}
-        How the labels are chosen at the start.
+    step : (costs, counts, labels) -> LabelStep
+    first : the same, optional
+        Step that improves the greedy labels at the start, as Algorithm 1 of the paper says;
+        without it the first labels are the exact ones.
     """
 
     def __init__(
         self,
         task: ManyClassTask,
         state: State,
-        max_pairs: int | None = None,
-        first: str = "switching",
+        step: TableStep = switching,
+        first: TableStep | None = switching,
     ) -> None:
-        self.max_pairs = max_pairs
-        self._first = first
+        self._step, self._first = step, first
         super().__init__(task, state)
 
     def _choose_first(self) -> None:
-        if self._first == "exact":
+        if self._first is None:
             super()._choose_first()
             return
         block, counts = self.task.rows.in_one_place(), self.task.counts
-        first = greedy(block.scores[block.unlabeled], counts).labels
-        block.take_labels(switching(block.label_costs(), counts, first).labels)
+        labels = greedy(block.scores[block.unlabeled], counts).labels
+        block.take_labels(self._first(block.label_costs(), counts, labels).labels)
 
     def _choose(self) -> tuple[int, float]:
         block, counts = self.task.rows.in_one_place(), self.task.counts
         _, before = block.losses()
-        new = switching(block.label_costs(), counts, block.labels, max_pairs=self.max_pairs)
+        new = self._step(block.label_costs(), counts, block.labels)
         self._best = new.cost >= before - 1e-12 * abs(before)
         if self._best:
             return 0, min(new.cost, before)
@@ -151,12 +153,12 @@ class PairwiseAssigning(Assigning):
     def snapshot(self) -> dict[str, Any]:
         """Raise TypeError: switched labels do not follow from weights and prices."""
         raise TypeError(
-            "a fit with label_step='switching' or max_switches cannot be saved and resumed: its "
-            "labels do not follow from the weights."
+            "a fit with label_step='switching' or 'simplex', or with max_switches, cannot be saved "
+            "and resumed: its labels do not follow from the weights."
         )
 
 
-LABEL_STEPS = ("exact", "switching")
+LABEL_STEPS = ("exact", "switching", "simplex")
 
 
 def assigning(
@@ -165,7 +167,10 @@ def assigning(
     """Return the method for a label step by name, with at most ``max_pairs`` pairs at a time."""
     if label_step == "exact" and max_pairs is None:
         return Assigning(task, state)
-    return PairwiseAssigning(task, state, max_pairs, label_step)
+    if label_step == "simplex":
+        return TableAssigning(task, state, simplex, simplex)
+    first = None if label_step == "exact" else switching
+    return TableAssigning(task, state, partial(switching, max_pairs=max_pairs), first)
 
 
 def finish(method: Assigning, levels: Sequence[Level], *, lam: float, max_rounds: int) -> Solution:

@@ -13,6 +13,9 @@ and then sets mu to mu + rho c(w). With these multipliers the gradient of the La
 f + mu . c at w is that of A, so a settled round is a first-order point. The penalty is
 raised when the residual max_y |c_y| does not fall fast enough. The c_y sum to zero, so the
 multipliers are determined up to a constant, which is chosen so that they sum to zero.
+
+With a fixed penalty and multipliers of zero A itself is the objective: the shares are then wanted,
+not enforced (expectation regularisation), or ignored if the penalty is zero.
 """
 
 from collections.abc import Callable
@@ -130,12 +133,18 @@ class AugmentedLagrangian:
     """The rounds of the augmented Lagrangian, as the steps of the common loop."""
 
     def __init__(
-        self, task: ManyClassTask, state: State, multipliers: Floats, residual_tol: float
+        self,
+        task: ManyClassTask,
+        state: State,
+        multipliers: Floats,
+        residual_tol: float,
+        fixed_penalty: float | None = None,
     ) -> None:
         self.task = task
         self.state = state
-        self.multipliers = multipliers
-        self.penalty = FIRST_PENALTY
+        self.fixed = fixed_penalty is not None
+        self.multipliers = np.zeros_like(multipliers) if self.fixed else multipliers
+        self.penalty = FIRST_PENALTY if fixed_penalty is None else fixed_penalty
         self.residual = np.inf
         self.unfinished = 0
         self.residual_tol = residual_tol
@@ -157,7 +166,7 @@ class AugmentedLagrangian:
         terms = UnlabeledTerms(level.value, self.shares, self.multipliers, self.penalty)
         state, reg = self.state, self.task.reg
         point, state.n_iter = minimize_lbfgs(Subproblem(self.task, terms), state.w, level.tol)
-        state.w, state.objective = point.w, point.objective
+        state.w, state.objective = point.w, point.value if self.fixed else point.objective
         self.block.take_scores(point.scores)
         state.gap = point.gap(reg)
         state.gradient_norm = float(np.sqrt(2.0 * reg * state.gap))
@@ -168,7 +177,8 @@ class AugmentedLagrangian:
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Update the multipliers; settled when the shares are met or out of reach."""
         excess = self.probabilities.mean(axis=0) - self.shares
-        self.multipliers = self.multipliers + self.penalty * excess
+        if not self.fixed:
+            self.multipliers = self.multipliers + self.penalty * excess
         before, self.residual = self.residual, float(np.abs(excess).max())
         facts = {
             "objective": self.state.objective,
@@ -176,6 +186,8 @@ class AugmentedLagrangian:
             "penalty": self.penalty,
             "imbalance": self.task.imbalance(),
         }
+        if self.fixed:
+            return True, facts
         goal = self.residual_tol if level.last else max(self.residual_tol, LOOSE_RESIDUAL)
         met = self.residual <= goal
         if not met and self.residual > SHRINKAGE * before:

@@ -1,6 +1,7 @@
 """VS3VM: a concave objective, minimised by a sequence of linear programs."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,18 @@ class Majorizing:
     output f. This is concave in r and s, so any share p of a supergradient gives
     p r + (1 - p) s >= min(r, s), with equality at the outputs where it was computed. The
     minimum of the sum is therefore never worse than the point before.
+
+    Each level is a start of its own, at the shares of ``starts``; the best point is kept.
     """
 
-    def __init__(self, task: TwoClassTask, mu: float, nu: float, balance: Balance | None) -> None:
+    def __init__(
+        self,
+        task: TwoClassTask,
+        mu: float,
+        nu: float,
+        balance: Balance | None,
+        starts: Sequence[Floats] = (),
+    ) -> None:
         self.task = task
         self.mu = mu
         self.nu = nu
@@ -39,14 +49,19 @@ class Majorizing:
         ones = np.ones(task.n_unlabeled)
         signs = np.concatenate([self.signs, ones, -ones])
         self.program = HingeProgram(sparse.vstack(rows, format="csr"), signs, mu, balance)
-        self.share = 0.5 * ones
-        self.state = self.found = ScoredState(np.empty(0))
+        self.starts = (0.5 * ones, *starts)
+        self.begun, self.share = 0, self.starts[0]
+        self.state = self.last = self.found = ScoredState(np.empty(0))
         self.value = np.inf
 
     def follow(self, tol: float, max_iter: int) -> tuple[int, bool]:
-        """Solve programs until nothing is gained; return their number, and whether they settled."""
-        level = Level(self.nu, tol, last=True)
-        return follow("concave", [level], self, self.task.recorder, max_iter)
+        """Solve programs from every start until nothing is gained.
+
+        Returns their number, and whether the last ones settled.
+        """
+        n = len(self.starts)
+        levels = [Level(self.nu, tol, last=k == n - 1, progress=k / n) for k in range(n)]
+        return follow("concave", levels, self, self.task.recorder, max_iter)
 
     def take(self, labels: Floats) -> None:
         """Fit to labels of the unlabelled rows, 1 or 0, and keep the weights if better."""
@@ -56,7 +71,9 @@ class Majorizing:
             self.state = found
 
     def enter(self, level: Level) -> None:
-        """Do nothing: there is one level."""
+        """Begin at the next start."""
+        self.share, self.last = self.starts[self.begun], ScoredState(np.empty(0))
+        self.begun += 1
 
     def weight_step(self, level: Level) -> ScoredState:
         """Solve the linear program of the current supergradient."""
@@ -81,11 +98,13 @@ class Majorizing:
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Take the supergradient at the new outputs; settled when the program gained nothing."""
-        before = self.state.objective
+        before = self.last.objective
         done = bool(np.isfinite(before)) and before - self.value <= level.tol * before
         if self.found.objective < before:
-            self.state = self.found
-        share = supergradient(self.state.scores[self.block.unlabeled])
+            self.last = self.found
+        if self.last.objective < self.state.objective:
+            self.state = self.last
+        share = supergradient(self.last.scores[self.block.unlabeled])
         changed = int(np.count_nonzero(share != self.share))
         self.share = share
         facts = {"changed": changed, "pivots": self.found.n_iter}
@@ -96,6 +115,11 @@ class Majorizing:
         labeled = np.maximum(1.0 - self.signs * scores[self.block.labeled], 0.0)
         free = np.maximum(1.0 - np.abs(scores[self.block.unlabeled]), 0.0)
         return self.mu * norm + float(labeled.sum()) + self.nu * float(free.sum())
+
+
+def random_starts(task: TwoClassTask, n: int, rng: np.random.RandomState) -> list[Floats]:
+    """Draw supergradients: a label for every unlabelled row, with even chances."""
+    return [rng.randint(0, 2, task.n_unlabeled).astype(np.float64) for _ in range(n)]
 
 
 def supergradient(outputs: Floats) -> Floats:

@@ -42,7 +42,7 @@ def estimate_prior(
     y : array-like of shape (n,)
         Labels, and the marker for unlabelled rows.
     reg : float or None, default=None
-    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
+    loss : str, default="squared_hinge"
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
         Of the models, as in `TransductiveSVC`.

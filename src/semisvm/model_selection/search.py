@@ -205,8 +205,8 @@ class TransductiveSVCCV(_PathSearch):
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
-    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
-        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
+    loss : str, default="squared_hinge"
+        As in the estimator that is searched.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
     class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Class shares among the unlabelled rows. None, or "estimate", estimates them once,
@@ -290,8 +290,8 @@ class AnnealedSVCCV(_PathSearch):
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
-    loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
-        Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes.
+    loss : str, default="squared_hinge"
+        As in the estimator that is searched.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
     class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Class shares among the unlabelled rows. None, or "estimate", estimates them once,

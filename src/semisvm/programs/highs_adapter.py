@@ -48,7 +48,7 @@ class LinearModel:
         self, program: LinearProgram, *, time_limit: float | None = None, threads: int = 1
     ) -> None:
         self._what = str(program)
-        self._n = program.n_variables
+        self._n, self._m = program.n_variables, program.n_rows
         self._time_limit = time_limit
         self._solver = _solver(program, threads)
 
@@ -60,6 +60,11 @@ class LinearModel:
         """Replace the bounds of all variables."""
         low, high = bounds(lower, upper, self._n)
         self._solver.changeColsBounds(self._n, _every(self._n), low, high)
+
+    def change_sides(self, lower: Any, upper: Any) -> None:
+        """Replace the two sides of all constraints."""
+        low, high = bounds(lower, upper, self._m, "row")
+        self._solver.changeRowsBounds(self._m, _every(self._m), low, high)
 
     def solve(self) -> LinearSolution:
         """Solve, from the last basis if there is one.

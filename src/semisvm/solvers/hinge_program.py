@@ -4,15 +4,16 @@ With rows x_k, signs t_k and costs c_k >= 0 it minimises over weights w and an i
 
     mu ||w||_1 + sum_k c_k max(0, 1 - t_k (w . x_k + b)),        mean . w + b = level
 
-where the equation is optional. Its dual has one variable per row and one constraint per
-weight, ::
+where the equation is optional, and mu may be one number or one per weight. Its dual has one
+variable per row and one constraint per weight, ::
 
     max sum_k u_k + level v,    |sum_k t_k u_k x_k + v mean| <= mu,
                                  sum_k t_k u_k + v = 0,    0 <= u_k <= c_k
 
 and w and b are the multipliers of its constraints. New costs only change the bounds of the
 u_k. The multipliers stay feasible, so the dual simplex method starts from the last basis, and
-a column of cost zero has no effect.
+a column of cost zero has no effect. New values of mu only change the sides of the constraints:
+the same holds.
 """
 
 from dataclasses import dataclass
@@ -82,20 +83,22 @@ class HingeProgram:
     X : {array, CSR matrix} of shape (k, d)
     signs : array of shape (k,)
         1 or -1.
-    mu : float
-        Weight of the 1-norm; 0 leaves it out.
+    mu : float or array of shape (d,)
+        Weight of the 1-norm, or of each absolute value in it; 0 leaves it out.
     balance : Balance, optional
     """
 
-    def __init__(self, X: Any, signs: Floats, mu: float, balance: Balance | None = None) -> None:
+    def __init__(
+        self, X: Any, signs: Floats, mu: Floats | float, balance: Balance | None = None
+    ) -> None:
         self._X = sparse.csr_matrix(X, dtype=np.float64)
         self._signs = signs
-        self._mu = mu
+        self.mu = np.broadcast_to(np.asarray(mu, dtype=np.float64), (self._X.shape[1],))
         self._balance = balance
         self._model = LinearModel(self._dual())
 
     def _dual(self) -> LinearProgram:
-        k, d = self._X.shape
+        k = self._X.shape[0]
         signs = sparse.csr_matrix(self._signs[:, None])
         columns = sparse.hstack([self._X.multiply(signs), signs], format="csr")
         cost, lower = -np.ones(k), np.zeros(k)
@@ -104,8 +107,14 @@ class HingeProgram:
             columns = sparse.vstack([columns, more], format="csr")
             cost = np.append(cost, -self._balance.level)
             lower = np.append(lower, -np.inf)
-        sides = np.append(np.full(d, self._mu), 0.0)
+        sides = np.append(self.mu, 0.0)
         return LinearProgram(cost, columns.T, -sides, sides, lower, np.inf)
+
+    def change_mu(self, mu: Floats) -> None:
+        """Replace the weights of the absolute values."""
+        self.mu = mu
+        sides = np.append(mu, 0.0)
+        self._model.change_sides(-sides, sides)
 
     def solve(self, costs: Floats) -> HingeSolution:
         """Solve for given costs, from the last basis.
@@ -137,7 +146,7 @@ class HingeProgram:
         below = np.maximum(1.0 - self._signs * (outputs + w[-1]), 0.0)
         norm = float(np.abs(weights).sum())
         loss = float(costs @ below)
-        value, bound = self._mu * norm + loss, -found.objective
+        value, bound = float(self.mu @ np.abs(weights)) + loss, -found.objective
         # at w = 0 the objective is at most the sum of the costs, which sets the scale
         if not abs(value - bound) <= MAX_GAP * max(value, 1e-3 * float(costs.max())):
             raise ProgramError(Status.TROUBLE, "the linear program of a 1-norm SVM")

@@ -32,7 +32,7 @@ def problem():
 
 def test_every_loss_has_a_default():
     found = {name: loss.default_reg for name, loss in LOSSES.items()}
-    squared = {"squared_hinge": 1e-3, "squared": 1e-3}
+    squared = dict.fromkeys(("squared_hinge", "squared", "huber", "rounded_hinge"), 1e-3)
     assert found == {"hinge": 1e-3, "log": 1e-4, "crammer_singer": 1e-4, **squared}
 
 

@@ -142,7 +142,13 @@ def test_beliefs(loss, blobs):
     np.testing.assert_allclose(beliefs[free].sum(axis=0), wanted, atol=1e-6)
 
 
-@pytest.mark.parametrize("step", ["exact", "switching"])
+def test_the_simplex_method_takes_no_limit_on_switches(blobs):
+    X, _, partly = blobs
+    with pytest.raises(ValueError, match="max_switches limits switching"):
+        TransductiveSVC(label_step="simplex", max_switches=1).fit(X, partly)
+
+
+@pytest.mark.parametrize("step", ["exact", "switching", "simplex"])
 def test_objective_falls_at_every_level(step):
     X, y = four_blobs(150, 4, seed=5)
     model = TransductiveSVC(label_step=step, reg=1e-2).fit(0.5 * X, hide(y, 12))

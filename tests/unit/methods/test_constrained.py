@@ -529,3 +529,39 @@ def test_sparse_and_dense_rows_differ_by_the_tolerance(seed):
             for rows in (X, X.toarray())
         )
         np.testing.assert_allclose(full.predict_proba(X), thin.predict_proba(X), atol=most)
+
+
+def penalised(model, X, partly, shares, lam):
+    """Return the objective with the shares as a penalty, from its definition."""
+    S = X @ model.node_coef_.T + model.node_intercept_
+    known = partly != -1
+    norm = np.sum(model.node_coef_**2) + np.sum(model.node_intercept_**2)
+    fit = LOG.many.costs(S[known])[np.arange(known.sum()), partly[known]].mean()
+    gap = probabilities(S[~known]).mean(axis=0) - shares
+    penalty = 0.5 * model.constraint_weight * np.sum(gap**2)
+    return 0.5 * model.reg * norm + fit + lam * mean_entropy(S[~known]) + penalty
+
+
+@pytest.mark.parametrize("cls", CONSTRAINED)
+def test_the_shares_may_be_wanted_only(cls, problem):
+    X, partly, shares = problem
+    wanted = prior_counts(shares[::-1], int(np.sum(partly == -1))) / np.sum(partly == -1)
+    lam = 1.0 if cls is EntropyRegularizedClassifier else 0.0
+    missed = []
+    for weight in (0.0, 1.0, 100.0):
+        model = cls(reg=0.01, class_prior=shares[::-1], constraint_weight=weight, tol=1e-8)
+        model.fit(X, partly)
+        assert model.objective_ == pytest.approx(penalised(model, X, partly, wanted, lam), rel=1e-9)
+        mean = model.predict_proba(X[partly == -1]).mean(axis=0)
+        missed.append(np.abs(mean - wanted).max())
+        np.testing.assert_array_equal(model.multipliers_, 0.0)
+    assert missed[0] > missed[1] > missed[2] > 1e-3
+
+
+def test_without_entropy_and_shares_it_is_maxent(problem):
+    X, partly, shares = problem
+    free = ExpectationConstrainedClassifier(
+        reg=0.01, class_prior=shares[::-1], constraint_weight=0.0, tol=1e-10
+    ).fit(X, partly)
+    peer = NewtonSVC(reg=0.01, loss="log", tol=1e-10).fit(X, partly)
+    np.testing.assert_allclose(free.decision_function(X), peer.decision_function(X), atol=1e-3)

@@ -9,7 +9,7 @@ from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import build, flat
 from semisvm.loop import Recorder, decades
 from semisvm.losses import LOSSES
-from semisvm.methods.assigning import Assigning, PairwiseAssigning, finish
+from semisvm.methods.assigning import Assigning, TableAssigning, finish
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.partial_labels import prior_counts
 from semisvm.solvers.newton import measure
@@ -104,7 +104,7 @@ def test_gradient_follows_a_step_from_the_rows_that_change_sides(loss, share, tr
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("method", [Assigning, PairwiseAssigning])
+@pytest.mark.parametrize("method", [Assigning, TableAssigning])
 def test_following_does_not_change_the_path(method, form, monkeypatch):
     def fit():
         task = task_of(form=form, n=600)
