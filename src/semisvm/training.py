@@ -127,9 +127,20 @@ def features_of(
         Not fitted; by default one for all columns.
     """
     if isinstance(data, MatrixData):
-        return data.X, None if data.made_by is None else ColumnFeatures.from_state(*data.made_by)
+        return data.X, None if data.made_by is None else _features_of_rows(data)
     transformer = ColumnFeatures() if features is None else features
     return transformer.fit_transform(data), transformer
+
+
+def _features_of_rows(data: MatrixData) -> ColumnFeatures:
+    """Restore the features that made the columns of stored rows, after a check."""
+    from semisvm.model_files.features import features_of_rows
+
+    try:
+        return features_of_rows(*data.made_by, data.X.shape[1])
+    except ValueError as error:
+        message = f"the features of these rows are damaged: {error} Convert the data again."
+        raise DataError(message, data.path) from error
 
 
 class Progress(Protocol):

@@ -59,7 +59,9 @@ ALLOWED = {
     "io": "compiling naming ondisk",
     "columns": "io",
     "model": "columns io ondisk scaling",
-    "training": "columns io margins model model_selection ondisk registry rows scaling",
+    "training": (
+        "columns io margins model model_files model_selection ondisk registry rows scaling"
+    ),
     "converting": "columns io ondisk",
     "model_files": (
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "

@@ -184,9 +184,11 @@ class RowsOnDisk:
             if zlib.crc32(text) != self.header.features:
                 raise ValueError("its checksum does not match")
             said = json.loads(text)
-            arrays = {name: np.array(cells) for name, cells in said["arrays"].items()}
-            return said["state"], arrays
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            state, cells = said["state"], said["arrays"]
+            if not isinstance(state, dict):
+                raise ValueError("its state is not an object")
+            return state, {name: np.array(entries) for name, entries in cells.items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise RowsError(f"{path.name} cannot be read ({error}).", self.path) from error
 
     def facts_of_entries(self) -> list[tuple[str, str, list[int], int]]:

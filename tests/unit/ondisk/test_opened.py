@@ -290,7 +290,7 @@ def edited(folder, **entries):
     said = json.loads(path.read_text())
     said.pop("sha256")
     said.update(entries)
-    path.write_text(json.dumps({**said, "sha256": header._digest(said)}))
+    path.write_text(json.dumps({**said, "sha256": header.digest_of(said)}))
 
 
 def overwritten(folder, name, at, values):
