@@ -37,6 +37,9 @@ def is_sparse(X: Any) -> bool:
 
 def mean_square_length(X: Any) -> float:
     """Compute the mean squared length of rows; one for rows of zeros."""
+    if hasattr(X, "mean_square_length"):
+        # rows that are elsewhere compute it there
+        return float(X.mean_square_length())
     values: Any = _values(X)
     # in blocks, since integers and single precision have to be converted, and rows may be on disk
     step, total = max(1, BLOCK_ENTRIES // max(values[:1].size, 1)), 0.0
@@ -255,13 +258,13 @@ def row_squares(X: Any) -> NDArray[np.float64]:
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return the listed rows of an array, sparse matrix, data frame, list, or rows on the disk."""
+    """Return the listed rows of an array, sparse matrix, data frame, list, or rows elsewhere."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    if isinstance(X, RowsOnDisk):
+    if hasattr(X, "can_load"):
+        # on the disk, or on a cluster
         return X.take(rows)
-    is_sparse: bool = sparse.issparse(X)
-    if is_sparse:
+    if is_sparse(X):
         # other formats cannot be indexed
         return X.tocsr()[rows]
     if hasattr(X, "__array__") and not hasattr(X, "shape"):

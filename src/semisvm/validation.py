@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs.base import Floats
-from semisvm.ondisk import RowsOnDisk
 from semisvm.rows import SCALE
 
 WHOLE = (int, np.integer)
@@ -79,7 +78,8 @@ def check_finite_model(w: Floats, X: Any) -> None:
 
 def out_of_range(X: Any) -> ValueError:
     """Return the error of a fit whose numbers are too large, to be raised."""
-    if isinstance(X, RowsOnDisk):
+    if hasattr(X, "check"):
+        # rows that are elsewhere
         largest = X.check()
     else:
         is_sparse: bool = sparse.issparse(X)

@@ -38,15 +38,16 @@ ALLOWED = {
     "programs": "designs forking",
     "solvers": "blocks compiling designs hierarchy programs vectors",
     "loop": "solvers",
+    "remote": "blocks designs fingerprints hierarchy losses ondisk rows",
     "clusters": "compiling designs loop rows validation",
     "objectives": "blocks designs graphs hierarchy label_steps loop losses solvers vectors",
     "methods": (
-        "blocks designs hierarchy label_steps loop losses objectives ondisk partial_labels "
+        "blocks designs hierarchy label_steps loop losses objectives partial_labels "
         "programs rows solvers validation vectors"
     ),
     "estimators": (
         "_lazy clusters designs fingerprints graphs hierarchy kernels loop losses methods "
-        "objectives ondisk partial_labels rows validation vectors"
+        "objectives ondisk partial_labels remote rows validation vectors"
     ),
     # around the estimators
     "active": "clusters designs estimators margins partial_labels rows validation",

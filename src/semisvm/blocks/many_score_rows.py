@@ -65,10 +65,10 @@ class ManyScoreRows(Rows[ManyScoreBlock]):
         """Multiply the last step by the reduced Hessian, with moves of the prices."""
         if len(self.blocks) == 1 and not self.elsewhere:
             return self.blocks[0].answered(prices, out)
-        parts = self.ask("answered", prices)
-        out[...] = parts[0]
-        for part in parts[1:]:
-            out += part
+        out[...] = 0.0
+        for part in self.ask("answered", prices):
+            if part is not None:
+                out += part
         return out
 
     def beliefs(self) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from semisvm.blocks.scored_rows import MAX_CHANGED
 from semisvm.blocks.sums import totals
-from semisvm.designs import Design, Floats, Index, RowList
+from semisvm.designs import Design, Floats, Index, RowList, Workers
 from semisvm.hierarchy import Hierarchy
 from semisvm.label_steps.result import chosen_cost
 from semisvm.label_steps.transportation import CostTable, Counts, cheapest_moves
@@ -81,6 +81,21 @@ class ManyScoredRows:
     def n_classes(self) -> int:
         """Number of classes."""
         return self.hierarchy.paths.shape[1]
+
+    @property
+    def workers(self) -> Workers:
+        """Threads of the block."""
+        return self.design.workers
+
+    @property
+    def work(self) -> int:
+        """Number of entries that a pass over the rows reads."""
+        return self.design.all_rows.work
+
+    @property
+    def bias(self) -> float:
+        """Value of the constant feature."""
+        return self.design.bias
 
     @property
     def n_weights(self) -> int:

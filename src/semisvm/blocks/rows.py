@@ -54,13 +54,15 @@ class Rows(Generic[Block]):
         In the order of their rows.
     ask : callable, optional
         How to call blocks that are not in this process: (name, arguments, each=) -> answers.
+        The sum of the vectors over columns of several blocks may be in the answer of the first
+        of them, with None in those of the others.
     """
 
     def __init__(self, blocks: Sequence[Block], ask: Ask | None = None) -> None:
         self.blocks: Sequence[Block] = blocks
         self.ask = asking(blocks) if ask is None else ask
         self.elsewhere = ask is not None
-        self.workers: Workers = blocks[0].design.workers
+        self.workers: Workers = blocks[0].workers
         self._labeled: tuple[Design, RowList] | None = None
 
     @property
@@ -81,12 +83,12 @@ class Rows(Generic[Block]):
     @property
     def work(self) -> int:
         """Number of entries that a pass over all rows reads."""
-        return sum(block.design.all_rows.work for block in self.blocks)
+        return sum(block.work for block in self.blocks)
 
     @property
     def bias(self) -> float:
         """Value of the constant feature."""
-        return float(self.blocks[0].design.bias)
+        return float(self.blocks[0].bias)
 
     def in_one_place(self) -> Block:
         """Return the one block with all rows, for methods that need them together."""
@@ -141,7 +143,8 @@ class Rows(Generic[Block]):
             return self.blocks[0].curvature(p, out)
         out[...] = 0.0
         for part in self.ask("curvature", p):
-            out += part
+            if part is not None:
+                out += part
         return out
 
     def column_scales(self) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.blocks.sums import totals
-from semisvm.designs import Design, Floats, Index, RowList
+from semisvm.designs import Design, Floats, Index, RowList, Workers
 from semisvm.designs.workers import ROW_WORK
 from semisvm.losses import Signs, TwoClassLoss
 from semisvm.vectors import add, scatter
@@ -74,6 +74,21 @@ class ScoredRows:
         self._n_active = 0
         self._listed: RowList | None = None
         self._responding = False
+
+    @property
+    def workers(self) -> Workers:
+        """Threads of the block."""
+        return self.design.workers
+
+    @property
+    def work(self) -> int:
+        """Number of entries that a pass over the rows reads."""
+        return self.design.all_rows.work
+
+    @property
+    def bias(self) -> float:
+        """Value of the constant feature."""
+        return self.design.bias
 
     @property
     def n_weights(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
 from semisvm.estimators.identity import identity_of
@@ -29,6 +30,7 @@ from semisvm.partial_labels import (
     prior_counts,
     resolve_prior,
 )
+from semisvm.remote import is_spread
 from semisvm.rows import mean_square_length
 from semisvm.validation import (
     check_choice,
@@ -176,6 +178,12 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         check_real("tol", self.tol, above=0)
 
     def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+        if is_spread(X):
+            # it needs Dask, which is not imported otherwise
+            from semisvm.estimators.spread import fit_spread
+
+            fit_spread(self, X, y, sample_weight)
+            return
         X, labels = self._read(X, y)
         weight = check_weights(sample_weight, X)
         if weight is not None and not weight[labels.labeled].any():
@@ -200,7 +208,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             prior = shares.values
             bias = self._specification().bias
             design = make_design(X, bias, workers, self._reads_all_rows(labels))
-            recorder.passes = design.passes
+            recorder.counters = {"passes": design.passes}
             task_data = (design, labels, prior, weight, hierarchy, recorder)
             solution = self._solve(*task_data, **besides)
             nodes = decoded(design, solution.w)
@@ -273,6 +281,18 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             "weights, so it cannot go on from a checkpoint. The losses 'squared_hinge', "
             "'squared' and 'log' can."
         )
+
+    def _why_not_spread(self) -> str | None:
+        """Say why X may not be in parts; None if it may."""
+        if not self._only_passes:
+            return super()._why_not_spread()
+        if self.kernel == PRECOMPUTED or (self.kernel != LINEAR and self.n_components is None):
+            return (
+                f"X is in parts, so the number of features of kernel={self.kernel!r} must be "
+                "given: set n_components, for instance to 500. kernel='linear' needs none, and "
+                "'precomputed' is for one matrix in memory."
+            )
+        return None
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True
@@ -395,6 +415,10 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         p : array of shape (n, m)
             Columns in the order of ``classes_``; each row sums to one.
         """
+        if is_spread(X):
+            check_is_fitted(self)
+            found: Floats = self._lazily("predict_proba", X, np.float64, len(self.classes_))
+            return found
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])

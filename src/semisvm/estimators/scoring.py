@@ -22,6 +22,7 @@ from semisvm.loop import FitKeeper, Recorder
 from semisvm.methods.solution import Solution
 from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import PartialLabels, encode
+from semisvm.remote import is_spread
 from semisvm.rows import read_rows
 from semisvm.validation import check_same_length
 
@@ -63,9 +64,24 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
             if reason is not None:
                 raise ValueError(reason)
 
+    def _why_not_spread(self) -> str | None:
+        """Say why X may not be a collection of Dask; None if it may."""
+        return (
+            f"{type(self).__name__} needs all rows of X in one place, but X is "
+            "in parts. TransductiveSVC, AnnealedSVC and NewtonSVC do not; or give X.compute(), if "
+            "it fits in memory."
+        )
+
+    def _check_spread(self, X: Any) -> None:
+        """Refuse X in parts if the fit cannot go on where they are."""
+        reason = self._why_not_spread() if is_spread(X) else None
+        if reason is not None:
+            raise TypeError(reason)
+
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()
         self._check_checkpoint()
+        self._check_spread(X)
         before = dict(self.__dict__)
         try:
             self._fit_checked(X, y, sample_weight)
@@ -112,7 +128,9 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
+            A Dask array or dataframe, or a list of RowsOnDisk, makes the result a lazy Dask
+            array with the same chunks.
 
         Returns
         -------
@@ -120,6 +138,8 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
             For two classes, positive means ``classes_[1]``.
         """
         check_is_fitted(self)
+        if is_spread(X):
+            return self._lazily("decision_function", X, np.float64, len(self.coef_))
         X = read_rows(X, self, reset=False, order=None, in_passes=True)
         if isinstance(X, RowsOnDisk):
             parts = [self._linear_scores(part) for part in X.parts()]
@@ -140,14 +160,44 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
+            A Dask array or dataframe, or a list of RowsOnDisk, makes the result a lazy Dask
+            array with the same chunks.
 
         Returns
         -------
         y : array of shape (n,)
         """
+        if is_spread(X):
+            check_is_fitted(self)
+            return self._lazily("predict", X, self.classes_.dtype)
         codes = self._predict_codes(X)
         return self.classes_[codes]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the fraction of rows whose class is predicted correctly.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
+        y : array-like or Dask array of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        accuracy : float
+        """
+        if not is_spread(X):
+            return float(super().score(X, y, sample_weight))
+        from semisvm.remote.results import accuracy
+
+        return accuracy(self.predict(X), y, sample_weight)
+
+    def _lazily(self, method: str, X: Any, dtype: Any, n_outputs: int = 1) -> Any:
+        """Return what a method answers for X in parts, as a Dask array."""
+        from semisvm.remote.results import over_chunks
+
+        return over_chunks(self, method, X, dtype, None if n_outputs == 1 else n_outputs)
 
     def _predict_codes(self, X: Any) -> NDArray[np.intp]:
         scores = self.decision_function(X)

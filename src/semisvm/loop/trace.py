@@ -77,14 +77,15 @@ class Recorder:
     stopped : bool
     journal : Journal
         Keeps the places of the fit, if the callback is there for that.
-    passes : callable, optional
-        Tells how often the fit has read the data, for the column of that name.
+    counters : dict of callables
+        What the fit has done so far, for columns of these names: how often it has read the data,
+        or asked other processes.
     """
 
     def __init__(self, callback: Callback | None = None, verbose: int = 0) -> None:
         self.trace = Trace()
-        self.passes: Callable[[], float] | None = None
-        self._passes_before = 0.0
+        self.counters: dict[str, Callable[[], float]] = {}
+        self._before: dict[str, Any] = {}
         self.stopped = False
         self.journal = Journal()
         self._told: list[str] = []
@@ -120,7 +121,7 @@ class Recorder:
     def take_up(self, rows: Sequence[dict[str, Any]], notes: Sequence[str], seconds: float) -> None:
         """Go on with the trace of a fit that is resumed."""
         self.trace.rows += rows
-        self._passes_before = rows[-1].get("passes", 0.0) if rows else 0.0
+        self._before = dict(rows[-1]) if rows else {}
         # what was said between phases will be said again
         self._told = [note for note in notes if note != STOPPED]
         self.trace.notes += self._told
@@ -154,8 +155,8 @@ class Recorder:
     def add(self, phase: str, **facts: Any) -> None:
         """Add a row; ``stopped`` is set if the callback returned True."""
         row = {"phase": phase, **facts}
-        if self.passes is not None:
-            row["passes"] = self._passes_before + self.passes()
+        for name, count in self.counters.items():
+            row[name] = self._before.get(name, 0) + count()
         row["seconds"] = self.seconds
         self.trace.rows.append(row)
         if self._callback is not None and not self.stopped and self._callback(dict(row)):

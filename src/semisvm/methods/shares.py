@@ -58,9 +58,8 @@ from semisvm.methods.solution import decoded
 from semisvm.methods.supervised import first_state
 from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, prior_counts
-from semisvm.rows import take_rows
+from semisvm.rows import is_sparse, take_rows
 from semisvm.solvers import State
 from semisvm.validation import check_finite_model
 
@@ -176,9 +175,9 @@ def estimate_shares(
 
     Parameters
     ----------
-    X : CSR matrix or array, ndarray, or RowsOnDisk, of shape (n, d)
-        Validated rows, or features of a kernel. Of rows on the disk, those that are used are
-        brought into memory: the labelled ones and at most 5,000 others. If the labelled ones
+    X : CSR matrix or array, ndarray, RowsOnDisk or SpreadRows, of shape (n, d)
+        Validated rows, or features of a kernel. Of rows that are elsewhere, those that are used
+        are brought into memory: the labelled ones and at most 5,000 others. If the labelled ones
         are too many for that, their fractions are returned.
     labels : PartialLabels
     loss, reg, bias, tol, max_iter, n_jobs
@@ -188,11 +187,11 @@ def estimate_shares(
     prior, strength = shrunk_fractions(counts)
     n_unlabeled = len(labels.unlabeled)
     used = _used_rows(labels)
-    on_disk = isinstance(X, RowsOnDisk)
-    if n_unlabeled == 0 or counts.max() < 2 or (on_disk and not X.can_load(used)):
+    here = is_sparse(X) or isinstance(X, np.ndarray)
+    if n_unlabeled == 0 or counts.max() < 2 or not (here or X.can_load(used)):
         # a gigabyte of labelled rows: their fractions have no error to speak of
         return sampled_shares(prior, strength)
-    rows = X if len(used) == X.shape[0] and not on_disk else take_rows(X, used)
+    rows = X if len(used) == X.shape[0] and here else take_rows(X, used)
     some = PartialLabels(labels.classes, labels.codes[used])
     empty = np.zeros((len(used), 2, len(prior)))
     held = [Fold(fold, None, empty.copy()) for fold in _folds(rows, some, counts)]

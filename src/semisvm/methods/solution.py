@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.designs import Design, Floats
+from semisvm.designs import Floats
 
 
 @dataclass
@@ -58,7 +59,20 @@ def joined(
     )
 
 
-def decoded(design: Design, w: Floats) -> tuple[Floats, Floats]:
+class Columns(Protocol):
+    """What translates weight vectors: a design, or rows that are elsewhere."""
+
+    @property
+    def n_weights(self) -> int:
+        """Length of a weight vector."""
+        ...
+
+    def decode(self, w: Floats) -> tuple[Floats, float]:
+        """Return coefficients and the intercept."""
+        ...
+
+
+def decoded(design: Columns, w: Floats) -> tuple[Floats, Floats]:
     """Return coefficients (k, d) and intercepts (k,) of flat weights with k columns."""
     columns = w.reshape(design.n_weights, -1).T
     pairs = [design.decode(np.ascontiguousarray(column)) for column in columns]

@@ -44,8 +44,7 @@ def make_task(
     one_score : bool, default=True
         Whether two classes may be one score.
     """
-    n_classes = len(counts)
-    if n_classes == 2 and hierarchy.flat and one_score and loss.two is not None:
+    if has_one_score(len(counts), hierarchy, loss, one_score):
         return TwoClassTask.of(
             design,
             labeled,
@@ -56,11 +55,6 @@ def make_task(
             loss=loss,
             reg=reg,
             recorder=recorder,
-        )
-    if loss.many is None:
-        raise ValueError(
-            f"loss={loss.name!r} is for two classes without a hierarchy, and y has "
-            f"{n_classes} classes; use loss='crammer_singer', which is its form for more."
         )
     return ManyClassTask.of(
         design,
@@ -74,3 +68,21 @@ def make_task(
         reg=reg,
         recorder=recorder,
     )
+
+
+def has_one_score(n_classes: int, hierarchy: Hierarchy, loss: Loss, one_score: bool) -> bool:
+    """Tell whether a task has one score rather than one per class.
+
+    Raises
+    ------
+    ValueError
+        If it should have one per class, and the loss has no such form.
+    """
+    if n_classes == 2 and hierarchy.flat and one_score and loss.two is not None:
+        return True
+    if loss.many is None:
+        raise ValueError(
+            f"loss={loss.name!r} is for two classes without a hierarchy, and y has "
+            f"{n_classes} classes; use loss='crammer_singer', which is its form for more."
+        )
+    return False

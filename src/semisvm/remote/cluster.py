@@ -1,0 +1,303 @@
+"""Shards on the workers of a Dask cluster: where they are, how they are reached and made anew.
+
+A shard is a Dask actor: an object in the memory of one worker, which Dask neither moves nor
+writes to the disk, and frees when the last future of it is released: at the end of a fit, or
+when its process dies. Questions go directly from the driver to the workers, over the connections
+that Dask opens itself, and every wait has an end.
+"""
+
+import asyncio
+import pickle
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import monotonic, sleep
+from typing import Any
+
+import dask
+from distributed import Client, wait
+from distributed.actor import ProxyRPC
+from distributed.protocol import to_serialize
+
+from semisvm.remote.errors import ClusterError
+from semisvm.remote.messages import CALL, RemoteShard
+from semisvm.remote.shard import Question
+from semisvm.remote.sources import Source
+
+ANSWER_SECONDS = 600.0
+"""How long a worker may take for an answer; `dask.config` "semisvm.answer-seconds"."""
+WORKER_SECONDS = 60.0
+"""How long to wait for a worker if there is none; `dask.config` "semisvm.worker-seconds"."""
+MOST_LOSSES = 3
+"""How often in a row a shard may be lost with its worker."""
+CLOSE_SECONDS = 5.0
+POLL_SECONDS = 0.5
+
+
+@dataclass
+class Placed:
+    """A shard and where it is."""
+
+    chunks: list[int]
+    address: str = ""
+    future: Any = None
+    losses: int = 0
+    rows_read: int = 0
+    read_before: int = 0
+    avoid: set[str] = field(default_factory=set)
+
+
+class Lost(Exception):  # noqa: N818
+    """A shard is no longer where it was."""
+
+
+class Cluster:
+    """The shards of one fit.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    source : Source
+    n_threads : int, optional
+        Threads per shard; by default those of its worker.
+
+    Attributes
+    ----------
+    chunks : list of lists of int
+        Per shard, the numbers of its chunks.
+    rounds, bytes : int
+        Rounds of questions so far, and bytes sent and received by them.
+    recovered : int
+        Number of shards that were made anew.
+    """
+
+    def __init__(self, client: Client, source: Source, n_threads: int | None = None) -> None:
+        self.client = client
+        self.rounds = 0
+        self.bytes = 0
+        self.recovered = 0
+        self._source = source
+        self._n_threads = n_threads
+        self._direct = True
+        self._answer_seconds = float(dask.config.get("semisvm.answer-seconds", ANSWER_SECONDS))
+        self._worker_seconds = float(dask.config.get("semisvm.worker-seconds", WORKER_SECONDS))
+        # calls that made the shards what they are, with the arguments of each shard
+        self._lasting: list[tuple[str, Sequence[tuple[Any, ...]]]] = []
+        self._shards = self._placed()
+        self.chunks = [shard.chunks for shard in self._shards]
+        self._load()
+
+    # Where the shards are ------------------------------------------------------------------
+
+    def _workers(self) -> dict[str, int]:
+        """Return the workers and their numbers of threads."""
+        if self.client.status != "running":
+            raise ClusterError(
+                f"the scheduler of the cluster is gone (the client is {self.client.status!r}). "
+                "Start the cluster again, and fit again."
+            )
+        try:
+            found: dict[str, int] = self.client.sync(
+                self.client.scheduler.ncores, callback_timeout=self._worker_seconds
+            )
+        except (TimeoutError, OSError) as error:
+            raise ClusterError(
+                "the scheduler of the cluster does not answer. Start the cluster again, and fit "
+                "again."
+            ) from error
+        return found
+
+    def _some_workers(self, avoid: set[str]) -> dict[str, int]:
+        """Return the workers that may take a shard; wait for the first one if there is none."""
+        end = monotonic() + self._worker_seconds
+        while True:
+            found = {a: n for a, n in self._workers().items() if a not in avoid}
+            if found:
+                return found
+            if monotonic() > end:
+                raise ClusterError(
+                    f"the cluster has no worker left to take the rows, after a wait of "
+                    f"{self._worker_seconds:g} s. Start more workers, and fit again."
+                )
+            sleep(POLL_SECONDS)
+
+    def _placed(self) -> list[Placed]:
+        """Leave chunks in memory where they are; give the others to all workers in turn."""
+        workers = sorted(self._some_workers(set()))
+        at = self._source.places(self.client)
+        homes = [address if address in workers else None for address in at]
+        free = [k for k, home in enumerate(homes) if home is None]
+        for number, k in enumerate(free):
+            homes[k] = workers[number * len(workers) // len(free)]
+        by_home: dict[str, list[int]] = {}
+        for k, home in enumerate(homes):
+            by_home.setdefault(str(home), []).append(k)
+        return [Placed(chunks, home) for home, chunks in by_home.items()]
+
+    def _load(self) -> None:
+        for shard in self._shards:
+            self._submit(shard)
+        for number, shard in enumerate(self._shards):
+            if not self._is_loaded(shard):
+                self._rebuild(number, ())
+
+    def _submit(self, shard: Placed) -> None:
+        n_threads = self._n_threads or self._workers().get(shard.address, 1)
+        here = {"workers": [shard.address], "allow_other_workers": False}
+        chunks = self._source.futures(self.client, shard.chunks, **here)
+        shard.future = self.client.submit(
+            RemoteShard, chunks, n_threads, actor=True, pure=False, **here
+        )
+
+    def _is_loaded(self, shard: Placed) -> bool:
+        """Wait until a shard is there; False if its worker is gone."""
+        end = monotonic() + self._answer_seconds
+        while True:
+            with suppress(TimeoutError):
+                wait([shard.future], timeout=POLL_SECONDS)
+            status = shard.future.status
+            if status == "finished":
+                return True
+            if status == "error" and shard.address in self._workers():
+                raise self._why_not_loaded(shard.future.exception())
+            if status in ("error", "cancelled", "lost") or shard.address not in self._workers():
+                return False
+            if monotonic() > end:
+                return False
+
+    def _why_not_loaded(self, error: BaseException) -> BaseException:
+        """Return the error of rows that cannot be used, or that cannot be had."""
+        if isinstance(error, (ValueError, TypeError, MemoryError)):
+            return error
+        found = ClusterError(
+            f"a part of X could not be loaded ({type(error).__name__}: {error}). If its source is "
+            "gone, load the data again."
+        )
+        found.__cause__ = error
+        return found
+
+    def _rebuild(self, number: int, questions: Sequence[Question]) -> None:
+        """Make a shard anew on another worker, in the state that questions bring it to."""
+        shard = self._shards[number]
+        while True:
+            shard.losses += 1
+            if shard.losses > MOST_LOSSES:
+                raise ClusterError(
+                    f"a part of X was lost {MOST_LOSSES} times in a row with the worker that held "
+                    "it. Workers that reach their memory limit are killed: give them more memory, "
+                    "use more workers, or smaller chunks."
+                )
+            shard.avoid.add(shard.address)
+            shard.future = None
+            shard.read_before, shard.rows_read = shard.read_before + shard.rows_read, 0
+            workers = self._some_workers(shard.avoid)
+            shard.address = min(workers, key=lambda address: (self._load_of(address), address))
+            self._submit(shard)
+            if not self._is_loaded(shard):
+                continue
+            self.recovered += 1
+            try:
+                for method, arguments in self._lasting:
+                    self._only(number, method, arguments[number])
+                if questions:
+                    self._only(number, "ask", (questions,))
+            except Lost:
+                continue
+            return
+
+    def _load_of(self, address: str) -> int:
+        return sum(len(shard.chunks) for shard in self._shards if shard.address == address)
+
+    # How they are reached ------------------------------------------------------------------
+
+    def call(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], lasting: bool = False
+    ) -> list[Any]:
+        """Call a method of every shard, with its own arguments.
+
+        A ``lasting`` call is repeated if a shard is made anew.
+        """
+        found = self._call_all(method, arguments, lambda _: ())
+        if lasting:
+            self._lasting.append((method, arguments))
+        return found
+
+    def ask(
+        self,
+        questions: Sequence[Sequence[Question]],
+        before: Callable[[int], Sequence[Question]],
+    ) -> list[Any]:
+        """Ask each shard its questions, in one round."""
+        self.rounds += 1
+        return self._call_all("ask", [(one,) for one in questions], before)
+
+    def _call_all(
+        self,
+        method: str,
+        arguments: Sequence[tuple[Any, ...]],
+        before: Callable[[int], Sequence[Question]],
+    ) -> list[Any]:
+        found = self._round({k: (method, own) for k, own in enumerate(arguments)})
+        for number, answer in enumerate(found):
+            while isinstance(answer, Lost):
+                self._rebuild(number, before(number))
+                [answer] = self._round({number: (method, arguments[number])})
+            if isinstance(answer, BaseException):
+                raise answer
+            self._shards[number].losses = 0
+            found[number] = answer
+        return found
+
+    def _only(self, number: int, method: str, arguments: tuple[Any, ...]) -> Any:
+        [answer] = self._round({number: (method, arguments)})
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def _round(self, calls: dict[int, tuple[str, tuple[Any, ...]]]) -> list[Any]:
+        """Send calls to shards at the same time; return answers, or errors, in their order."""
+        packed: dict[tuple[int, ...], bytes] = {}
+        sent: dict[int, bytes] = {}
+        for number, call in calls.items():
+            # what goes to all shards is packed once
+            same = tuple(id(argument) for argument in call[1])
+            if same not in packed:
+                packed[same] = pickle.dumps(call)
+            sent[number] = packed[same]
+        self.bytes += sum(len(message) for message in sent.values())
+        return self.client.sync(self._send, sent)
+
+    async def _send(self, sent: dict[int, bytes]) -> list[Any]:
+        return await asyncio.gather(*(self._one(*message) for message in sent.items()))
+
+    async def _one(self, number: int, message: bytes) -> Any:
+        shard = self._shards[number]
+        rpc: Any = self.client.rpc(shard.address)
+        if not self._direct:
+            rpc = ProxyRPC(self.client.scheduler, shard.address)
+        request = rpc.actor_execute(
+            function=CALL, actor=shard.future.key, args=[to_serialize(message)], kwargs={}
+        )
+        try:
+            response = await asyncio.wait_for(request, self._answer_seconds)
+        except TimeoutError:
+            return Lost(f"{shard.address} did not answer")
+        except (OSError, KeyError) as error:
+            return Lost(f"{shard.address} is gone ({error})")
+        if response["status"] != "OK":
+            return response["exception"]
+        answer = response["result"]
+        self.bytes += len(answer)
+        found, shard.rows_read = pickle.loads(answer)
+        return found
+
+    def rows_read(self) -> int:
+        """Return the number of rows read so far, by shards that were lost too."""
+        return sum(shard.rows_read + shard.read_before for shard in self._shards)
+
+    def close(self) -> None:
+        """Free the shards."""
+        for shard in self._shards:
+            if shard.future is not None:
+                shard.future.release()
+                shard.future = None

@@ -1,0 +1,150 @@
+"""Where the rows come from: collections of Dask, or folders of rows."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+from dask.core import flatten
+
+from semisvm.ondisk import RowsOnDisk
+
+
+class Source(Protocol):
+    """Rows in chunks."""
+
+    n_columns: int
+    names: Sequence[str] | None
+    n_chunks: int
+
+    def places(self, client: Any) -> list[str | None]:
+        """Return, per chunk, the worker that holds it in memory."""
+        ...
+
+    def futures(self, client: Any, chunks: Sequence[int], **where: Any) -> list[Any]:
+        """Have chunks computed by workers."""
+        ...
+
+    def compute(self) -> list[Any]:
+        """Compute all chunks in this process."""
+        ...
+
+    def parts(self) -> list[Any]:
+        """Return the chunks, lazily."""
+        ...
+
+    def sizes(self) -> list[float]:
+        """Return the rows per chunk; NaN where they are not known."""
+        ...
+
+
+class CollectionSource(Source):
+    """A Dask array or dataframe.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame
+    """
+
+    def __init__(self, X: Any) -> None:
+        if isinstance(X, da.Array):
+            _check_array(X)
+            parts = X.to_delayed().ravel().tolist()
+            self.names = None
+        else:
+            parts = list(X.to_delayed())
+            names = list(X.columns)
+            self.names = names if all(isinstance(name, str) for name in names) else None
+        self._X = X
+        self._parts = parts
+        self.n_columns = int(X.shape[1])
+        self.n_chunks = len(parts)
+
+    def places(self, client: Any) -> list[str | None]:
+        """Return, per chunk, the worker that holds it in memory."""
+        from distributed import futures_of
+
+        held = futures_of(self._X)
+        who = {str(k): v for k, v in client.who_has(held).items()} if held else {}
+        keys = [str(key) for key in flatten(self._X.__dask_keys__())]
+        return [min(who[key]) if who.get(key) else None for key in keys]
+
+    def futures(self, client: Any, chunks: Sequence[int], **where: Any) -> list[Any]:
+        """Have chunks computed by workers."""
+        found: list[Any] = client.compute([self._parts[k] for k in chunks], **where)
+        return found
+
+    def compute(self) -> list[Any]:
+        """Compute all chunks with threads of this process."""
+        return list(dask.compute(*self._parts, scheduler="threads"))
+
+    def parts(self) -> list[Any]:
+        """Return the chunks, lazily."""
+        return self._parts
+
+    def sizes(self) -> list[float]:
+        """Return the rows per chunk; NaN where they are not known."""
+        known = isinstance(self._X, da.Array)
+        return list(self._X.chunks[0]) if known else [np.nan] * self.n_chunks
+
+
+class FoldersSource(Source):
+    """Folders of rows, one chunk each, that all workers can read.
+
+    Parameters
+    ----------
+    folders : sequence of RowsOnDisk
+    """
+
+    names = None
+
+    def __init__(self, folders: Sequence[RowsOnDisk]) -> None:
+        self._folders = list(folders)
+        self.n_columns = folders[0].shape[1]
+        self.n_chunks = len(folders)
+
+    def places(self, client: Any) -> list[str | None]:
+        """Return None for all chunks: none of them is in memory."""
+        return [None] * self.n_chunks
+
+    def futures(self, client: Any, chunks: Sequence[int], **where: Any) -> list[Any]:
+        """Return the folders: a worker opens what it unpickles."""
+        return [self._folders[k] for k in chunks]
+
+    def compute(self) -> list[Any]:
+        """Return the folders, which are mapped."""
+        return list(self._folders)
+
+    def parts(self) -> list[Any]:
+        """Return the folders."""
+        return list(self._folders)
+
+    def sizes(self) -> list[float]:
+        """Return the rows per folder."""
+        return [folder.shape[0] for folder in self._folders]
+
+
+def _check_array(X: da.Array) -> None:
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+    if X.numblocks[1] != 1:
+        raise ValueError(
+            f"X is divided into {X.numblocks[1]} blocks of columns, but its chunks must have all "
+            "columns. Use X.rechunk({1: -1})."
+        )
+    if np.isnan(X.shape[1]):
+        raise ValueError("X has an unknown number of columns. Use X.compute_chunk_sizes().")
+
+
+def source_of(X: Any) -> Source:
+    """Return the source of X."""
+    if isinstance(X, (list, tuple)):
+        return FoldersSource(X)
+    if isinstance(X, (da.Array, dd.DataFrame)):
+        return CollectionSource(X)
+    raise TypeError(
+        f"X is a {type(X).__name__} of Dask; give a Dask array or dataframe, or a list of folders "
+        "of rows."
+    )
