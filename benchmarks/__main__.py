@@ -20,6 +20,7 @@ BENCHMARKS = {
     "scaling": "growth with the number of rows, threads and memory",
     "answers": "steps that know how labels will answer, against turns of weights and labels",
     "outofcore": "fits to rows on the disk with limited memory, against rows in memory",
+    "distributed": "fits on two workers against one process with two threads",
     "startup": "import, and the first fit of a process",
     "checkpoints": "what a checkpoint costs, and whether a resumed fit ends with the same model",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
@@ -60,10 +61,14 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
     parser.add_argument("--sets", metavar="A,B", help="ranks, shares: only these sets")
-    parser.add_argument("--methods", metavar="NAMES", help="shares: only TSVM, or only DA")
+    parser.add_argument(
+        "--methods", metavar="NAMES", help="shares, distributed: only TSVM, or only DA"
+    )
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
-    parser.add_argument("--rows", type=int, metavar="N", help="outofcore: number of rows")
+    parser.add_argument(
+        "--rows", type=int, metavar="N", help="outofcore, distributed: number of rows"
+    )
     parser.add_argument(
         "--memory", type=float, metavar="SHARE", help="outofcore: memory of a fit, in units of X"
     )
@@ -76,10 +81,12 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("--base and --head are for revisions")
     if options.name not in ("shares", "ranks") and options.sets:
         parser.error("--sets is for shares and ranks")
-    if options.name != "shares" and options.methods:
-        parser.error("--methods is for shares")
-    if options.name != "outofcore" and (options.rows or options.memory):
-        parser.error("--rows and --memory are for outofcore")
+    if options.name not in ("shares", "distributed") and options.methods:
+        parser.error("--methods is for shares and distributed")
+    if options.name != "outofcore" and options.memory:
+        parser.error("--memory is for outofcore")
+    if options.name not in ("outofcore", "distributed") and options.rows:
+        parser.error("--rows is for outofcore and distributed")
     if options.rows is not None and options.rows < 1000:
         parser.error("--rows must be at least 1000")
     if options.repeat is not None and options.repeat < 1:

@@ -179,6 +179,7 @@ def train(
     random_state: int = 0,
     notes: Sequence[str] = (),
     progress: Progress = UNWATCHED,
+    n_parts: int | None = None,
     **parameters: Any,
 ) -> Model:
     """Fit a method to data that were read from a file.
@@ -210,6 +211,9 @@ def train(
         Remarks about the data, to be kept in the summary of the model.
     progress : Progress, optional
         Shows how far the training is.
+    n_parts : int, optional
+        Number of parts into which rows on the disk are divided for the fit, which the workers of
+        the current `distributed.Client` then share.
     **parameters
         Of the estimator.
 
@@ -227,7 +231,7 @@ def train(
         method, parameters = choice.method, choice.parameters
     with progress.fitting(method) as callback:
         watched = parameters if callback is None else {"callback": callback, **parameters}
-        model = _fit(prepared, method, watched, probabilities, random_state)
+        model = _fit(prepared, method, watched, probabilities, random_state, n_parts)
     if choice is None:
         model.summary["notes"] += _about_chance(model, prepared, random_state)
     else:
@@ -263,11 +267,13 @@ def _fit(
     parameters: Mapping[str, Any],
     probabilities: bool,
     random_state: int,
+    n_parts: int | None,
 ) -> Model:
     entry = get(method)
     start = perf_counter()
     X, labels, notes = prepared.X, prepared.labels, list(prepared.notes)
-    estimator = entry.make(unlabeled=None, **parameters).fit(X, labels)
+    rows = X if n_parts is None else X.split(n_parts)
+    estimator = entry.make(unlabeled=None, **parameters).fit(rows, labels)
     # it belongs to the caller of the fit, not to the model
     estimator.callback = None
     notes += estimator.trace_.notes

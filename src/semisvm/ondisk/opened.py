@@ -1,5 +1,6 @@
 """Rows that stay on the disk, as X for estimators."""
 
+import itertools
 import json
 import math
 import zlib
@@ -55,9 +56,10 @@ class RowsOnDisk:
 
     ndim = 2
 
-    def __init__(self, path: Path, header: Header) -> None:
+    def __init__(self, path: Path, header: Header, bounds: tuple[int, int] | None = None) -> None:
         self.path = path
         self.header = header
+        self._bounds = bounds
         n, d = header.shape
         self.shape = (int(n), int(d))
         self._codes = self._array(LABELS) if LABELS in header.arrays else None
@@ -71,6 +73,53 @@ class RowsOnDisk:
                 raise self._damaged("indptr")
         self._check_small()
         self._largest: float | None = None
+        if bounds is not None:
+            self._narrow(*bounds)
+
+    def _narrow(self, start: int, stop: int) -> None:
+        """Keep the rows from start to stop."""
+        if not 0 <= start <= stop <= self.shape[0]:
+            raise RowsError(
+                f"there are no rows {start:,} to {stop:,}: the folder has {self.shape[0]:,} rows.",
+                self.path,
+            )
+        self.shape = (stop - start, self.shape[1])
+        self._codes = None if self._codes is None else self._codes[start:stop]
+        if not self.is_sparse:
+            self.values = self.values[start:stop]
+            return
+        ends = np.array(self.indptr[start : stop + 1])
+        low, high = int(ends[0]), int(ends[-1])
+        if not 0 <= low <= high <= len(self.values):
+            raise self._damaged("indptr")
+        self.indptr = ends - low
+        self.values, self.indices = self.values[low:high], self.indices[low:high]
+
+    def split(self, n_parts: int) -> "list[RowsOnDisk]":
+        """Return the rows in parts of about as many entries each, for a fit on several workers.
+
+        Parameters
+        ----------
+        n_parts : int
+            Number of parts; there may be fewer if there are few rows.
+
+        Returns
+        -------
+        parts : list of RowsOnDisk
+            Consecutive rows of the same folder. A pickle holds the path and the rows.
+        """
+        first = 0 if self._bounds is None else self._bounds[0]
+        n = self.shape[0]
+        if self.is_sparse:
+            wanted = self.nnz * np.arange(1, n_parts) // n_parts
+            cuts = np.searchsorted(self.indptr, wanted)
+        else:
+            cuts = n * np.arange(1, n_parts) // n_parts
+        ends = np.unique([0, *cuts.tolist(), n]).tolist()
+        return [
+            RowsOnDisk(self.path, self.header, (first + start, first + stop))
+            for start, stop in itertools.pairwise(ends)
+        ]
 
     def _array(self, name: str) -> NDArray[Any]:
         """Map an array; its size on the disk is checked, since reading beyond the end is fatal."""
@@ -113,8 +162,8 @@ class RowsOnDisk:
         layout = f"{self.nnz:,} stored entries" if self.is_sparse else "dense"
         return f"RowsOnDisk({str(self.path)!r}, {n:,} rows, {d:,} columns, {layout}, {self.dtype})"
 
-    def __reduce__(self) -> tuple[Callable[[Path], "RowsOnDisk"], tuple[Path]]:
-        return open_rows, (self.path.absolute(),)
+    def __reduce__(self) -> tuple[Callable[..., "RowsOnDisk"], tuple[Any, ...]]:
+        return _opened, (self.path.absolute(), self._bounds)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -191,12 +240,13 @@ class RowsOnDisk:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise RowsError(f"{path.name} cannot be read ({error}).", self.path) from error
 
-    def facts_of_entries(self) -> list[tuple[str, str, list[int], int]]:
-        """Return names, types, shapes and checksums of the arrays that make the matrix."""
+    def facts_of_entries(self) -> list[tuple[Any, ...]]:
+        """Return what identifies the matrix: its arrays with their checksums, and its rows."""
         arrays = sorted(self.header.arrays.items())
-        return [
+        found: list[tuple[Any, ...]] = [
             (name, fact.dtype, fact.shape, fact.crc32) for name, fact in arrays if name != LABELS
         ]
+        return found if self._bounds is None else [*found, self._bounds]
 
     def spans(self, entries: int = SPAN_ENTRIES) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows with about so many entries each."""
@@ -401,5 +451,8 @@ def open_rows(path: str | Path) -> RowsOnDisk:
     RowsError
         If it is not such a folder, damaged, or of another version.
     """
-    folder = Path(path)
-    return RowsOnDisk(folder, read_header(folder))
+    return _opened(Path(path))
+
+
+def _opened(folder: Path, bounds: tuple[int, int] | None = None) -> RowsOnDisk:
+    return RowsOnDisk(folder, read_header(folder), bounds)
