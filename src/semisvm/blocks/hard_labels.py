@@ -24,6 +24,19 @@ class HardLabeledRows(ScoredRows):
         parts = self._by_block(lambda start, stop: found[start : part(start, stop)])
         return np.concatenate(parts) if parts else found
 
+    def few_outputs(self, low: float, high: float, most: int) -> tuple[int, int, Floats | None]:
+        """Return the scores of the unlabelled rows in a range, if they are few.
+
+        Returns
+        -------
+        above, within : int
+            Number of scores above the range, and in it.
+        found : array of shape (within,), or None if these are more than ``most``
+        """
+        found = self.outputs(low, high)
+        [above] = self.count_above((high,))
+        return above, len(found), found if len(found) <= most else None
+
     def output_range(self) -> tuple[float, float]:
         """Return the smallest and the largest score of the unlabelled rows."""
         found = self.outputs()

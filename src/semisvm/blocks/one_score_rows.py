@@ -6,26 +6,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.blocks.one_score import OneScoreBlock
-from semisvm.blocks.rows import Rows
-from semisvm.blocks.selection import Cut, largest
+from semisvm.blocks.rows import Ask, Rows
+from semisvm.blocks.selection import EVERYTHING, Cut, largest
 from semisvm.blocks.sums import added, totals
 from semisvm.designs import Floats, Index
 
 # Maximum number of outputs gathered from remote blocks in the search for a threshold.
 MAX_GATHERED = 10_000
+# A threshold is first looked for within this multiple of its last move, or, if it did not move,
+# within this fraction of itself.
+FAR = 2.0
+CLOSE = 1e-3
 
 
 class OneScoreRows(Rows[OneScoreBlock]):
     """The rows of a two-class problem."""
 
+    def __init__(self, blocks: Sequence[OneScoreBlock], ask: Ask | None = None) -> None:
+        super().__init__(blocks, ask)
+        # the last threshold for a number of outputs, and how far from it the next may be
+        self._last: dict[int, tuple[float, float]] = {}
+
     def shift(self, amount: float) -> None:
         """Add a constant to all scores."""
         self.ask("shift", amount)
 
-    def largest(self, k: int, within: tuple[float, float] = (-np.inf, np.inf)) -> Cut:
+    def largest(self, k: int, within: tuple[float, float] = EVERYTHING) -> Cut:
         """Find the threshold that leaves exactly k outputs above it, ties by row number."""
-        most = MAX_GATHERED if self.elsewhere else np.inf
-        return largest(self.ask, self.n_unlabeled, k, most, within)
+        if not self.elsewhere:
+            return largest(self.ask, self.n_unlabeled, k, np.inf, within)
+        threshold, width = self._last.get(k, (0.0, np.inf))
+        guess = threshold - width, threshold + width
+        cut = largest(self.ask, self.n_unlabeled, k, MAX_GATHERED, within, guess)
+        # the scores hardly move from one search to the next
+        moved = abs(cut.threshold - threshold)
+        self._last = {k: (cut.threshold, max(FAR * moved, CLOSE * abs(cut.threshold)))}
+        return cut
 
     def output_at(self, k: int) -> float:
         """Return the k-th largest output, for k from 1 to the number of unlabelled rows."""

@@ -213,7 +213,12 @@ class ScoredRows:
 
     def labeled_curvature(self) -> Floats:
         """Return the curvatures of the labelled rows, shape (l, 1)."""
-        return self._curved()[0][self.labeled, None]
+        if self._curvature is not None:
+            return self._curvature[self.labeled, None]
+        # before a step the labels may change, and with them the curvatures of the other rows
+        curvature = np.empty(self.design.n_rows)
+        self._evaluate(curvature, curvature, self.labeled)
+        return curvature[self.labeled, None]
 
     def look(self, step: Floats) -> None:
         """Compute the scores of a step of the weights."""

@@ -8,6 +8,7 @@ import numpy as np
 
 # Number of thresholds tried at a time while the range is narrowed.
 TRIALS = 32
+EVERYTHING = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ def largest(
     n: int,
     k: int,
     max_gathered: float,
-    within: tuple[float, float] = (-np.inf, np.inf),
+    within: tuple[float, float] = EVERYTHING,
+    guess: tuple[float, float] = EVERYTHING,
 ) -> Cut:
     """Find the cut that keeps exactly k of n outputs.
 
@@ -42,36 +44,74 @@ def largest(
         Maximum number of outputs to gather; if there are more, counts narrow the range first.
     within : pair of floats
         A range that is known to contain the k-th largest output.
+    guess : pair of floats
+        A range that may contain it, if ``within`` says nothing and outputs are many.
     """
     if k <= 0 or k >= n:
-        n_blocks = len(ask("count_above", ()))
+        n_blocks = len(ask("count_above", (0.0,)))
         return Cut(np.inf if k <= 0 else -np.inf, (0,) * n_blocks)
-    (low, high), above = within, 0
     if n > max_gathered:
-        low, high, above = _narrowed(ask, k, max_gathered, within)
-    elif high < np.inf:
-        above = _count_above(ask, high)
-    parts = ask("outputs", low, high) if low < high else ()
+        high, above, parts = _some(ask, k, int(max_gathered), within, guess)
+    else:
+        low, high = within
+        above = _count_above(ask, high) if high < np.inf else 0
+        parts = ask("outputs", low, high) if low < high else ()
+    if not len(parts):
+        return Cut(high, _first_ones(ask("count_at", high), k - above))
     # this many of the gathered outputs must be above the threshold or at it
-    threshold, missing = high, k - above
-    if parts:
-        found = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        threshold = float(np.partition(found, len(found) - missing)[len(found) - missing])
-        missing -= int(np.count_nonzero(found > threshold))
-    return Cut(threshold, _shared(ask, threshold, missing, len(parts)))
+    missing = k - above
+    found = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    threshold = float(np.partition(found, len(found) - missing)[len(found) - missing])
+    missing -= int(np.count_nonzero(found > threshold))
+    if len(parts) == 1:
+        return Cut(threshold, (missing,))
+    at = [int(np.count_nonzero(part == threshold)) for part in parts]
+    return Cut(threshold, _first_ones(at, missing))
 
 
-def _shared(
-    ask: Callable[..., Sequence[Any]], threshold: float, missing: int, n_blocks: int
-) -> tuple[int, ...]:
+def _first_ones(at: Sequence[int], missing: int) -> tuple[int, ...]:
     """Return, per block, how many outputs at the threshold count: the first missing ones."""
-    if n_blocks == 1:
-        return (missing,)
     tied = []
-    for at in ask("count_at", threshold):
-        tied.append(min(at, missing))
+    for n in at:
+        tied.append(min(n, missing))
         missing -= tied[-1]
     return tuple(tied)
+
+
+def _some(
+    ask: Callable[..., Sequence[Any]],
+    k: int,
+    max_gathered: int,
+    within: tuple[float, float],
+    guess: tuple[float, float],
+) -> tuple[float, int, Sequence[Any]]:
+    """Gather a few outputs, the k-th largest among them.
+
+    Returns
+    -------
+    high : float
+        Upper end of their range.
+    above : int
+        Number of outputs above it.
+    parts : sequence of arrays
+        The outputs in the range, per block; empty if they are all equal to ``high``, and too many.
+    """
+    first = within if within != EVERYTHING else guess
+    if first[0] < first[1] and first != EVERYTHING:
+        above, n_within, parts = _few(ask, *first, max_gathered)
+        if parts and above < k <= above + n_within:
+            return first[1], above, parts
+    low, high, above = _narrowed(ask, k, max_gathered, within)
+    return high, above, _few(ask, low, high, np.inf)[2] if low < high else ()
+
+
+def _few(
+    ask: Callable[..., Sequence[Any]], low: float, high: float, most: float
+) -> tuple[int, int, Sequence[Any]]:
+    """Return the numbers of outputs above a range and in it, and the latter if they are few."""
+    above, within, parts = zip(*ask("few_outputs", low, high, most), strict=True)
+    few = sum(within) <= most and all(part is not None for part in parts)
+    return sum(above), sum(within), parts if few else ()
 
 
 def _count_above(ask: Callable[..., Sequence[Any]], value: float) -> int:

@@ -17,6 +17,34 @@ STEP_BYTES = 1 << 26
 PRUNE_AFTER = 64
 
 
+Companions = dict[str, Sequence[tuple[str, tuple[Any, ...]]]]
+_CURVATURE = ("labeled_curvature", ())
+_POSITIVE = ("count_above", ((0.0,),))
+WITH_ONE_SCORE: Companions = {
+    "linearize": [_CURVATURE],
+    "advance": [_CURVATURE, ("crossing", ()), _POSITIVE],
+    "soft_losses": [_POSITIVE],
+    "cut": [("losses", ())],
+}
+WITH_MANY_SCORES: Companions = {
+    "linearize": [_CURVATURE],
+    "advance": [_CURVATURE],
+    "table_cost": [("fit", ()), ("predicted_counts", ())],
+    "gibbs": [("second_moments", ())],
+}
+"""Small questions that mostly follow a question, and are asked with it."""
+DEPENDS = {
+    "labeled_curvature": {"scores"},
+    "crossing": {"scores", "labels"},
+    "count_above": {"scores"},
+    "losses": {"scores", "labels"},
+    "fit": {"scores"},
+    "predicted_counts": {"scores"},
+    "second_moments": {"beliefs"},
+}
+"""The parts of the state (see `replay`) on which their answers depend."""
+
+
 class Shards(Protocol):
     """Where questions go."""
 
@@ -49,6 +77,9 @@ class Wire:
     def __init__(self, shards: Shards, one_score: bool) -> None:
         self._shards = shards
         self._effects = ONE_SCORE if one_score else MANY_SCORES
+        self._companions = WITH_ONE_SCORE if one_score else WITH_MANY_SCORES
+        # answers to companions, with their arguments, until something changes them
+        self._ahead: dict[str, tuple[tuple[Any, ...], Sequence[Any]]] = {}
         self._n_blocks = sum(len(chunks) for chunks in shards.chunks)
         self._waiting: list[Question] = []
         self._log: list[Question] = []
@@ -59,29 +90,45 @@ class Wire:
         self, name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] | None = None
     ) -> Sequence[Any]:
         """Call a method of every block, optionally with further arguments per block."""
+        if name in self._ahead and self._ahead[name][0] == arguments:
+            return self._ahead[name][1]
         changes = name in self._effects
         question = (name, _kept(arguments) if changes else arguments, each)
         if name in SILENT:
             self._waiting.append(question)
+            self._forget(name)
             self._follow_scores(question)
             return [None] * self._n_blocks
         questions, self._waiting = [*self._waiting, question], []
-        answers = self._send(questions)
+        more = [(other, given, None) for other, given in self._companions.get(name, ())]
+        answers = self._send([*questions, *more], 1 + len(more))
         self._remember(questions)
+        self._forget(name)
+        for (other, given, _), answer in zip(more, answers[1:], strict=True):
+            self._ahead[other] = given, answer
         self._follow_scores(question)
-        return answers
+        return answers[0]
 
-    def _send(self, questions: Sequence[Question]) -> Sequence[Any]:
-        """Return the answers to the last question, in the order of the blocks."""
+    def _forget(self, name: str) -> None:
+        """Forget answers that a question has made wrong."""
+        if name in self._effects:
+            effect = self._effects[name]
+            touched = effect.sets | effect.changes
+            for other in [one for one in self._ahead if touched & DEPENDS[one]]:
+                del self._ahead[other]
+
+    def _send(self, questions: Sequence[Question], wanted: int) -> list[list[Any]]:
+        """Return the answers to the last questions, each in the order of the blocks."""
         chunks = self._shards.chunks
         parts = self._shards.ask(
             [_of_shard(questions, own) for own in chunks],
             lambda shard: _of_shard(needed(self._log, self._effects), chunks[shard]),
         )
-        found: list[Any] = [None] * self._n_blocks
+        found: list[list[Any]] = [[None] * self._n_blocks for _ in range(wanted)]
         for own, part in zip(chunks, parts, strict=True):
-            for chunk, answer in zip(own, part[-1], strict=True):
-                found[chunk] = answer
+            for answers, into in zip(part[-wanted:], found, strict=True):
+                for chunk, answer in zip(own, answers, strict=True):
+                    into[chunk] = answer
         return found
 
     def _remember(self, questions: Sequence[Question]) -> None:
@@ -95,6 +142,7 @@ class Wire:
         w = self._scored.follow(*question[:2])
         if w is not None:
             self._waiting.append(("score", (w,), None))
+            self._forget("score")
 
 
 class Scored:

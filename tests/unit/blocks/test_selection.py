@@ -18,6 +18,14 @@ class Outputs:
     def outputs(self, low=-np.inf, high=np.inf):
         return self.values[(self.values >= low) & (self.values <= high)]
 
+    def few_outputs(self, low, high, most):
+        found = self.outputs(low, high)
+        return (
+            int(np.count_nonzero(self.values > high)),
+            len(found),
+            found if len(found) <= most else None,
+        )
+
     def output_range(self):
         return (self.values.min(), self.values.max()) if len(self.values) else (np.inf, -np.inf)
 
@@ -33,6 +41,8 @@ def asking(blocks, seen):
         answers = [getattr(block, name)(*arguments) for block in blocks]
         if name == "outputs":
             seen.append(sum(len(answer) for answer in answers))
+        if name == "few_outputs":
+            seen.append(sum(len(part) for *_, part in answers if part is not None))
         return answers
 
     return ask
@@ -78,6 +88,35 @@ def test_a_known_range_changes_nothing(values, data, n_blocks, max_gathered):
     ask = asking([Outputs(p) for p in parts], [])
     cut = largest(ask, len(whole), k, max_gathered, (low, high))
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=2, max_size=60),
+    st.data(),
+    st.integers(1, 4),
+)
+def test_a_wrong_guess_changes_nothing(values, data, n_blocks):
+    whole = np.array(values, dtype=np.float64)
+    k = data.draw(st.integers(1, len(whole) - 1))
+    guess = tuple(sorted(data.draw(st.tuples(st.floats(-7, 7), st.floats(-7, 7)))))
+    parts = np.array_split(whole, n_blocks)
+    cut = largest(asking([Outputs(p) for p in parts], []), len(whole), k, 5, guess=guess)
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
+
+
+def test_a_right_guess_takes_one_question():
+    whole = np.random.default_rng(0).standard_normal(20_000)
+    parts, asked = np.array_split(whole, 3), []
+    ask = asking([Outputs(p) for p in parts], [])
+
+    def counting(name, *arguments):
+        asked.append(name)
+        return ask(name, *arguments)
+
+    cut = largest(counting, len(whole), 10_000, 500, guess=(-0.01, 0.01))
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, 10_000))
+    assert asked == ["few_outputs"]
 
 
 def test_few_outputs_travel():
