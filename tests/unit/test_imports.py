@@ -24,7 +24,7 @@ ALLOWED = {
     "rows": "ondisk",
     "scaling": "rows",
     "fingerprints": "ondisk",
-    "validation": "designs ondisk rows",
+    "validation": "designs rows",
     "partial_labels": "designs validation",
     "hierarchy": "designs",
     "margins": "partial_labels rows",
@@ -63,7 +63,8 @@ ALLOWED = {
     "training": (
         "columns io margins model model_files model_selection ondisk registry rows scaling"
     ),
-    "converting": "columns io ondisk",
+    "converting_files": "columns io ondisk remote",
+    "converting": "columns converting_files io ondisk",
     "model_files": (
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
         "scaling"
@@ -82,7 +83,7 @@ ALLOWED = {
     "cli": (
         "_version active checkpoints columns converting costs demo displays io jsonable loop "
         "model model_files model_selection naming ondisk partial_labels registry report "
-        "reproduce training visible wording"
+        "remote reproduce training visible wording"
     ),
     "__main__": "cli",
 }

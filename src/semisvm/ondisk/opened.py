@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import math
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.ondisk.header import CSR, HEAD_BYTES, LABELS, ORDER, Header, RowsError, read_header
+from semisvm.ondisk.arrays import checksum, gathered, mapped, row_numbers
+from semisvm.ondisk.header import CSR, LABELS, ORDER, Header, RowsError, read_header
 
 SPAN_ENTRIES = 1 << 18
 """Entries that are looked at, or brought into memory, at a time."""
 SPAN_ROWS = 1 << 16
-PLACES = 1 << 15
-"""Entries whose places are computed at a time where rows are taken one by one."""
 MOST_LOADED = 1 << 30
 """Bytes of rows that are brought into memory for a method that needs all of them there."""
 FEATURES = "features"
@@ -122,26 +120,7 @@ class RowsOnDisk:
         ]
 
     def _array(self, name: str) -> NDArray[Any]:
-        """Map an array; its size on the disk is checked, since reading beyond the end is fatal."""
-        fact = self.header.arrays[name]
-        file, dtype = self.path / f"{name}.npy", np.dtype(fact.dtype).newbyteorder("<")
-        wanted = HEAD_BYTES + math.prod(fact.shape) * dtype.itemsize
-        try:
-            size = file.stat().st_size
-        except OSError as error:
-            raise RowsError(f"{file.name} cannot be read ({error.strerror}).", self.path) from error
-        if size != wanted:
-            raise RowsError(
-                f"{file.name} has {size:,} bytes, but the header says {wanted:,}: it is damaged. "
-                "Convert the data again, or copy the folder again.",
-                self.path,
-            )
-        shape = tuple(fact.shape)
-        if math.prod(shape) == 0:
-            return np.empty(shape, dtype=dtype)  # nothing cannot be mapped
-        mapped = np.memmap(file, dtype=dtype, mode="r", offset=HEAD_BYTES, shape=shape)
-        # compiled code takes plain arrays without a detour
-        return np.asarray(mapped)
+        return mapped(self.path, name, self.header.arrays[name])
 
     def _damaged(self, name: str, detail: str = "") -> RowsError:
         return RowsError(f"{name}.npy is damaged{detail}. Convert the data again.", self.path)
@@ -306,11 +285,7 @@ class RowsOnDisk:
         RowsError
         """
         for name, fact in self.header.arrays.items():
-            crc = 0
-            flat = self._array(name).reshape(-1)
-            for k in range(0, len(flat), SPAN_ENTRIES):
-                crc = zlib.crc32(flat[k : k + SPAN_ENTRIES].data, crc)
-            if crc != fact.crc32:
+            if checksum(self._array(name)) != fact.crc32:
                 raise self._damaged(name, ": its checksum does not match")
         self.features()
 
@@ -323,25 +298,10 @@ class RowsOnDisk:
         if isinstance(rows, slice) and rows.step in (None, 1):
             start, stop, _ = rows.indices(self.shape[0])
             return self._range(start, max(start, stop))
-        index = _row_numbers(rows, self.shape[0])
+        index = row_numbers(rows, self.shape[0])
         if not self.is_sparse:
             return np.array(self.values[index])
-        ends = np.zeros(len(index) + 1, dtype=np.int64)
-        np.cumsum(self.indptr[index + 1] - self.indptr[index], out=ends[1:])
-        values = np.empty(ends[-1], dtype=self.values.dtype)
-        indices = np.empty(ends[-1], dtype=self.indices.dtype)
-        start = 0
-        while start < len(index):
-            # places of some entries at a time: they take more memory than the entries
-            stop = int(np.searchsorted(ends, ends[start] + PLACES, "right")) - 1
-            stop = min(max(stop, start + 1), len(index))
-            part = slice(ends[start], ends[stop])
-            first = self.indptr[index[start:stop]] - ends[start:stop]
-            at = np.repeat(first, np.diff(ends[start : stop + 1]))
-            at += np.arange(part.start, part.stop)
-            values[part], indices[part] = self.values[at], self.indices[at]
-            start = stop
-        return self._matrix(values, indices, ends)
+        return self._matrix(*gathered(self.values, self.indices, self.indptr, index))
 
     def _range(self, start: int, stop: int) -> Any:
         if not self.is_sparse:
@@ -388,7 +348,7 @@ class RowsOnDisk:
         RowsError
             If they are more than 1 GiB; ``X[rows]`` has no such limit.
         """
-        index = _row_numbers(rows, self.shape[0])
+        index = row_numbers(rows, self.shape[0])
         self._check_size(self._bytes_of(index), f"{len(index):,} of the rows")
         return self[index]
 
@@ -396,7 +356,7 @@ class RowsOnDisk:
         """Tell whether all rows, or the listed ones, are few enough for `load` or `take`."""
         if rows is None:
             return self.nbytes <= MOST_LOADED
-        return self._bytes_of(_row_numbers(rows, self.shape[0])) <= MOST_LOADED
+        return self._bytes_of(row_numbers(rows, self.shape[0])) <= MOST_LOADED
 
     def _bytes_of(self, index: NDArray[np.intp]) -> int:
         each = self.nbytes // max(self.nnz, 1)
@@ -413,21 +373,6 @@ class RowsOnDisk:
                 "memory is there, pass X[:] in place of X.",
                 self.path,
             )
-
-
-def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
-    index = np.arange(n)[rows] if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-    if index.dtype == bool:
-        if index.shape != (n,):
-            raise IndexError(f"the mask has shape {index.shape}, but there are {n} rows.")
-        return np.flatnonzero(index)
-    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
-        raise IndexError("rows are taken by a slice, a list of row numbers, or a mask.")
-    index = index.astype(np.intp)
-    index = np.where(index < 0, index + n, index)
-    if index.size and (index.min() < 0 or index.max() >= n):
-        raise IndexError(f"a row number is out of range: there are {n} rows.")
-    return index
 
 
 def open_rows(path: str | Path) -> RowsOnDisk:
