@@ -21,6 +21,7 @@ BENCHMARKS = {
     "answers": "steps that know how labels will answer, against turns of weights and labels",
     "temperatures": "annealing with temperatures closer where much is decided, against even ones",
     "outofcore": "fits to rows on the disk with limited memory, against rows in memory",
+    "distributed": "fits on two workers against one process with two threads",
     "startup": "import, and the first fit of a process",
     "checkpoints": "what a checkpoint costs, and whether a resumed fit ends with the same model",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
@@ -54,6 +55,20 @@ TOOLS = {
     "revisions": "a revision of this repository against another one, fits in turns",
 }
 
+ONLY = {
+    "sets": ("shares", "ranks", "strengths"),
+    "methods": ("shares", "distributed"),
+    "base": ("revisions",),
+    "head": ("revisions",),
+    "rows": ("outofcore", "distributed"),
+    "memory": ("outofcore",),
+}
+"""Options that not every benchmark has, and which have them."""
+
+
+def _for(option: str, what: str) -> str:
+    return f"{', '.join(ONLY[option])}: {what}"
+
 
 def read_arguments(arguments: list[str]) -> argparse.Namespace:
     """Parse the command line."""
@@ -63,27 +78,22 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
-    parser.add_argument("--sets", metavar="A,B", help="ranks, shares, strengths: only these sets")
-    parser.add_argument("--methods", metavar="NAMES", help="shares: only TSVM, or only DA")
-    parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
-    parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
-    parser.add_argument("--rows", type=int, metavar="N", help="outofcore: number of rows")
+    parser.add_argument("--sets", metavar="A,B", help=_for("sets", "only these sets"))
+    parser.add_argument("--methods", metavar="NAMES", help=_for("methods", "only TSVM, or only DA"))
+    parser.add_argument("--base", metavar="REV", help=_for("base", "what to compare with"))
+    parser.add_argument("--head", metavar="REV", help=_for("head", "default is the working tree"))
+    parser.add_argument("--rows", type=int, metavar="N", help=_for("rows", "number of rows"))
     parser.add_argument(
-        "--memory", type=float, metavar="SHARE", help="outofcore: memory of a fit, in units of X"
+        "--memory", type=float, metavar="SHARE", help=_for("memory", "of a fit, in units of X")
     )
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="print what there is")
     options = parser.parse_args(arguments)
     if options.name is None and not options.list:
         parser.error("name a benchmark, or all; --list prints what there is")
-    if options.name != "revisions" and (options.base or options.head):
-        parser.error("--base and --head are for revisions")
-    if options.name not in ("shares", "ranks", "strengths") and options.sets:
-        parser.error("--sets is for shares, ranks and strengths")
-    if options.name != "shares" and options.methods:
-        parser.error("--methods is for shares")
-    if options.name != "outofcore" and (options.rows or options.memory):
-        parser.error("--rows and --memory are for outofcore")
+    for option, names in ONLY.items():
+        if getattr(options, option) is not None and options.name not in names:
+            parser.error(f"--{option} is for {' and '.join(names)}")
     if options.rows is not None and options.rows < 1000:
         parser.error("--rows must be at least 1000")
     if options.repeat is not None and options.repeat < 1:

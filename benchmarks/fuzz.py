@@ -1,4 +1,4 @@
-"""``python -m benchmarks fuzz``: files of strangers against every reader and the model loader."""
+"""``python -m benchmarks fuzz``: files of strangers against every reader and loader."""
 
 import argparse
 import random
@@ -12,7 +12,7 @@ from benchmarks.fuzzing.findings import Finding, attempt
 from benchmarks.fuzzing.runner import Outcome, run
 from benchmarks.fuzzing.targets import Inputs, load_target, target_names
 
-SUMMARY = "mutated and generated files for every reader and the loader of models"
+SUMMARY = "mutated and generated files for every reader, models, rows and checkpoints"
 
 
 def read_arguments(arguments: list[str]) -> argparse.Namespace:

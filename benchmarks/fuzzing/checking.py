@@ -38,9 +38,14 @@ def _folder(process: int) -> Path:
     return Path(folder)
 
 
+def folder_of_process() -> Path:
+    """Return a folder for the inputs of this process, in memory where there is such a disk."""
+    return _folder(os.getpid())
+
+
 def put(data: bytes, name: str) -> Path:
-    """Write an input to a file of this process, in memory where there is such a disk."""
-    path = _folder(os.getpid()) / name
+    """Write an input to a file of this process."""
+    path = folder_of_process() / name
     path.write_bytes(data)
     return path
 

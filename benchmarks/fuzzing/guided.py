@@ -8,7 +8,13 @@ import atheris
 
 from benchmarks.fuzzing.targets import load_target
 
-WATCHED = ["semisvm.io", "semisvm.columns", "semisvm.model_files"]
+WATCHED = [
+    "semisvm.io",
+    "semisvm.columns",
+    "semisvm.model_files",
+    "semisvm.ondisk",
+    "semisvm.checkpoints",
+]
 COMPILED = ["semisvm.io._svmlight_kernels"]
 """Numba cannot compile what atheris has changed."""
 

@@ -15,6 +15,8 @@ MODULES = {
     "labels": "label_files",
     "tables": "tables",
     "models": "models",
+    "rows": "rows",
+    "checkpoints": "checkpoints",
 }
 """A module has the functions of `Target`."""
 

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,8 @@ from numpy.typing import DTypeLike
 
 from semisvm.columns import ColumnFeatures
 from semisvm.columns.streaming import StreamedFeatures
-from semisvm.io import DataError, MatrixData, Table, find_format, read, read_chunks
+from semisvm.converting_files import OnCluster, OneFile, add_svmlight, codes_of, tables_of
+from semisvm.io import DataError, MatrixData, Table, find_format, read
 from semisvm.io.label_codes import LabelCodes
 from semisvm.io.label_files import read_labels_file
 from semisvm.io.options import CHUNK_ROWS, Options
@@ -73,7 +74,25 @@ class _Job:
     format: str | None
     progress: Progress
     facts: dict[str, Any]
+    cluster: Any = None
     codes: LabelCodes = field(default_factory=LabelCodes)
+
+    def files(self, options: Options | None = None) -> list[OneFile]:
+        """Return the files one by one."""
+        apart, options = self.labels_file is not None, options or self.options
+        return [OneFile(path, self.label, apart, options, self.format) for path in self.paths]
+
+    def on_cluster(self) -> OnCluster | None:
+        """Return the conversion by workers, if there are some and more than one file."""
+        if self.cluster is None or len(self.paths) < 2:
+            return None
+        files = self.files(replace(self.options, seen=None))
+        absolute = [replace(file, path=file.path.absolute()) for file in files]
+        return OnCluster(self.cluster, absolute, self._done)
+
+    def _done(self, file: OneFile, n_rows: int) -> None:
+        self.progress.rows += n_rows
+        self.progress.seen(file.path.stat().st_size)
 
     def labels_of(self, writer: RowsWriter) -> dict[str, Any]:
         """Return what the header is to say about labels, when all rows are written."""
@@ -107,6 +126,7 @@ def convert(
     max_columns: int | None = None,
     dtype: DTypeLike | None = None,
     progress: Progress | None = None,
+    cluster: Any = None,
 ) -> RowsOnDisk:
     """Write the rows of files to a folder that estimators read without loading it.
 
@@ -130,6 +150,9 @@ def convert(
         By default that of the features; float64 for matrices.
     progress : Progress, optional
         Is kept up to date.
+    cluster : distributed.Client, optional
+        Has tables and svmlight files, if there are several, each read by a worker. Workers must
+        see files and output under the same paths.
     label, labels_file, format, unlabeled, na_is_class, encoding, delimiter, quotes, zero_based, \
 max_columns
         As for `semisvm.io.read`.
@@ -149,7 +172,7 @@ max_columns
         raise ValueError(f"dtype must be float64 or float32, got {kept.name}.")
     if label is not None and labels_file is not None:
         raise DataError(f"labels come from the column {label!r} or from {labels_file}, not both.")
-    paths = _files(sources)
+    paths = files_of(sources)
     kind = _kind(paths, format)
     told = Progress() if progress is None else progress
     told.total = sum(path.stat().st_size for path in paths)
@@ -165,7 +188,7 @@ max_columns
     )
     said = {"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None}
     facts = {name: value for name, value in said.items() if value is not None}
-    job = _Job(paths, label, labels_file, options, format, told, facts)
+    job = _Job(paths, label, labels_file, options, format, told, facts, cluster)
     if kind in TABLES:
         _convert_tables(job, output, features, kept)
     elif label is not None:
@@ -177,7 +200,14 @@ max_columns
     return open_rows(output)
 
 
-def _files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
+def files_of(sources: str | Path | Sequence[str | Path]) -> list[Path]:
+    """Return the files that names and patterns stand for.
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
     given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     found: list[Path] = []
     for source in given:
@@ -212,21 +242,10 @@ def _kind(paths: list[Path], given: str | None) -> str:
     return kinds[0]
 
 
-def _tables(job: _Job, columns: list[str] | None = None) -> Iterator[Table]:
-    options = job.options
-    for path in job.paths:
-        for piece in read_chunks(
-            path,
-            columns=columns,
-            format=job.format,
-            encoding=options.encoding,
-            delimiter=options.delimiter,
-            quotes=options.quotes,
-            absent=columns is not None,
-            seen=options.seen,
-        ):
-            assert isinstance(piece, Table)
-            yield piece
+def _tables(job: _Job, columns: list[str] | None = None) -> Iterator[tuple[OneFile, Table]]:
+    for file in job.files():
+        for piece in tables_of(file, columns):
+            yield file, piece
             job.progress.rows += len(piece)
 
 
@@ -235,22 +254,25 @@ def _convert_tables(
 ) -> None:
     streamed = StreamedFeatures(features.set_params(dtype=dtype))
     label = [] if job.label is None else [job.label]
-    first = next(_tables(job))
+    first = next(_tables(job))[1]
     streamed.look(first.without(label))
-    columns = [*streamed.kinds, *label]
+    columns, on_cluster = [*streamed.kinds, *label], job.on_cluster()
     job.progress.rows = job.progress.bytes = 0
     if streamed.needs_count:
         job.progress.n_passes, job.progress.doing = 2, "counting"
-        for piece in _tables(job, columns):
-            streamed.count(piece)
+        if on_cluster is not None:
+            on_cluster.count(streamed, columns)
+        else:
+            for _, piece in _tables(job, columns):
+                streamed.count(piece)
         job.progress.next_pass()
     streamed.fit()
     width = features.n_features_out_ if streamed.is_dense else None
     with rows_writer(output, dtype, width) as writer:
-        for piece in _tables(job, columns):
-            writer.add(streamed.transform(piece), piece.path)
-            if job.label is not None:
-                writer.add_codes(_codes(job, piece))
+        if on_cluster is not None:
+            on_cluster.write_tables(writer, job.codes, streamed, columns)
+        else:
+            _write_tables(job, writer, streamed, columns)
         _check_label(job, first)
         scales = streamed.finish()
         writer.finish(
@@ -263,6 +285,15 @@ def _convert_tables(
         )
 
 
+def _write_tables(
+    job: _Job, writer: RowsWriter, streamed: StreamedFeatures, columns: list[str]
+) -> None:
+    for file, piece in _tables(job, columns):
+        writer.add(streamed.transform(piece), piece.path)
+        if job.label is not None:
+            writer.add_codes(codes_of(job.codes, file, piece))
+
+
 def _check_label(job: _Job, first: Table) -> None:
     """Refuse the name of a label column that no file has.
 
@@ -273,37 +304,20 @@ def _check_label(job: _Job, first: Table) -> None:
         first.column(job.label)
 
 
-def _codes(job: _Job, piece: Table) -> Any:
-    name = job.label
-    assert name is not None
-    at = _place(piece, name)
-    return job.codes.of_cells(piece.column(name), job.options, at)
-
-
-def _place(piece: Table, name: str) -> Callable[[str, int], DataError]:
-    return lambda message, row: piece.error(message, row, name)
-
-
 def _convert_svmlight(job: _Job, output: str | Path, dtype: np.dtype[Any]) -> None:
-    from semisvm.io.svmlight import block_labels, read_blocks
-
-    options, apart = job.options, job.labels_file is not None
+    on_cluster = job.on_cluster()
     with rows_writer(output, dtype) as writer:
-        for path in job.paths:
-            for block in read_blocks(path, options, blank_rows=apart):
-                writer.add_entries(block.indptr, block.indices, block.values, path)
-                if not apart:
-                    labels = [None] * len(block.labels)
-                    if block.has_labels:
-                        labels = block_labels(block.labels, block.lines, path, options).tolist()
-                    writer.add_codes(job.codes.of_values(labels))
-                job.progress.rows = writer.n_rows
-        zero_based = options.zero_based
+        if on_cluster is not None:
+            on_cluster.write_svmlight(writer, job.codes, dtype)
+        else:
+            for file in job.files():
+                add_svmlight(writer, job.codes, file, job.progress)
+        zero_based = job.options.zero_based
         if zero_based == "auto":
             zero_based = writer.smallest == 0
         writer.finish(
             first=0 if zero_based else 1,
-            max_columns=options.max_columns,
+            max_columns=job.options.max_columns,
             facts={**job.facts, "zero_based": zero_based},
             **job.labels_of(writer),
         )

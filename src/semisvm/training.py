@@ -127,9 +127,20 @@ def features_of(
         Not fitted; by default one for all columns.
     """
     if isinstance(data, MatrixData):
-        return data.X, None if data.made_by is None else ColumnFeatures.from_state(*data.made_by)
+        return data.X, None if data.made_by is None else _features_of_rows(data)
     transformer = ColumnFeatures() if features is None else features
     return transformer.fit_transform(data), transformer
+
+
+def _features_of_rows(data: MatrixData) -> ColumnFeatures:
+    """Restore the features that made the columns of stored rows, after a check."""
+    from semisvm.model_files.features import features_of_rows
+
+    try:
+        return features_of_rows(*data.made_by, data.X.shape[1])
+    except ValueError as error:
+        message = f"the features of these rows are damaged: {error} Convert the data again."
+        raise DataError(message, data.path) from error
 
 
 class Progress(Protocol):
@@ -168,6 +179,7 @@ def train(
     random_state: int = 0,
     notes: Sequence[str] = (),
     progress: Progress = UNWATCHED,
+    n_parts: int | None = None,
     **parameters: Any,
 ) -> Model:
     """Fit a method to data that were read from a file.
@@ -199,6 +211,9 @@ def train(
         Remarks about the data, to be kept in the summary of the model.
     progress : Progress, optional
         Shows how far the training is.
+    n_parts : int, optional
+        Number of parts into which rows on the disk are divided for the fit, which the workers of
+        the current `distributed.Client` then share.
     **parameters
         Of the estimator.
 
@@ -216,7 +231,7 @@ def train(
         method, parameters = choice.method, choice.parameters
     with progress.fitting(method) as callback:
         watched = parameters if callback is None else {"callback": callback, **parameters}
-        model = _fit(prepared, method, watched, probabilities, random_state)
+        model = _fit(prepared, method, watched, probabilities, random_state, n_parts)
     if choice is None:
         model.summary["notes"] += _about_chance(model, prepared, random_state)
     else:
@@ -252,11 +267,13 @@ def _fit(
     parameters: Mapping[str, Any],
     probabilities: bool,
     random_state: int,
+    n_parts: int | None,
 ) -> Model:
     entry = get(method)
     start = perf_counter()
     X, labels, notes = prepared.X, prepared.labels, list(prepared.notes)
-    estimator = entry.make(unlabeled=None, **parameters).fit(X, labels)
+    rows = X if n_parts is None else X.split(n_parts)
+    estimator = entry.make(unlabeled=None, **parameters).fit(rows, labels)
     # it belongs to the caller of the fit, not to the model
     estimator.callback = None
     notes += estimator.trace_.notes

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from semisvm import NewtonSVC, load, open_rows, save
 from semisvm.cli.app import app
-from semisvm.cli.convert import _Reading
+from semisvm.cli.convert import Reading
 from semisvm.converting import Progress
 from semisvm.ondisk import opened
 
@@ -182,9 +182,9 @@ def test_rows_without_labels(made, tmp_path):
 
 def test_progress_in_words():
     told = Progress(rows=1234, bytes=2_000_000, total=8_000_000, n_passes=2, doing="counting")
-    assert _Reading(told).text() == "counting: 1,234 rows, 2 of 8 MB"
-    assert _Reading(told).share() == 0.125
+    assert Reading(told).text() == "counting: 1,234 rows, 2 of 8 MB"
+    assert Reading(told).share() == 0.125
     told.next_pass()
     told.seen(4_000_000)
-    assert _Reading(told).text() == "writing: 0 rows, 4 of 8 MB"
-    assert _Reading(told).share() == 0.75
+    assert Reading(told).text() == "writing: 0 rows, 4 of 8 MB"
+    assert Reading(told).share() == 0.75

@@ -38,7 +38,9 @@ def test_inputs_that_once_failed(path):
 
 
 def test_there_are_cases_of_every_format():
-    assert {path.parent.name for path in CASES} >= {"csv", "jsonl", "svmlight", "npz", "parquet"}
+    assert {path.parent.name for path in CASES} >= {
+        *("csv", "jsonl", "svmlight", "npz", "parquet", "rows", "checkpoints")
+    }
 
 
 def test_inputs_repeat_with_the_seed():

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from semisvm.converting import Progress
 from semisvm.io import DataError, read, svmlight
 from semisvm.io.options import CHUNK_ROWS
 from semisvm.io.svmlight import write_svmlight
+from semisvm.ondisk.header import digest_of
 
 KINDS = ("spam", "ham", "")
 
@@ -166,6 +168,47 @@ def test_models_of_converted_tables_predict_from_files(tmp_path):
     svm_file(tmp_path / "c.svm")
     with pytest.raises(DataError, match="fitted to columns, but this is a matrix"):
         again.predict(read(tmp_path / "c.svm"))
+
+
+def tampered(folder, change):
+    """Change the features of a folder of rows, with right checksums."""
+    path, head = folder / "features.json", folder / "header.json"
+    said = json.loads(path.read_text())
+    change(said)
+    path.write_text(json.dumps(said))
+    header = json.loads(head.read_text())
+    del header["sha256"]
+    header["features"] = zlib.crc32(path.read_bytes())
+    head.write_text(json.dumps({**header, "sha256": digest_of(header)}))
+
+
+FEATURES = {
+    "no words": (lambda said: said["state"]["blocks"][0].pop("words"), r"blocks\[0\] has no words"),
+    "kinds": (lambda said: said["state"].update(kinds=7), "features.kinds must be a list"),
+    "no scale": (lambda said: said["arrays"]["scales"].append(None), "features.scales must be"),
+    "a negative idf": (lambda said: said["arrays"]["0.idf"].__setitem__(0, -1.0), "within bounds"),
+    "a pattern": (
+        lambda said: said["state"]["blocks"][0]["settings"].update(token_pattern="(a+)+b"),
+        "token_pattern must be one of",
+    ),
+    "one word less": (
+        lambda said: [said["arrays"]["0.idf"].pop(), said["state"]["blocks"][0]["words"].pop()],
+        "columns",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FEATURES)
+def test_features_of_rows_are_checked_like_those_of_models(tmp_path, what):
+    change, reason = FEATURES[what]
+    source = write_csv(tmp_path / "a.csv", csv_lines(90))
+    folder = convert(source, tmp_path / "a.rows", label="kind").path
+    model = train(read(folder), "svm")
+    tampered(folder, change)
+    with pytest.raises(DataError, match=f"features of these rows are damaged: .*{reason}"):
+        train(read(folder), "svm")
+    with pytest.raises(DataError, match="are not those of the model"):
+        model.predict(read(folder))
 
 
 def test_tables_of_numbers_are_dense(tmp_path):

@@ -24,7 +24,7 @@ ALLOWED = {
     "rows": "ondisk",
     "scaling": "rows",
     "fingerprints": "ondisk",
-    "validation": "designs ondisk rows",
+    "validation": "designs rows",
     "partial_labels": "designs validation",
     "hierarchy": "designs",
     "margins": "partial_labels rows",
@@ -61,8 +61,11 @@ ALLOWED = {
     "io": "compiling naming ondisk",
     "columns": "io",
     "model": "columns io ondisk scaling",
-    "training": "columns io margins model model_selection ondisk registry rows scaling",
-    "converting": "columns io ondisk",
+    "training": (
+        "columns io margins model model_files model_selection ondisk registry rows scaling"
+    ),
+    "converting_files": "columns io ondisk remote",
+    "converting": "columns converting_files io ondisk",
     "model_files": (
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
         "scaling"
@@ -80,8 +83,8 @@ ALLOWED = {
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
         "_version active checkpoints columns converting costs demo displays io jsonable loop "
-        "method model model_files model_selection naming ondisk partial_labels registry report "
-        "reproduce training visible wording"
+        "method model model_files model_selection naming ondisk partial_labels registry remote "
+        "report reproduce training visible wording"
     ),
     "__main__": "cli",
 }

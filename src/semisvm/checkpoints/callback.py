@@ -10,9 +10,11 @@ from typing import Any
 from semisvm.checkpoints.comparing import as_text, difference
 from semisvm.checkpoints.errors import CheckpointError
 from semisvm.checkpoints.files import AGAIN, read_checkpoint, write_checkpoint
+from semisvm.checkpoints.schemas import ABOUT, PLACES
 from semisvm.io.errors import DataError
 from semisvm.io.places import check_place
 from semisvm.loop import FitKeeper, Identity
+from semisvm.model_files.checks import Check, Sizes, complaint
 
 SEVERAL_THREADS = (
     "the fit was resumed with {now} threads after {then}: sums are added in another order, so the "
@@ -112,10 +114,10 @@ class Checkpoint(FitKeeper):
         """
         check_place(self.path)
         here = as_text(identity)
-        found = read_checkpoint(self.path) if self.path.exists() else None
+        found = self._read() if self.path.exists() else None
         if found is not None and self.resume:
             found = self._same(found, here)
-        elif found is not None and not found.get("finished"):
+        elif found is not None and not found["finished"]:
             raise CheckpointError(
                 "this is the checkpoint of an unfinished fit. Go on from it with resume=True. "
                 + AGAIN,
@@ -123,20 +125,27 @@ class Checkpoint(FitKeeper):
             )
         return FileStore(self, here, found if self.resume else None)
 
+    def _read(self) -> dict[str, Any]:
+        """Return a checkpoint that says whose it is, or raise."""
+        found = read_checkpoint(self.path)
+        self._check(ABOUT, found, {})
+        return found
+
+    def _check(self, check: Check, found: dict[str, Any], sizes: Sizes) -> None:
+        said = complaint(check, found, "its content", sizes)
+        if said is not None:
+            raise CheckpointError(f"this checkpoint is damaged: {said} {AGAIN}", self.path)
+
     def _same(self, found: dict[str, Any], here: Identity) -> dict[str, Any]:
         """Return a checkpoint that is of this fit, or raise."""
-        try:
-            kept = found["identity"]
-            reason = difference(kept, here)
-            then, now = kept["threads"], here["threads"]
-            notes = list(found["notes"])
-        except (KeyError, TypeError, AttributeError) as error:
-            message = f"this checkpoint is damaged ({error}). {AGAIN}"
-            raise CheckpointError(message, self.path) from error
+        kept = found["identity"]
+        reason = difference(kept, here)
         if reason is not None:
             raise CheckpointError(
                 f"the fit cannot go on from this checkpoint: {reason}. {AGAIN}", self.path
             )
+        self._check(PLACES, found, {"classes": here["classes"]})
+        then, now, notes = kept["threads"], here["threads"], list(found["notes"])
         if then != now:
             notes.append(SEVERAL_THREADS.format(now=now, then=then))
         return {**found, "notes": notes}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semisvm.cli import clusters
 from semisvm.cli import options as shared
 from semisvm.cli.errors import parameters_are_the_users
 from semisvm.cli.outputs import Output, rows_output
@@ -67,6 +68,8 @@ def convert(
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
+    cluster: clusters.Address = None,
+    workers: clusters.Workers = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
     ] = False,
@@ -75,19 +78,28 @@ def convert(
     """Convert files of any size to a folder from which 'semisvm fit' reads rows as needed.
 
     Text becomes tf-idf of words, or hashed words; numbers are scaled. What was learnt for that
-    goes with the folder and into models, which predict from files as before.
+    goes with the folder and into models, which predict from files as before. With --workers or
+    --cluster, each of several files is converted by a worker.
     """
     from semisvm.cli.output import print_json
     from semisvm.cli.progress import shown
-    from semisvm.converting import Progress
+    from semisvm.converting import Progress, files_of
     from semisvm.converting import convert as convert_files
+    from semisvm.remote.connecting import check_files
 
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     columns.set_params(max_features=max_features, hash_columns=hash_columns)
     progress, start = Progress(), perf_counter()
-    with parameters_are_the_users(), shown(_Reading(progress), not quiet and not as_json):
+    with (
+        clusters.connected(cluster, workers) as client,
+        parameters_are_the_users(),
+        shown(Reading(progress), not quiet and not as_json),
+    ):
+        paths = files_of(data)
+        if client is not None:
+            check_files(client, [*paths, output.path.absolute().parent])
         X = convert_files(
-            data,
+            paths,
             output.target,  # type: ignore[arg-type]
             label=label,
             features=columns,
@@ -98,6 +110,7 @@ def convert(
             max_columns=max_columns,
             dtype="float32" if single else "float64",
             progress=progress,
+            cluster=client,
             **shared.reading(format, encoding, delimiter, no_quotes),
         )
     leave(message=f"stopped; {output} is written")
@@ -109,7 +122,7 @@ def convert(
 
 
 @dataclass
-class _Reading:
+class Reading:
     """The progress of a conversion in words."""
 
     progress: "Progress"

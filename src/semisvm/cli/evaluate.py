@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semisvm.cli import clusters
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
@@ -30,6 +31,8 @@ def evaluate(
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
+    cluster: clusters.Address = None,
+    workers: clusters.Workers = None,
     as_json: shared.Json = False,
 ) -> None:
     """Compare predictions with known labels.
@@ -44,7 +47,10 @@ def evaluate(
     options = shared.reading(format, encoding, delimiter, no_quotes)
     options["na_is_class"] = na_is_class or bundle.settings.get("na_is_class") is True
     table = _read(bundle, data, label, labels, unlabeled, options)
-    facts = {**assess(bundle, table), "notes": about_missing(table.missing_words)}
+    with clusters.connected(cluster, workers) as client:
+        predicted = None if client is None else clusters.predict_labels(client, bundle, table)
+        assessed = assess(bundle, table, predicted)
+    facts = {**assessed, "notes": about_missing(table.missing_words)}
     if as_json:
         print_json({"model": model, "data": data, **facts})
     else:
@@ -79,11 +85,11 @@ def _read(
     )
 
 
-def assess(bundle: "Model", data: "Table | MatrixData") -> dict[str, Any]:
+def assess(bundle: "Model", data: "Table | MatrixData", labels: Any = None) -> dict[str, Any]:
     """Compute accuracy, macro F, the scores of every class, and the confusion table.
 
     Labels are compared as text, so that 1 in one file is 1 in another. Classes that the
-    model does not know count as errors.
+    model does not know count as errors. ``labels`` are the predicted ones, if they are known.
     """
     import numpy as np
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
@@ -95,8 +101,9 @@ def assess(bundle: "Model", data: "Table | MatrixData") -> dict[str, Any]:
     known = np.array([value is not None for value in data.labels])
     if not known.any():
         raise UserError(f"{data.path} has no row with a label.")
+    labels = bundle.predict(data) if labels is None else labels
     truth = np.array([str(value) for value in data.labels[known]])
-    predicted = np.array([str(value) for value in bundle.predict(data)[known].tolist()])
+    predicted = np.array([str(value) for value in labels[known].tolist()])
     trained = [str(value) for value in bundle.classes_.tolist()]
     names = [*trained, *sorted(set(truth.tolist()) - set(trained))]
     precision, recall, f1, support = precision_recall_fscore_support(

@@ -1,11 +1,13 @@
 """``semisvm fit``: from a file to a model."""
 
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semisvm.cli import clusters, reporting, resuming
 from semisvm.cli import options as shared
-from semisvm.cli import reporting, resuming
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.priors import read_prior
@@ -21,7 +23,7 @@ NAMES = ", ".join(method.name for method in all_methods())
 
 
 def fit(
-    data: shared.Data,
+    data: shared.ManyData,
     output: Annotated[
         Output,
         typer.Option(
@@ -96,6 +98,9 @@ def fit(
     report: reporting.ReportFile = None,
     checkpoint: resuming.CheckpointFile = None,
     resume: resuming.Resume = False,
+    cluster: clusters.Address = None,
+    workers: clusters.Workers = None,
+    scratch: clusters.Scratch = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
     ] = False,
@@ -106,6 +111,9 @@ def fit(
     Without --algorithm several methods are tried on labels that are held out. The best one, or
     a committee, is fitted, and the summary says why. Ctrl-C ends the trials; what is known by
     then decides.
+
+    With --workers or --cluster, several files are converted and fitted by worker processes, which
+    share the rows.
     """
     if algorithm != AUTO and (quick or time_limit is not None):
         raise UserError("--quick and --time-limit are for --algorithm auto.")
@@ -119,21 +127,33 @@ def fit(
     resuming.check(checkpoint, resume, algorithm)
     if algorithm != AUTO:
         _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
+    if clusters.check(cluster, workers):
+        clusters.check_fit(algorithm, kernel, probabilities, answers, key)
+    elif len(data) > 1:
+        raise UserError(
+            f"there are {len(data)} files. Several are fitted together with --workers N or "
+            "--cluster ADDRESS, or after 'semisvm convert', which makes one folder of them."
+        )
     from semisvm.cli.output import print_json
     from semisvm.cli.progress import Shown
     from semisvm.model_files import save
     from semisvm.training import train
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    table = shared.read_training(
-        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options, on_disk=True
-    )
-    table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
-    if prior is not None and table.labels is not None:
-        parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
+    reading = (label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
     shown = not quiet and not as_json
-    with parameters_are_the_users(), remarks_in_summary(shown):
+    with (
+        clusters.connected(cluster, workers) as client,
+        clusters.read_rows(client, data, reading, columns, scratch or output.path.parent, shown)
+        if client is not None
+        else nullcontext(shared.read_training(data[0], *reading, on_disk=True)) as table,
+        parameters_are_the_users(),
+        remarks_in_summary(shown),
+    ):
+        table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
+        if prior is not None and table.labels is not None:
+            parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
         model = train(
             shared.without_key(table, key),
             algorithm,
@@ -146,6 +166,7 @@ def fit(
             random_state=seed,
             notes=notes,
             progress=resuming.kept(Shown(shown), checkpoint, resume),
+            n_parts=None if client is None else clusters.n_parts(client),
             **parameters,
         )
     for note in model.summary.get("choice", {}).get("notes", []):
@@ -153,7 +174,7 @@ def fit(
     save(model, output.target, created=_today())
     leave(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
-    failure = reporting.write(model, report, title=f"Model of {data.name}", created=_today())
+    failure = reporting.write(model, report, title=f"Model of {_name(data)}", created=_today())
     if as_json:
         print_json({"model": output, **model.summary, **_outcome(model)})
     elif shown:
@@ -171,6 +192,10 @@ def _check_has(algorithm: str, names: list[str]) -> None:
     for name in names:
         if method.parameter(name) is None:
             raise UserError(f"the method {method.name!r} has no {OPTIONS[name]}.")
+
+
+def _name(data: list[Path]) -> str:
+    return data[0].name if len(data) == 1 else f"{len(data)} files"
 
 
 def _today() -> str:

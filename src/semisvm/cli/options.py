@@ -18,6 +18,16 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+ManyData = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, JSONL, Parquet, svmlight or npz file (text files may be gzipped), or a "
+        "folder of 'semisvm convert'; with --workers or --cluster also several files, or a "
+        "pattern in quotes.",
+        show_default=False,
+    ),
+]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)]
 Format = Annotated[
     str | None,

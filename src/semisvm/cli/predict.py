@@ -1,11 +1,13 @@
 """``semisvm predict``: from a model and a file to labels, piece by piece."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semisvm.cli import clusters
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
 from semisvm.cli.outputs import Output, text_output
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 def predict(
     model: shared.ModelFile,
-    data: shared.Data,
+    data: shared.ManyData,
     output: Annotated[
         Output | None,
         typer.Option(
@@ -40,16 +42,31 @@ def predict(
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
     no_quotes: shared.NoQuotes = False,
+    cluster: clusters.Address = None,
+    workers: clusters.Workers = None,
 ) -> None:
-    """Predict the labels of a file, which may be larger than memory."""
+    """Predict the labels of files, which may be larger than memory.
+
+    With --workers or --cluster, workers compute what this process reads.
+    """
+    from semisvm.converting import files_of
     from semisvm.model_files import load
 
     bundle = as_model(load(model))
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    pieces = _pieces(bundle, data, keep or [], options)
-    with row_writer(output, "predictions", escape) as write:
-        for piece in pieces:
-            write(predicted_rows(bundle, piece, keep or [], all_scores))
+    pieces = chain.from_iterable(
+        _pieces(bundle, path, keep or [], options) for path in files_of(data)
+    )
+    with (
+        clusters.connected(cluster, workers) as client,
+        row_writer(output, "predictions", escape) as write,
+    ):
+        if client is not None:
+            for rows in clusters.predicted(client, bundle, pieces, keep or [], all_scores):
+                write(rows)
+        else:
+            for piece in pieces:
+                write(predicted_rows(bundle, piece, keep or [], all_scores))
 
 
 def as_model(loaded: Any) -> "Model":

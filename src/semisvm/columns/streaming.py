@@ -1,5 +1,6 @@
 """Features of tables that are larger than memory."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class StreamedFeatures:
         self.features = features
         self.kinds: dict[str, str] = {}
         self._notes: list[str] = []
-        self._n_rows = 0
+        self.n_rows = 0
         self._path: str | None = None
 
     @property
@@ -64,12 +65,31 @@ class StreamedFeatures:
             levels.add(table)
         if self._numbers is not None:
             self._numbers.add(table)
-        self._n_rows += len(table)
+        self.n_rows += len(table)
+
+    def empty(self) -> "StreamedFeatures":
+        """Return features of the same kinds of columns that have counted nothing."""
+        return deepcopy(self)
+
+    def merge_counts(self, other: "StreamedFeatures") -> None:
+        """Add what was counted in other rows."""
+        for ours, theirs in zip(self._words, other._words, strict=True):
+            ours.merge(theirs)
+        for level, more in zip(self._levels, other._levels, strict=True):
+            level.merge(more)
+        if self._numbers is not None and other._numbers is not None:
+            self._numbers.merge(other._numbers)
+        self.n_rows += other.n_rows
+
+    def merge_squares(self, other: "StreamedFeatures") -> None:
+        """Add what was learnt from the features of other rows."""
+        self._squares += other._squares
+        self._transformed += other._transformed
 
     def fit(self) -> None:
         """Make the features of what was counted."""
         features = self.features
-        blocks: list[Block] = [tally.block(self._n_rows, self._path) for tally in self._words]
+        blocks: list[Block] = [tally.block(self.n_rows, self._path) for tally in self._words]
         blocks += features._hashed(self._hashed)
         if self._numbers is not None:
             blocks.append(self._numbers.block(self._path))
@@ -85,7 +105,11 @@ class StreamedFeatures:
         features.kinds_ = dict(self.kinds)
         features.notes_ = self._notes
         features.n_features_out_ = sum(block.width() for block in blocks)
-        self._squares = np.zeros(len(blocks))
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the second pass."""
+        self._squares = np.zeros(len(self.features.blocks_))
         self._transformed = 0
 
     def transform(self, table: Table) -> Any:

@@ -37,6 +37,13 @@ class Tally:
         if len(self.counts) > self._most:
             self._forget()
 
+    def merge(self, other: "Tally") -> None:
+        """Add the numbers of other rows."""
+        self.counts.update(other.counts)
+        self.forgotten += other.forgotten
+        if len(self.counts) > self._most:
+            self._forget()
+
     def _forget(self) -> None:
         least = 0
         while len(self.counts) > self._most // 2:
@@ -84,6 +91,12 @@ class WordTally:
             self.rows.add(set(found))
             if self._times is not None:
                 self._times.add(found)
+
+    def merge(self, other: "WordTally") -> None:
+        """Add what was counted in other rows."""
+        self.rows.merge(other.rows)
+        if self._times is not None and other._times is not None:
+            self._times.merge(other._times)
 
     def block(self, n_rows: int, path: str | None) -> TextBlock:
         """Choose the words that are features, and weight them."""
@@ -146,6 +159,22 @@ class NumberTally:
         self._high = np.fmax(self._high, np.where(there, values, -np.inf).max(axis=0))
         self._draw(values)
 
+    def merge(self, other: "NumberTally") -> None:
+        """Add what was counted in other rows."""
+        self._merge(other._present, other._mean, other._squares)
+        self._low = np.fmin(self._low, other._low)
+        self._high = np.fmax(self._high, other._high)
+        share = self._n_rows / max(self._n_rows + other._n_rows, 1)
+        self._n_rows += other._n_rows
+        if self._n_rows <= self._most:
+            self._sample = np.concatenate([self._sample, other._sample])
+            return
+        ours = int(self._random.binomial(self._most, share))
+        ours = min(max(ours, self._most - len(other._sample)), len(self._sample))
+        theirs = min(self._most - ours, len(other._sample))
+        kept = [self._random.permutation(self._sample)[:ours], other._sample]
+        self._sample = np.concatenate([kept[0], self._random.permutation(kept[1])[:theirs]])
+
     def _merge(
         self, count: NDArray[np.float64], mean: NDArray[np.float64], squares: NDArray[np.float64]
     ) -> None:
@@ -204,3 +233,7 @@ class LevelTally:
     def add(self, table: Table) -> None:
         """Count the levels of some rows."""
         self.rows.add(level for level in table.levels(self.column) if level)
+
+    def merge(self, other: "LevelTally") -> None:
+        """Add what was counted in other rows."""
+        self.rows.merge(other.rows)

@@ -39,6 +39,7 @@ def identity_of(
             name: value for name, value in parameters.items() if name not in WITHOUT_EFFECT
         },
         "shape": list(X.shape),
+        "classes": len(labels.classes),
         "type": X.dtype.str,
         "rows": fingerprint_of_rows(X),
         "labels": fingerprint(labels.codes, classes),

@@ -53,14 +53,30 @@ class LabelCodes:
         # 1, 1.0 and True are equal, but not the same label
         keys = [None if label is None else (type(label), label) for label in labels]
         codes = [-1 if key is None else known.setdefault(key, len(known)) for key in keys]
-        if len(known) > MOST_CLASSES:
+        self._check_number()
+        found = np.array(codes, dtype=np.int32)
+        self.n_labeled += int(np.count_nonzero(found >= 0))
+        return found
+
+    def merged(self, other: "LabelCodes") -> Codes:
+        """Take over the labels of another file; return the code here of every code there."""
+        self.words.update(other.words)
+        self.n_labeled += other.n_labeled
+        known = self._codes
+        places = [known.setdefault(key, len(known)) for key in other._codes]
+        self._check_number()
+        return np.array(places, dtype=np.int32)
+
+    def numbered(self) -> tuple[list[Any], Codes]:
+        """Return the codes as they are, in the place of `classes`, for rows to be merged."""
+        return list(range(len(self._codes))), np.arange(len(self._codes), dtype=np.int32)
+
+    def _check_number(self) -> None:
+        if len(self._codes) > MOST_CLASSES:
             raise DataError(
                 f"there are more than {MOST_CLASSES:,} different labels, like identifiers: is "
                 "this the label column?"
             )
-        found = np.array(codes, dtype=np.int32)
-        self.n_labeled += int(np.count_nonzero(found >= 0))
-        return found
 
     def classes(self) -> tuple[list[Any], Codes]:
         """Return the classes, sorted, and the class of every code."""

@@ -137,7 +137,7 @@ class Journal:
     def keep(self, place: Place) -> None:
         """Keep the place of the phase that was entered last, after a round."""
 
-    def once(self, phase: str, solve: Callable[[], State]) -> State:
+    def once(self, phase: str, n_weights: int, solve: Callable[[], State]) -> State:
         """Return what a phase without rounds finds, or had found before."""
         return solve()
 
@@ -193,8 +193,14 @@ class KeptJournal(Journal):
             reason = _misfit(known.snapshot, resumable.snapshot())
             if reason is not None:
                 raise self._refused(reason)
-            resumable.restore(known.snapshot)
+            self._restore(resumable, known.snapshot)
         return replace(known.place)
+
+    def _restore(self, method: "Resumable", snapshot: Snapshot) -> None:
+        try:
+            method.restore(snapshot)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise self._refused(f"its numbers are not those of this fit ({error})") from error
 
     def _enter(self, name: str) -> Phase:
         """Add a phase to the place, as it is known or at its beginning."""
@@ -223,10 +229,13 @@ class KeptJournal(Journal):
         if place.iteration == 0 or self._closed or self._store.is_due():
             self._write()
 
-    def once(self, phase: str, solve: Callable[[], State]) -> State:
+    def once(self, phase: str, n_weights: int, solve: Callable[[], State]) -> State:
         """Return what a phase without rounds finds, or had found before."""
         known = self._enter(phase)
         if known.snapshot is not None:
+            reason = _misfit(known.snapshot, State(np.empty(n_weights)).to_dict())
+            if reason is not None:
+                raise self._refused(reason)
             return State.from_dict(known.snapshot)
         found = solve()
         if not self._closed:

@@ -26,7 +26,7 @@ def first_state(task: Task, start: Floats | None, tol: float) -> State:
         return state
 
     # the gradient is that of the labelled rows alone
-    return task.at(task.recorder.journal.once("supervised", solve))
+    return task.at(task.recorder.journal.once("supervised", task.n_weights, solve))
 
 
 def without_unlabeled_rows(task: Task, tol: float) -> Solution:

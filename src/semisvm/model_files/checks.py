@@ -29,6 +29,15 @@ def refuse(where: str, needed: str) -> ModelFileError:
     return ModelFileError(f"{DAMAGED}{where} must be {needed}.")
 
 
+def complaint(check: Check, value: Any, where: str, sizes: Sizes | None = None) -> str | None:
+    """Say in which way a value does not pass a check; None if it does."""
+    try:
+        check(value, where, {} if sizes is None else sizes)
+    except ModelFileError as error:
+        return error.message.removeprefix(DAMAGED)
+    return None
+
+
 def agree(name: str, found: int, where: str, sizes: Sizes) -> None:
     """Refuse a size that differs from what is known of it."""
     if sizes.setdefault(name, found) != found:

@@ -19,9 +19,10 @@ from semisvm.model_files.calibrations import (
     restore_wrapper,
     wrapper_state,
 )
-from semisvm.model_files.checks import DAMAGED, in_words
+from semisvm.model_files.checks import complaint, in_words
 from semisvm.model_files.errors import ModelFileError
-from semisvm.model_files.schemas import BLOCKS, FEATURES, PARTS, SCALING, SETTINGS, SUMMARY
+from semisvm.model_files.features import restore_features
+from semisvm.model_files.schemas import PARTS, SCALING, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
 from semisvm.model_files.values import from_plain, to_plain
 from semisvm.scaling import MatrixScaling
@@ -79,11 +80,9 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
 def _check_said(document: dict[str, Any]) -> None:
     """Refuse to write what could not be read: users add to settings and summary."""
     for name, check in (("settings", SETTINGS), ("summary", SUMMARY)):
-        try:
-            check(from_plain(document[name]), name, {})
-        except ModelFileError as error:
-            said = error.message.removeprefix(DAMAGED)
-            raise ModelFileError(f"this model cannot be saved: {said}") from error
+        said = complaint(check, from_plain(document[name]), name)
+        if said is not None:
+            raise ModelFileError(f"this model cannot be saved: {said}")
 
 
 def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
@@ -156,31 +155,12 @@ def _restore_features(
 ) -> ColumnFeatures | None:
     if plain is None:
         return None
-    state = from_plain(plain)
-    FEATURES({**state, "scales": arrays.get("scales")}, "features", {})
-    of_blocks = split_names(arrays)
-    for k, block in enumerate(state["blocks"]):
-        if block.get("kind") not in BLOCKS:
-            raise ModelFileError("the features of the model are of a kind not known here.")
-        whole = {**block, **of_blocks.get(str(k), {})}
-        BLOCKS[block["kind"]](whole, f"features.blocks[{k}]", {})
-        budget.spend(_size_of_names(block))
-    features = ColumnFeatures.from_state(state, arrays)
+    features = restore_features(from_plain(plain), arrays, budget.spend)
     if features.n_features_out_ != estimator.n_features_in_:
         raise ModelFileError("the features of the model do not fit its weights.")
     if not get_tags(estimator).input_tags.sparse:
         raise ModelFileError("the features of the model are sparse, which its kernel cannot be.")
     return features
-
-
-def _size_of_names(block: dict[str, Any]) -> int:
-    """Return the bytes of the names of features, which begin with that of their column."""
-    if block["kind"] == "text":
-        return len(block["column"].encode()) * len(block["words"])
-    if block["kind"] == "hashed":
-        return len(block["column"].encode()) * int(block["n_columns"])
-    pairs = zip(block["columns"], block.get("levels", []), strict=False)
-    return sum(len(column.encode()) * len(levels) for column, levels in pairs)
 
 
 def versions() -> dict[str, str]:

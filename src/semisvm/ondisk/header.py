@@ -15,6 +15,7 @@ KIND, VERSION = "rows of semisvm", 1
 CSR, DENSE = "csr", "dense"
 MOST_BYTES = 1 << 26
 """Of a header; it holds the names of the classes, but nothing else that grows with the data."""
+MOST_COLUMNS = 2**31
 NEEDED = {CSR: {"indptr", "indices", "values"}, DENSE: {"values"}}
 LABELS, ORDER = "labels", "order"
 TYPES = {
@@ -95,10 +96,11 @@ class Header:
     def text(self) -> str:
         """Return the header as JSON, with its checksum."""
         said = {"kind": KIND, "version": VERSION, **asdict(self)}
-        return json.dumps({**said, "sha256": _digest(said)}, indent=1)
+        return json.dumps({**said, "sha256": digest_of(said)}, indent=1)
 
 
-def _digest(said: Mapping[str, Any]) -> str:
+def digest_of(said: Mapping[str, Any]) -> str:
+    """Return the checksum of a header, which has none itself."""
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
@@ -119,7 +121,7 @@ def read_header(folder: Path) -> Header:
             folder,
         )
     digest = said.pop("sha256", None)
-    if digest != _digest(said):
+    if digest != digest_of(said):
         raise RowsError(
             f"{HEADER} is damaged: its checksum does not match. Convert the data again.", folder
         )
@@ -161,7 +163,7 @@ def _check(header: Header) -> None:
     if header.layout not in NEEDED:
         raise ValueError(f"there is no layout {header.layout!r}")
     n, d = header.shape
-    if not (_is_size(n) and _is_size(d)):
+    if not (_is_size(n) and _is_size(d) and d < MOST_COLUMNS):
         raise ValueError(f"the shape is {header.shape!r}")
     found = set(header.arrays)
     missing, unknown = NEEDED[header.layout] - found, found - set(TYPES)
@@ -180,6 +182,26 @@ def _check(header: Header) -> None:
             raise ValueError(f"the array {name!r} has shape {fact.shape}")
     if (LABELS in found) != isinstance(header.classes, list):
         raise ValueError("labels and classes do not belong to each other")
+    _check_words(header)
+
+
+def _check_words(header: Header) -> None:
+    """Raise ValueError if what is not about arrays is of another kind than what is written."""
+    names = header.classes or []
+    if not {type(name) for name in names} <= {str, bool, int, float} or len(set(names)) < len(
+        names
+    ):
+        raise ValueError("the classes are not different names or numbers")
+    words = header.missing_words
+    if not isinstance(words, dict) or not all(type(count) is int for count in words.values()):
+        raise ValueError("the words for no label are not counted")
+    if not isinstance(header.facts, dict):
+        raise ValueError("the facts are not named")
+    notes = header.notes
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise ValueError("the notes are not text")
+    if header.features is not None and not _is_size(header.features):
+        raise ValueError("the checksum of the features is not a number")
 
 
 def _is_size(value: Any) -> bool:

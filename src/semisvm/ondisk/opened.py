@@ -1,7 +1,7 @@
 """Rows that stay on the disk, as X for estimators."""
 
+import itertools
 import json
-import math
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.ondisk.header import CSR, HEAD_BYTES, LABELS, ORDER, Header, RowsError, read_header
+from semisvm.ondisk.arrays import checksum, gathered, mapped, row_numbers
+from semisvm.ondisk.header import CSR, LABELS, ORDER, Header, RowsError, read_header
 
 SPAN_ENTRIES = 1 << 18
 """Entries that are looked at, or brought into memory, at a time."""
 SPAN_ROWS = 1 << 16
-PLACES = 1 << 15
-"""Entries whose places are computed at a time where rows are taken one by one."""
 MOST_LOADED = 1 << 30
 """Bytes of rows that are brought into memory for a method that needs all of them there."""
 FEATURES = "features"
@@ -55,9 +54,10 @@ class RowsOnDisk:
 
     ndim = 2
 
-    def __init__(self, path: Path, header: Header) -> None:
+    def __init__(self, path: Path, header: Header, bounds: tuple[int, int] | None = None) -> None:
         self.path = path
         self.header = header
+        self._bounds = bounds
         n, d = header.shape
         self.shape = (int(n), int(d))
         self._codes = self._array(LABELS) if LABELS in header.arrays else None
@@ -71,28 +71,56 @@ class RowsOnDisk:
                 raise self._damaged("indptr")
         self._check_small()
         self._largest: float | None = None
+        if bounds is not None:
+            self._narrow(*bounds)
 
-    def _array(self, name: str) -> NDArray[Any]:
-        """Map an array; its size on the disk is checked, since reading beyond the end is fatal."""
-        fact = self.header.arrays[name]
-        file, dtype = self.path / f"{name}.npy", np.dtype(fact.dtype).newbyteorder("<")
-        wanted = HEAD_BYTES + math.prod(fact.shape) * dtype.itemsize
-        try:
-            size = file.stat().st_size
-        except OSError as error:
-            raise RowsError(f"{file.name} cannot be read ({error.strerror}).", self.path) from error
-        if size != wanted:
+    def _narrow(self, start: int, stop: int) -> None:
+        """Keep the rows from start to stop."""
+        if not 0 <= start <= stop <= self.shape[0]:
             raise RowsError(
-                f"{file.name} has {size:,} bytes, but the header says {wanted:,}: it is damaged. "
-                "Convert the data again, or copy the folder again.",
+                f"there are no rows {start:,} to {stop:,}: the folder has {self.shape[0]:,} rows.",
                 self.path,
             )
-        shape = tuple(fact.shape)
-        if math.prod(shape) == 0:
-            return np.empty(shape, dtype=dtype)  # nothing cannot be mapped
-        mapped = np.memmap(file, dtype=dtype, mode="r", offset=HEAD_BYTES, shape=shape)
-        # compiled code takes plain arrays without a detour
-        return np.asarray(mapped)
+        self.shape = (stop - start, self.shape[1])
+        self._codes = None if self._codes is None else self._codes[start:stop]
+        if not self.is_sparse:
+            self.values = self.values[start:stop]
+            return
+        ends = np.array(self.indptr[start : stop + 1])
+        low, high = int(ends[0]), int(ends[-1])
+        if not 0 <= low <= high <= len(self.values):
+            raise self._damaged("indptr")
+        self.indptr = ends - low
+        self.values, self.indices = self.values[low:high], self.indices[low:high]
+
+    def split(self, n_parts: int) -> "list[RowsOnDisk]":
+        """Return the rows in parts of about as many entries each, for a fit on several workers.
+
+        Parameters
+        ----------
+        n_parts : int
+            Number of parts; there may be fewer if there are few rows.
+
+        Returns
+        -------
+        parts : list of RowsOnDisk
+            Consecutive rows of the same folder. A pickle holds the path and the rows.
+        """
+        first = 0 if self._bounds is None else self._bounds[0]
+        n = self.shape[0]
+        if self.is_sparse:
+            wanted = self.nnz * np.arange(1, n_parts) // n_parts
+            cuts = np.searchsorted(self.indptr, wanted)
+        else:
+            cuts = n * np.arange(1, n_parts) // n_parts
+        ends = np.unique([0, *cuts.tolist(), n]).tolist()
+        return [
+            RowsOnDisk(self.path, self.header, (first + start, first + stop))
+            for start, stop in itertools.pairwise(ends)
+        ]
+
+    def _array(self, name: str) -> NDArray[Any]:
+        return mapped(self.path, name, self.header.arrays[name])
 
     def _damaged(self, name: str, detail: str = "") -> RowsError:
         return RowsError(f"{name}.npy is damaged{detail}. Convert the data again.", self.path)
@@ -113,8 +141,8 @@ class RowsOnDisk:
         layout = f"{self.nnz:,} stored entries" if self.is_sparse else "dense"
         return f"RowsOnDisk({str(self.path)!r}, {n:,} rows, {d:,} columns, {layout}, {self.dtype})"
 
-    def __reduce__(self) -> tuple[Callable[[Path], "RowsOnDisk"], tuple[Path]]:
-        return open_rows, (self.path.absolute(),)
+    def __reduce__(self) -> tuple[Callable[..., "RowsOnDisk"], tuple[Any, ...]]:
+        return _opened, (self.path.absolute(), self._bounds)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -184,17 +212,20 @@ class RowsOnDisk:
             if zlib.crc32(text) != self.header.features:
                 raise ValueError("its checksum does not match")
             said = json.loads(text)
-            arrays = {name: np.array(cells) for name, cells in said["arrays"].items()}
-            return said["state"], arrays
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            state, cells = said["state"], said["arrays"]
+            if not isinstance(state, dict):
+                raise ValueError("its state is not an object")
+            return state, {name: np.array(entries) for name, entries in cells.items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise RowsError(f"{path.name} cannot be read ({error}).", self.path) from error
 
-    def facts_of_entries(self) -> list[tuple[str, str, list[int], int]]:
-        """Return names, types, shapes and checksums of the arrays that make the matrix."""
+    def facts_of_entries(self) -> list[tuple[Any, ...]]:
+        """Return what identifies the matrix: its arrays with their checksums, and its rows."""
         arrays = sorted(self.header.arrays.items())
-        return [
+        found: list[tuple[Any, ...]] = [
             (name, fact.dtype, fact.shape, fact.crc32) for name, fact in arrays if name != LABELS
         ]
+        return found if self._bounds is None else [*found, self._bounds]
 
     def spans(self, entries: int = SPAN_ENTRIES) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows with about so many entries each."""
@@ -254,11 +285,7 @@ class RowsOnDisk:
         RowsError
         """
         for name, fact in self.header.arrays.items():
-            crc = 0
-            flat = self._array(name).reshape(-1)
-            for k in range(0, len(flat), SPAN_ENTRIES):
-                crc = zlib.crc32(flat[k : k + SPAN_ENTRIES].data, crc)
-            if crc != fact.crc32:
+            if checksum(self._array(name)) != fact.crc32:
                 raise self._damaged(name, ": its checksum does not match")
         self.features()
 
@@ -271,25 +298,10 @@ class RowsOnDisk:
         if isinstance(rows, slice) and rows.step in (None, 1):
             start, stop, _ = rows.indices(self.shape[0])
             return self._range(start, max(start, stop))
-        index = _row_numbers(rows, self.shape[0])
+        index = row_numbers(rows, self.shape[0])
         if not self.is_sparse:
             return np.array(self.values[index])
-        ends = np.zeros(len(index) + 1, dtype=np.int64)
-        np.cumsum(self.indptr[index + 1] - self.indptr[index], out=ends[1:])
-        values = np.empty(ends[-1], dtype=self.values.dtype)
-        indices = np.empty(ends[-1], dtype=self.indices.dtype)
-        start = 0
-        while start < len(index):
-            # places of some entries at a time: they take more memory than the entries
-            stop = int(np.searchsorted(ends, ends[start] + PLACES, "right")) - 1
-            stop = min(max(stop, start + 1), len(index))
-            part = slice(ends[start], ends[stop])
-            first = self.indptr[index[start:stop]] - ends[start:stop]
-            at = np.repeat(first, np.diff(ends[start : stop + 1]))
-            at += np.arange(part.start, part.stop)
-            values[part], indices[part] = self.values[at], self.indices[at]
-            start = stop
-        return self._matrix(values, indices, ends)
+        return self._matrix(*gathered(self.values, self.indices, self.indptr, index))
 
     def _range(self, start: int, stop: int) -> Any:
         if not self.is_sparse:
@@ -336,7 +348,7 @@ class RowsOnDisk:
         RowsError
             If they are more than 1 GiB; ``X[rows]`` has no such limit.
         """
-        index = _row_numbers(rows, self.shape[0])
+        index = row_numbers(rows, self.shape[0])
         self._check_size(self._bytes_of(index), f"{len(index):,} of the rows")
         return self[index]
 
@@ -344,7 +356,7 @@ class RowsOnDisk:
         """Tell whether all rows, or the listed ones, are few enough for `load` or `take`."""
         if rows is None:
             return self.nbytes <= MOST_LOADED
-        return self._bytes_of(_row_numbers(rows, self.shape[0])) <= MOST_LOADED
+        return self._bytes_of(row_numbers(rows, self.shape[0])) <= MOST_LOADED
 
     def _bytes_of(self, index: NDArray[np.intp]) -> int:
         each = self.nbytes // max(self.nnz, 1)
@@ -361,21 +373,6 @@ class RowsOnDisk:
                 "memory is there, pass X[:] in place of X.",
                 self.path,
             )
-
-
-def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
-    index = np.arange(n)[rows] if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
-    if index.dtype == bool:
-        if index.shape != (n,):
-            raise IndexError(f"the mask has shape {index.shape}, but there are {n} rows.")
-        return np.flatnonzero(index)
-    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
-        raise IndexError("rows are taken by a slice, a list of row numbers, or a mask.")
-    index = index.astype(np.intp)
-    index = np.where(index < 0, index + n, index)
-    if index.size and (index.min() < 0 or index.max() >= n):
-        raise IndexError(f"a row number is out of range: there are {n} rows.")
-    return index
 
 
 def open_rows(path: str | Path) -> RowsOnDisk:
@@ -399,5 +396,8 @@ def open_rows(path: str | Path) -> RowsOnDisk:
     RowsError
         If it is not such a folder, damaged, or of another version.
     """
-    folder = Path(path)
-    return RowsOnDisk(folder, read_header(folder))
+    return _opened(Path(path))
+
+
+def _opened(folder: Path, bounds: tuple[int, int] | None = None) -> RowsOnDisk:
+    return RowsOnDisk(folder, read_header(folder), bounds)

@@ -6,9 +6,10 @@ from typing import Any
 
 from semisvm.remote.spread import SpreadRows
 
+INSTALL = 'pip install "semisvm[dask]"'
 NEEDS_DASK = (
-    "X in parts needs Dask, which is not installed: pip install 'semisvm[dask]'. Or give one "
-    "matrix, or one folder of rows."
+    f"X in parts needs Dask, which is not installed: {INSTALL}. Or give one matrix, or one folder "
+    "of rows."
 )
 
 

@@ -127,22 +127,91 @@ def test_a_damaged_file(path):
         TransductiveSVC(callback=keeper).fit(X, Y)
 
 
-@pytest.mark.parametrize("what", ["w", "place", "phase", "keys"])
+def weights(content, change):
+    """Change all vectors over columns alike, so that they still agree with each other."""
+    for phase in content["phases"]:
+        kept = phase["snapshot"]
+        state = kept.get("state", kept)
+        state["w"] = change(state["w"])
+        if kept.get("gradient") is not None:
+            kept["gradient"] = change(kept["gradient"])
+
+
+TAMPERED = {
+    "all vectors too short": (
+        lambda content: weights(content, lambda w: w[:3]),
+        "cannot go on from this checkpoint: its 'w' has another shape",
+    ),
+    "one vector too short": (
+        lambda content: content["phases"][-1]["snapshot"]["state"].update(w=np.zeros(3)),
+        "damaged: .* has 3 weights, not 6",
+    ),
+    "a gradient too short": (
+        lambda content: content["phases"][-1]["snapshot"].update(gradient=np.zeros(1), solved=1.0),
+        "damaged: .*gradient",
+    ),
+    "single precision": (
+        lambda content: weights(content, lambda w: w.astype(np.float32)),
+        "damaged: .*w must be a vector of numbers in double precision",
+    ),
+    "not a number": (
+        lambda content: weights(content, lambda w: w * np.nan),
+        "damaged: .*w must be a vector of numbers up to 1e",
+    ),
+    "another place": (
+        lambda content: content["phases"][-1]["place"].update(elsewhere=1),
+        "damaged: .*place has 'elsewhere'",
+    ),
+    "before the first level": (
+        lambda content: content["phases"][-1]["place"].update(level=-1),
+        "damaged: .*place.level must be a whole number",
+    ),
+    "another phase": (
+        lambda content: content["phases"][-1].update(name="annealing"),
+        "cannot go on from this checkpoint: its phase 1 is 'annealing'",
+    ),
+    "a method of more parts": (
+        lambda content: content["phases"][-1]["snapshot"].pop("switched"),
+        "cannot go on from this checkpoint: it holds",
+    ),
+    "a trace of objects": (
+        lambda content: content["rows"][-1].update(passes={}),
+        r"damaged: .*rows\[.*passes must be a number",
+    ),
+    "an identity of nothing": (
+        lambda content: content.update(identity=None),
+        "damaged: .*identity must be an object",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
 def test_content_that_fits_nothing(path, what):
+    """Its checksum is right: a file that was made, or one of another program."""
+    change, reason = TAMPERED[what]
     keeper = interrupted(path)
     content = module.read_checkpoint(path)
-    last = content["phases"][-1]
-    if what == "w":
-        last["snapshot"]["state"]["w"] = np.zeros(3)
-    elif what == "place":
-        last["place"]["elsewhere"] = 1
-    elif what == "phase":
-        last["name"] = "annealing"
-    else:
-        del last["snapshot"]["switched"]
+    change(content)
     module.write_checkpoint(path, content)
-    with pytest.raises(CheckpointError, match="cannot go on from this checkpoint"):
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=reason):
         TransductiveSVC(callback=keeper).fit(X, Y)
+    assert path.read_bytes() == before
+
+
+def test_prices_of_another_number_of_classes(path):
+    """Compiled code would read past the end of the prices."""
+
+    def stop(row):
+        return row["level"] == 1
+
+    many, labels = blobs(3)
+    TransductiveSVC(callback=Checkpoint(path, callback=stop)).fit(many, labels)
+    content = module.read_checkpoint(path)
+    content["phases"][-1]["snapshot"]["prices"] = np.zeros(2)
+    module.write_checkpoint(path, content)
+    with pytest.raises(CheckpointError, match="prices has 2 classes, not 3"):
+        TransductiveSVC(callback=Checkpoint(path, resume=True)).fit(many, labels)
 
 
 def test_an_unfinished_fit_is_not_overwritten(path):

@@ -26,7 +26,7 @@ from semisvm.designs import Workers, make_design
 from semisvm.methods.shares import shrunk_fractions
 from semisvm.model_selection import PartialLabelKFold, choose, estimate_prior
 from semisvm.model_selection.crossfit import cross_fitted_scores
-from semisvm.ondisk import header, opened
+from semisvm.ondisk import arrays, header, opened
 from semisvm.ondisk.header import ArrayFact, Header, RowsError, array_head
 
 
@@ -80,7 +80,7 @@ def test_rows_are_taken_in_pieces(tmp_path, monkeypatch, places):
     X, _ = problem()
     X = sparse.vstack([X, sparse.csr_matrix((3, 40)), X[:2]]).tocsr()
     R = stored(tmp_path, X)
-    monkeypatch.setattr(opened, "PLACES", places)
+    monkeypatch.setattr(arrays, "PLACES", places)
     for rows in ([], [300], [3, 301, 5, 5, 0, 304], np.arange(305)):
         assert same(R[rows], X[rows])
 
@@ -277,6 +277,42 @@ def test_pickle_holds_the_path(tmp_path, monkeypatch):
 # damage
 
 
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("n_parts", [1, 3, 7])
+def test_parts_are_the_rows_in_order(tmp_path, dense, n_parts):
+    X, y = problem(d=5000, density=0.01)
+    R = stored(tmp_path, X.toarray() if dense else X, y)
+    parts = R.split(n_parts)
+    assert len(parts) == n_parts
+    whole = [part[:].toarray() if part.is_sparse else part[:] for part in parts]
+    np.testing.assert_array_equal(np.concatenate(whole), X.toarray())
+    np.testing.assert_array_equal(np.concatenate([part.y for part in parts]), y)
+    sizes = [part.nnz for part in parts]
+    assert max(sizes) < 1.2 * R.nnz / n_parts + 5000
+    last = pickle.loads(pickle.dumps(parts[-1]))
+    assert last.shape == parts[-1].shape
+    assert (last[:] != parts[-1][:]).sum() == 0
+    last.verify()
+    assert last.check() == np.abs(whole[-1]).max()
+    # parts of parts, and what tells them apart
+    again = [piece for part in parts for piece in part.split(2)]
+    assert sum(map(len, again)) == len(R)
+    assert again[-1].facts_of_entries() != again[0].facts_of_entries() != R.facts_of_entries()
+
+
+def test_parts_of_few_rows(tmp_path):
+    X, y = problem(n=3)
+    assert [len(part) for part in stored(tmp_path, X, y).split(10)] == [1, 1, 1]
+
+
+def test_a_part_that_is_no_longer_there(tmp_path):
+    X, y = problem()
+    part = pickle.dumps(stored(tmp_path, X, y).split(2)[1])
+    stored(tmp_path, X[:20], y[:20])
+    with pytest.raises(RowsError, match="there are no rows 14[0-9] to 300: the folder has 20 rows"):
+        pickle.loads(part)
+
+
 @pytest.fixture
 def folder(tmp_path):
     X, y = problem(d=5000, density=0.002)
@@ -290,7 +326,7 @@ def edited(folder, **entries):
     said = json.loads(path.read_text())
     said.pop("sha256")
     said.update(entries)
-    path.write_text(json.dumps({**said, "sha256": header._digest(said)}))
+    path.write_text(json.dumps({**said, "sha256": header.digest_of(said)}))
 
 
 def overwritten(folder, name, at, values):

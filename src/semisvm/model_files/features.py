@@ -1,0 +1,74 @@
+"""Fitted features of columns, from what a model file or a folder of rows says about them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from semisvm.columns import ColumnFeatures
+from semisvm.model_files.archive import split_names
+from semisvm.model_files.checks import DAMAGED
+from semisvm.model_files.errors import ModelFileError
+from semisvm.model_files.schemas import BLOCKS, FEATURES
+
+
+def restore_features(
+    state: Any, arrays: Mapping[str, NDArray[Any]], spend: Callable[[int], None]
+) -> ColumnFeatures:
+    """Make fitted features, after everything that they trust was checked.
+
+    Parameters
+    ----------
+    state, arrays : what `ColumnFeatures.to_state` returned
+    spend : (bytes) -> None
+        Told of the memory of names, or raises.
+
+    Raises
+    ------
+    ModelFileError
+    """
+    FEATURES(
+        {**state, "scales": arrays.get("scales")} if isinstance(state, dict) else state,
+        "features",
+        {},
+    )
+    of_blocks = split_names(arrays)
+    for k, block in enumerate(state["blocks"]):
+        if block.get("kind") not in BLOCKS:
+            raise ModelFileError(f"{DAMAGED}its features are of a kind not known here.")
+        whole = {**block, **of_blocks.get(str(k), {})}
+        BLOCKS[block["kind"]](whole, f"features.blocks[{k}]", {})
+        spend(_size_of_names(block))
+    try:
+        return ColumnFeatures.from_state(state, arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{DAMAGED}{error}") from error
+
+
+def _size_of_names(block: Mapping[str, Any]) -> int:
+    """Return the bytes of the names of features, which begin with that of their column."""
+    if block["kind"] == "text":
+        return len(block["column"].encode()) * len(block["words"])
+    if block["kind"] == "hashed":
+        return len(block["column"].encode()) * int(block["n_columns"])
+    pairs = zip(block["columns"], block.get("levels", []), strict=False)
+    return sum(len(column.encode()) * len(levels) for column, levels in pairs)
+
+
+def features_of_rows(
+    state: Any, arrays: Mapping[str, NDArray[Any]], n_columns: int
+) -> ColumnFeatures:
+    """Make the features that are kept with a folder of rows.
+
+    Raises
+    ------
+    ValueError
+        Says what is wrong with them.
+    """
+    try:
+        found = restore_features(state, arrays, lambda n_bytes: None)
+    except ModelFileError as error:
+        raise ValueError(error.message.removeprefix(DAMAGED)) from error
+    if found.n_features_out_ != n_columns:
+        raise ValueError(f"they are {found.n_features_out_:,}, but there are {n_columns:,} columns")
+    return found
