@@ -134,6 +134,7 @@ class Sitting:
         )
         self._outlook = Outlook(self._pool, self._book)
         self._export_error: str | None = None
+        self._exported = -1
         self._exports: Background | None = None
         if self._store.is_kept:
             self._exports = Background({"export": self._export_answers}, EXPORT_DELAY)
@@ -540,9 +541,10 @@ class Sitting:
     def save_answers(self) -> None:
         """Write the file of answers now; otherwise it follows the answers by a second."""
         with self._lock:
-            answers = self._book.answers()
-            given = {row: mark.value for row, mark in self._book.marks.items() if not mark.seq}
-        self._store.write({row: v for row, v in answers.items() if row not in given})
+            version, answers = self._store.version, self._book.answers()
+        if version != self._exported:
+            self._store.write(answers)
+            self._exported = version
 
     def close(self) -> None:
         """End the sitting: wait for the fit that runs, write the file of answers, unlock."""
