@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError
+from semisvm.io import DataError, read_to_label
 from semisvm.labelling.background import Background
 from semisvm.labelling.book import ANSWER, CLASS, REMOVE, SKIP, UNDO, Event, Mark
 from semisvm.labelling.errors import SittingError
@@ -19,7 +19,7 @@ from semisvm.labelling.learning import METHOD, model_of
 from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.pictures import IMAGE, read_picture
 from semisvm.labelling.policy import WORDS, Policy
-from semisvm.labelling.pool import make_pool, read_pool
+from semisvm.labelling.pool import make_pool
 from semisvm.labelling.records import (
     CHOSEN,
     SURE,
@@ -168,12 +168,12 @@ class Sitting:
         **options
             As for `Sitting`.
         """
-        data = read_pool(path, label, dict(reading or {}))
+        data = read_to_label(path, label=label, **dict(reading or {})).in_memory()
         if features is None and text is not None:
             features = ColumnFeatures(text=[text] if isinstance(text, str) else list(text))
         place = Path(path).with_suffix(".answers.csv") if answers is None else answers
-        settings = {"label": label, "unlabeled": (reading or {}).get("unlabeled")}
-        given = {"settings": settings, **options}
+        kept = {name: (reading or {}).get(name) or None for name in ("unlabeled", "na_is_class")}
+        given = {"settings": {"label": label, **kept}, **options}
         return cls(data, label=label, answers=place, features=features, **given)
 
     # asking

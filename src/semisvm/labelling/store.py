@@ -190,5 +190,5 @@ class Store:
             self._journal.append({"kind": EXPORT, "sha256": digest})
 
         pool = self.pool
-        about = {"label": pool.label, "key": pool.key, "names": self._names}
+        about: dict[str, Any] = {"label": pool.label, "key": pool.key, "names": self._names}
         write_answers(self.path, pool.data, answers, pool.given, **about, tell=tell)
