@@ -1,6 +1,7 @@
 """A sitting in memory that follows the interface of the real one, and fails when told to."""
 
 import time
+from base64 import b64decode
 from threading import Lock
 from types import SimpleNamespace
 
@@ -32,6 +33,8 @@ class FakeSitting:
         self.fails = None
         self.seconds = 0.0
         self.learned = []
+        self.seen = []
+        self.columns = []
         self.guesses = guesses
         self.version = 1
         self.lock = Lock()
@@ -68,7 +71,9 @@ class FakeSitting:
     def answer(self, row, value, *, seen_guess=False):
         if value not in self.names:
             raise SittingError(f"there is no class {value!r}.")
-        return self._change("answer", [row], value)
+        event = self._change("answer", [row], value)
+        self.seen.append(seen_guess)
+        return event
 
     def skip(self, row):
         return self._change("skip", [row])
@@ -93,7 +98,8 @@ class FakeSitting:
 
     def view(self, row):
         kind, value = self.marks.get(self._row(row)) or (None, None)
-        fields = [Facts(name="text", kind="text", value=self.texts[row])]
+        columns = [("text", "text", self.texts[row]), *self.columns]
+        fields = [Facts(name=name, kind=what, value=cell) for name, what, cell in columns]
         skipped = kind == "skip"
         return Facts(
             row=row, key=str(row + 1), fields=fields, answer=value, skipped=skipped, reason=None
@@ -178,8 +184,8 @@ class FakeSitting:
         self.learned.append(auto)
 
     def picture(self, row, name):
-        self._row(row)
-        return SimpleNamespace(media_type="image/png", content=b"\x89PNG\r\n\x1a\n")
+        cell = next(cell for column, _, cell in self.columns if column == name)
+        return SimpleNamespace(media_type="image/png", content=b64decode(cell))
 
     def export(self, file):
         lines = [
