@@ -1,11 +1,10 @@
 """A browser, and a page on a sitting in memory."""
 
 import pytest
+
+from browsing import MISSING, Person, chromium, launched
 from fake_sitting import FakeSitting
-
 from semisvm.labelling.server import PageServer
-
-from driving import MISSING, Person, chromium, launched  # isort: skip
 
 SIZE = {"width": 1280, "height": 860}
 TEXTS = [f"text {k}: " + "some words " * (5 * k % 60) for k in range(30)]

@@ -127,7 +127,11 @@ def test_tables_and_pictures(person, sitting):
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
         "rkJggg=="
     )
-    sitting.columns = [("price", "number", "12.5"), ("city", "category", ""), ("photo", "image", png)]
+    sitting.columns = [
+        ("price", "number", "12.5"),
+        ("city", "category", ""),
+        ("photo", "image", png),
+    ]
     person.reload()
     cells = person.page.locator(".cells")
     expect(cells.locator("dt")).to_have_text(["price", "city"])

@@ -79,7 +79,8 @@ class Person:
         before = self.key
         self.press(key)
         self.page.wait_for_function(
-            "before => document.getElementById('row-name').textContent !== before", arg=f"Row {before}"
+            "before => document.getElementById('row-name').textContent !== before",
+            arg=f"Row {before}",
         )
         return before
 
