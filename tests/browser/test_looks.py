@@ -43,7 +43,8 @@ def test_every_size(person, sitting, width, height):
         scroll = person.page.evaluate("document.documentElement.scrollWidth")
         assert scroll <= width, tab
         assert probe(person, "smallTargets") == []
-        assert person.page.locator("header").bounding_box()["width"] <= width
+        box = person.page.locator(f"#tab-{tab}").bounding_box()
+        assert box["x"] + box["width"] <= width
     person.tab("label")
     # row and answers are on the first screen
     box = person.page.locator("#answers").bounding_box()
