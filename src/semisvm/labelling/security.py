@@ -217,13 +217,13 @@ class Doorkeeper:
         if not (self._known if known else self._strangers).take():
             raise RefusedError(429, "Too many requests. Wait a moment.")
         self._check_source(method, path, headers)
-        if path == "/" and method == "GET" and token is not None:
-            if self.keys.open(token):
-                return True
-            raise RefusedError(401, "The token of this address is not valid, or was used up.")
-        if not known:
+        if known:
+            return False
+        if token is None or path != "/" or method != "GET":
             raise RefusedError(401, "This page needs the address with the token.")
-        return False
+        if not self.keys.open(token):
+            raise RefusedError(401, "The token of this address is not valid, or was used up.")
+        return True
 
     @staticmethod
     def _check_source(method: str, path: str, headers: Mapping[str, str]) -> None:

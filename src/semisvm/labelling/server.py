@@ -136,6 +136,10 @@ class PageServer:
         self._server.should_exit = True
         if self._thread is not None:
             self._thread.join()
+        self.close()
+
+    def close(self) -> None:
+        """Give the port back."""
         self._socket.close()
 
 
@@ -194,9 +198,9 @@ def serve(
     server = PageServer(sitting, host, port, token=token)
     if not is_loopback(server.host):
         tell(NOT_ALONE.format(host=server.host, port=server.port))
-    tell(server.address)
+    tell(f"Open {server.address}")
     if open_browser:
-        webbrowser.open(server.ticket())
+        start_browser(server.ticket())
     over = Event()
     if watch is not None:
         Thread(target=report_changes, args=(sitting, watch, over), daemon=True).start()
@@ -205,6 +209,18 @@ def serve(
             server.run()
     finally:
         over.set()
+        server.close()
+
+
+def start_browser(address: str) -> None:
+    """Show an address in the browser of the desktop, if there is one."""
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return
+    # one of these runs in the terminal, which is not free
+    if type(browser) is not webbrowser.GenericBrowser:
+        Thread(target=browser.open, args=(address,), daemon=True).start()
 
 
 def report_changes(sitting: Any, watch: Callable[[Any], None], over: Event) -> None:

@@ -6,12 +6,13 @@ import re
 import socket
 import time
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
 from page_client import TOKEN, answer_row, content, cookie, origin, post, send
 from semisvm.labelling.guard import MAX_BODY
-from semisvm.labelling.server import MAX_CONNECTIONS, PageServer, listen
+from semisvm.labelling.server import MAX_CONNECTIONS, PageServer, listen, serve
 
 # --- the token and the cookie
 
@@ -67,6 +68,13 @@ def test_the_address_of_the_started_browser_works_once(server):
     answer = send(server, "GET", f"/?token={ticket}")
     assert answer.getheader("Set-Cookie").partition(";")[0] == cookie(server)
     assert send(server, "GET", f"/?token={ticket}").status == 401
+
+
+def test_who_is_in_stays_in(server):
+    """A kept address with a ticket that was used up does not shut out its owner."""
+    answer = send(server, "GET", "/?token=old", Cookie=cookie(server))
+    assert answer.status == 200
+    assert b"/app.js" in answer.content
 
 
 # --- hosts and origins
@@ -331,6 +339,48 @@ def test_other_hosts_are_warned_about_and_want_the_token(sitting):
         assert send(running, "GET", "/", Host="evil.example").status == 421
         for host in (f"192.168.0.7:{running.port}", socket.gethostname()):
             assert send(running, "GET", f"/?token={TOKEN}", Host=host).status == 200
+
+
+@pytest.fixture
+def served(sitting, monkeypatch):
+    """Call `serve` with a server that ends at once; return what it told and opened."""
+
+    def run(**options):
+        told, opened = [], []
+        browser = SimpleNamespace(open=opened.append)
+        monkeypatch.setattr("webbrowser.get", lambda: browser)
+        monkeypatch.setattr(PageServer, "run", lambda server: time.sleep(0.2))
+        serve(sitting, tell=told.append, **options)
+        return told, opened
+
+    return run
+
+
+def test_serve_tells_the_address_and_opens_a_browser(served):
+    told, opened = served(token=TOKEN)
+    assert len(told) == 1
+    assert re.fullmatch(rf"Open http://127\.0\.0\.1:\d+/\?token={TOKEN}", told[0])
+    # the list of processes shows a token that is soon used up
+    assert len(opened) == 1
+    assert TOKEN not in opened[0]
+
+
+def test_serve_without_a_browser(served):
+    _, opened = served(open_browser=False)
+    assert opened == []
+
+
+def test_serve_warns_if_others_get_in(served):
+    told, _ = served(host="0.0.0.0", open_browser=False)
+    assert told[0].startswith("Warning: other machines can reach 0.0.0.0")
+    assert "token=" in told[1]
+
+
+def test_serve_reports_changes(served, sitting, monkeypatch):
+    monkeypatch.setattr("semisvm.labelling.server.WATCH_SECONDS", 0.01)
+    seen = []
+    served(open_browser=False, watch=lambda status: seen.append(status.n_answered))
+    assert seen == [0]
 
 
 def test_a_port_that_is_taken(server):

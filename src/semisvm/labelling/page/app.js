@@ -133,6 +133,8 @@ async function news() {
 }
 
 async function start() {
+  // the token stays neither in the address nor in the history
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash);
   startTabs();
   startTools();
   startLists();
