@@ -44,12 +44,12 @@ class FakeSitting:
             raise SittingError(f"there is no row {row + 1}.")
         return row
 
-    def _change(self, kind, rows, value=None):
+    def _change(self, kind, rows, value, client):
         time.sleep(self.seconds)
         if self.fails is not None:
             raise self.fails
         with self.lock:
-            event = Facts(kind=kind, rows=tuple(map(self._row, rows)), value=value)
+            event = Facts(kind=kind, rows=tuple(map(self._row, rows)), value=value, client=client)
             self.events.append((event, [self.marks.get(row) for row in rows]))
             for row in rows:
                 self.marks[row] = None if kind == "remove" else (kind, value)
@@ -68,30 +68,31 @@ class FakeSitting:
         words = "It is the next row of the file."
         return Facts(row=row, reason="random", words=words, number=number)
 
-    def answer(self, row, value, *, seen_guess=False):
+    def answer(self, row, value, *, seen_guess=False, client=None):
         if value not in self.names:
             raise SittingError(f"there is no class {value!r}.")
-        event = self._change("answer", [row], value)
+        event = self._change("answer", [row], value, client)
         self.seen.append(seen_guess)
         return event
 
-    def skip(self, row):
-        return self._change("skip", [row])
+    def skip(self, row, *, client=None):
+        return self._change("skip", [row], None, client)
 
-    def remove(self, row):
-        return self._change("remove", [row])
+    def remove(self, row, *, client=None):
+        return self._change("remove", [row], None, client)
 
-    def confirm(self, rows, value):
-        return self._change("answer", rows, value)
+    def confirm(self, rows, value, *, client=None):
+        return self._change("answer", rows, value, client)
 
-    def add_class(self, name):
+    def add_class(self, name, *, client=None):
         self.names.append(name)
-        self._change("class", [], name)
+        self._change("class", [], name, client)
 
-    def undo(self):
-        if not self.events:
+    def undo(self, client=None):
+        mine = [k for k, (event, _) in enumerate(self.events) if event.client in (client, None)]
+        if not mine:
             return None
-        event, before = self.events.pop()
+        event, before = self.events.pop(mine[-1])
         self.marks.update(zip(event.rows, before, strict=True))
         self.version += 1
         return event
@@ -192,3 +193,9 @@ class FakeSitting:
             f"{text},{(self.marks.get(r) or ('', ''))[1]}" for r, text in enumerate(self.texts)
         ]
         file.write_text("\n".join(["text,kind", *lines]) + "\n", encoding="utf-8")
+
+    def save(self, path):
+        path.write_text("model", encoding="utf-8")
+
+    def report(self, path):
+        path.write_text("report", encoding="utf-8")

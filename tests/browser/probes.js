@@ -20,7 +20,7 @@
       const box = (node.closest("label") ?? node).getBoundingClientRect();
       return box.width < 24 || box.height < 24;
     };
-    return [...document.querySelectorAll("button:not(.link), a.button, input, select")]
+    return [...document.querySelectorAll("button:not(.link), input, select")]
       .filter((node) => node.checkVisibility() && isSmall(node))
       .map((node) => node.outerHTML);
   },

@@ -177,6 +177,7 @@ def test_the_model_on_demand(person, sitting):
 def test_downloads(person, sitting, tmp_path):
     person.press_and_wait("2")
     with person.page.expect_download() as waiting:
-        person.page.get_by_role("link", name="Labelled file").click()
+        person.page.get_by_role("button", name="Labelled file").click()
+    assert waiting.value.suggested_filename == "rows.labelled.csv"
     waiting.value.save_as(tmp_path / "got.csv")
     assert (tmp_path / "got.csv").read_text().splitlines()[1].endswith(",ham")

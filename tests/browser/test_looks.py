@@ -120,7 +120,7 @@ def test_the_order_of_the_focus(person):
         seen.append(name)
     order = [
         *("Skip to the row", "tab-label", "theme", "help", "row", "1spam", "2ham", "skip", "undo"),
-        *("ask-guess", "new-class", "Add", "after", "learn", "learn-auto", "Labelled file"),
+        *("ask-guess", "new-class", "Add", "after", "learn", "learn-auto", "get-labelled"),
     ]
     assert seen == order
 

@@ -4,6 +4,7 @@ import socket
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from semisvm.labelling.guard import BODY_SECONDS, Guard
 from semisvm.labelling.security import Doorkeeper, Hosts, Keys, is_loopback, netloc
-from semisvm.labelling.web import application
+from semisvm.labelling.web import Places, application
 
 MAX_CONNECTIONS = 100
 QUIET_SECONDS = 30.0
@@ -73,6 +74,8 @@ class PageServer:
         0: one that is free.
     token : str, optional
         Default: a new one.
+    places : Places, optional
+        Names of files.
     quiet_seconds, body_seconds : float
         How long a connection may be without a whole request, and the body of a request may
         take.
@@ -91,6 +94,7 @@ class PageServer:
         port: int = 0,
         *,
         token: str | None = None,
+        places: Places | None = None,
         quiet_seconds: float = QUIET_SECONDS,
         body_seconds: float = BODY_SECONDS,
     ) -> None:
@@ -99,7 +103,7 @@ class PageServer:
         self.port: int = self._socket.getsockname()[1]
         self._keys = Keys(self.port, token)
         doorkeeper = Doorkeeper(Hosts(self.host), self._keys)
-        app = Guard(application(sitting), doorkeeper, body_seconds)
+        app = Guard(application(sitting, places or Places()), doorkeeper, body_seconds)
         protocol = type("Protocol", (BoundedProtocol,), {"quiet_seconds": quiet_seconds})
         self._server = uvicorn.Server(settings(app, protocol, quiet_seconds))
         self._thread: Thread | None = None
@@ -177,6 +181,9 @@ def serve(
     port: int = 0,
     *,
     token: str | None = None,
+    title: str = "",
+    model: str | Path | None = None,
+    report: str | Path | None = None,
     open_browser: bool = True,
     tell: Callable[[str], None] = print,
     watch: Callable[[Any], None] | None = None,
@@ -189,13 +196,18 @@ def serve(
         Stays open.
     host, port, token
         Of `PageServer`.
+    title : str
+        What is labelled: the name of the file.
+    model, report : str or Path, optional
+        Where the page saves. Downloads are there in any case.
     open_browser : bool, default=True
     tell : callable, default=print
         Is given the address, and perhaps a warning.
     watch : callable, optional
         Is given the status of the sitting whenever it has changed.
     """
-    server = PageServer(sitting, host, port, token=token)
+    places = Places(title, *(None if path is None else Path(path) for path in (model, report)))
+    server = PageServer(sitting, host, port, token=token, places=places)
     if not is_loopback(server.host):
         tell(NOT_ALONE.format(host=server.host, port=server.port))
     tell(f"Open {server.address}")

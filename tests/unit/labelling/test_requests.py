@@ -4,7 +4,9 @@ import http.client
 import time
 from contextlib import closing
 
-from page_client import answer_row, content, cookie, origin, post, send
+from page_client import TOKEN, answer_row, content, cookie, origin, post, send
+from semisvm.labelling.server import PageServer
+from semisvm.labelling.web import Places
 
 
 def test_an_answer_is_saved_and_the_next_row_comes(server, sitting):
@@ -90,11 +92,13 @@ def test_texts_are_shortened_but_not_lost(server, sitting):
 def test_downloads(server, sitting):
     known = cookie(server)
     sitting.answer(0, "ham")
-    answer = send(server, "GET", "/api/download/labelled", Cookie=known)
+    answer = send(server, "GET", "/api/download?what=labelled", Cookie=known)
     assert answer.getheader("Content-Disposition").startswith("attachment")
     assert answer.content.startswith(b"text,kind\ntext 0,ham\n")
-    assert send(server, "GET", "/api/download/passwd", Cookie=known).status == 404
-    assert send(server, "GET", "/api/download/..%2f..%2fetc%2fpasswd", Cookie=known).status == 404
+    assert send(server, "GET", "/api/download?what=passwd", Cookie=known).status == 404
+    assert (
+        send(server, "GET", "/api/download?what=..%2f..%2fetc%2fpasswd", Cookie=known).status == 404
+    )
 
 
 def test_files_of_the_package_are_not_served(server):
@@ -120,3 +124,22 @@ def test_a_slow_answer_holds_up_nobody(server, sitting):
             assert send(server, "GET", "/api/row?row=1", Cookie=known).status == 200
         assert time.monotonic() - begin < 0.9
         assert slow.getresponse().status == 200
+
+
+def test_the_model_and_the_report_are_saved_where_the_server_was_told(sitting, tmp_path):
+    places = Places("mail.csv", tmp_path / "mail.semisvm", tmp_path / "mail.html")
+    with PageServer(sitting, token=TOKEN, places=places) as server:
+        about = content(send(server, "GET", "/api/about", Cookie=cookie(server)))
+        assert (about["title"], about["saves"]) == ("mail.csv", "mail.semisvm")
+        assert about["downloads"]["labelled"] == "mail.labelled.csv"
+        # a place that the page names is not looked at
+        elsewhere = {"client": "a", "model": str(tmp_path / "evil")}
+        saved = content(post(server, "save", elsewhere))
+        assert saved["files"] == [str(tmp_path / "mail.semisvm"), str(tmp_path / "mail.html")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mail.html", "mail.semisvm"]
+
+
+def test_nothing_is_saved_without_a_place(server):
+    answer = post(server, "save", {"client": "a"})
+    assert answer.status == 422
+    assert "No file was named" in content(answer)["error"]

@@ -18,7 +18,14 @@ from semisvm.labelling.server import MAX_CONNECTIONS, PageServer, listen, serve
 
 
 def test_without_token_there_is_nothing(server, sitting):
-    for path in ("/", "/app.js", "/style.css", "/api/status", "/api/download/labelled", "/nothing"):
+    for path in (
+        "/",
+        "/app.js",
+        "/style.css",
+        "/api/status",
+        "/api/download?what=labelled",
+        "/nothing",
+    ):
         answer = send(server, "GET", path)
         assert answer.status == 401
         assert b"text 0" not in answer.content
@@ -139,7 +146,14 @@ def test_changes_are_only_posted(server, sitting, method):
 
 def test_headers_of_every_answer(server):
     known = cookie(server)
-    paths = ["/", "/app.js", "/api/status", "/api/row?row=99", "/nothing", "/api/download/labelled"]
+    paths = [
+        "/",
+        "/app.js",
+        "/api/status",
+        "/api/row?row=99",
+        "/nothing",
+        "/api/download?what=labelled",
+    ]
     answers = [send(server, "GET", path, Cookie=known) for path in paths]
     for answer in [*answers, send(server, "GET", "/"), send(server, "GET", "/", Host="x.example")]:
         policy = answer.getheader("Content-Security-Policy")

@@ -4,6 +4,7 @@ import { byId, say } from "./dom.js";
 
 const PATIENCE = 20000;
 const BYTES = 16;
+const JSON_HEADERS = { "Content-Type": "application/json" };
 
 export class Refused extends Error {
   constructor(status, message) {
@@ -40,13 +41,13 @@ function setConnected(now) {
   for (const listener of listeners) listener(now);
 }
 
-async function request(path, options) {
+async function request(path, options = {}, read = (response) => response.json(), patience = PATIENCE) {
   let response;
   let data;
   try {
-    response = await fetch(path, { ...options, signal: AbortSignal.timeout(PATIENCE) });
-    data = await response.json();
-  } catch (error) {
+    response = await fetch(path, { ...options, signal: AbortSignal.timeout(patience) });
+    data = await (response.ok ? read(response) : response.json());
+  } catch {
     setConnected(false);
     throw new Lost("The server does not answer.");
   }
@@ -55,7 +56,14 @@ async function request(path, options) {
   return data;
 }
 
-export const get = (name, values = {}) => request(`/api/${name}?${new URLSearchParams(values)}`, {});
+// Files and models take a while: the model may have to be fitted first.
+export const getFile = (name) =>
+  request(`/api/download?what=${name}`, {}, (response) => response.blob(), 30 * PATIENCE);
+
+export const postSlowly = (name) =>
+  request(`/api/${name}`, { method: "POST", headers: JSON_HEADERS, body: JSON.stringify({ client }) }, undefined, 30 * PATIENCE);
+
+export const get = (name, values = {}) => request(`/api/${name}?${new URLSearchParams(values)}`);
 
 // What was sent without an answer may have been kept. Sent again, it has the same name, and
 // the server does it once.
@@ -65,9 +73,8 @@ export async function post(name, values = {}) {
   const said = JSON.stringify([name, values]);
   if (open === null || open.said !== said) open = { said, id: randomName() };
   const body = JSON.stringify({ ...values, client, id: open.id });
-  const headers = { "Content-Type": "application/json" };
   try {
-    const data = await request(`/api/${name}`, { method: "POST", headers, body });
+    const data = await request(`/api/${name}`, { method: "POST", headers: JSON_HEADERS, body });
     open = null;
     return data;
   } catch (error) {

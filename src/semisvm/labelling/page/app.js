@@ -1,8 +1,9 @@
 // Starts the page: tabs, keys, theme, help, and news from the server.
 
-import { get, isConnected, onConnection, post, showState, Refused } from "./api.js";
-import { announce, alertUser, keep, kept } from "./common.js";
+import { get, isConnected, onConnection, showState, Refused } from "./api.js";
+import { alertUser, keep, kept } from "./common.js";
 import { byId, say } from "./dom.js";
+import { startFiles } from "./files.js";
 import * as label from "./label.js";
 import { showList, startLists } from "./lists.js";
 import { onStatus, showStatus } from "./progress.js";
@@ -98,13 +99,6 @@ function startTools() {
   byId("keys").addEventListener("change", () => keep("keys", byId("keys").checked ? "on" : "off"));
   byId("learn").addEventListener("click", () => label.change("learn", { auto: false }));
   byId("learn-auto").addEventListener("click", () => label.change("learn", { auto: true }));
-  for (const id of ["get-model", "get-report"]) {
-    byId(id).addEventListener("click", (event) => {
-      if (!event.currentTarget.hasAttribute("aria-disabled")) return;
-      event.preventDefault();
-      say(byId("saved-files"), "There is no model yet.");
-    });
-  }
 }
 
 function connectionChanged(now) {
@@ -143,7 +137,7 @@ async function start() {
   onConnection(connectionChanged);
   document.addEventListener("keydown", onKey);
   try {
-    await label.next();
+    await Promise.all([label.next(), startFiles()]);
     showState("good", "Ready");
   } catch (error) {
     showState("bad", "Not ready");

@@ -57,9 +57,6 @@ function showModel(status) {
   if (status.fitting) parts.push("Learning now.");
   if (status.fit_error) parts.push(status.fit_error);
   say(byId("model"), parts.join(" "));
-  for (const id of ["get-model", "get-report"]) {
-    byId(id).toggleAttribute("aria-disabled", !status.model_number);
-  }
 }
 
 function showShares(classes) {
