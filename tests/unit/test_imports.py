@@ -70,6 +70,10 @@ ALLOWED = {
         "_version displays io jsonable margins model model_files model_selection partial_labels "
         "registry wording"
     ),
+    "labelling": (
+        "_lazy clusters columns io jsonable margins model_files model_selection registry report "
+        "scaling training"
+    ),
     "__init__": (
         "_lazy _version checkpoints clusters converting estimators io loop model model_files "
         "model_selection ondisk training"

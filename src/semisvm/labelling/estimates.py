@@ -1,0 +1,166 @@
+"""How good the model is, and whether more labels will help.
+
+What is shown rests on random rows. Each was answered by a person while the model in force had not
+seen it, so the answer tests that model. Of these tests, those of models with at least half as many
+labels as today's count for its accuracy: older models were worse, and they would keep the figure
+down for ever.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from semisvm.labelling.book import Mark
+from semisvm.labelling.records import RANDOM, CurvePoint, Interval
+
+Z = 1.959964
+"""Of a 95% interval."""
+RECENT = 0.5
+"""Tests of models with fewer labels than this share of today's are left out."""
+FEWEST = 4
+"""Tests below which no accuracy is shown."""
+USUAL_RATE = (0.5, 0.25)
+"""Mean and standard deviation of the exponent of a learning curve, before it is seen."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """An answer to a random row that the model in force had not seen.
+
+    Attributes
+    ----------
+    labels : int
+        To how many labels that model was fitted.
+    right : bool
+    """
+
+    labels: int
+    right: bool
+
+
+def tests_of(marks: Iterable[Mark]) -> list[Test]:
+    """Find the tests among the marks of rows, in the order in which they were answered.
+
+    An answer that was given after its guess was shown is no test.
+    """
+    found = [
+        mark
+        for mark in marks
+        if mark.value is not None and mark.reason == RANDOM and is_test(mark.facts)
+    ]
+    found.sort(key=lambda mark: mark.seq)
+    return [Test(int(m.facts["labels"]), m.facts["guess"] == m.value) for m in found]
+
+
+def is_test(facts: Mapping[str, Any]) -> bool:
+    """Tell whether an answer had a guess that nobody had seen."""
+    return facts.get("guess") is not None and not facts.get("seen_guess")
+
+
+def wilson(right: int, n: int, z: float = Z) -> tuple[float, float]:
+    """Compute Wilson's interval for a share of n independent tosses."""
+    share, square = right / n, z * z
+    middle = (share + square / (2 * n)) / (1 + square / n)
+    half = z / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def accuracy_at(tests: Sequence[Test], n_labels: int) -> Interval | None:
+    """Estimate the accuracy of a model with so many labels.
+
+    Parameters
+    ----------
+    tests : sequence of Test
+    n_labels : int
+    """
+    recent = [t.right for t in tests if RECENT * n_labels <= t.labels <= n_labels]
+    n = len(recent)
+    if n < FEWEST:
+        return None
+    right = sum(recent)
+    low, high = wilson(right, n)
+    return Interval(right / n, low, high, n)
+
+
+def learning_curve(tests: Sequence[Test]) -> list[CurvePoint]:
+    """Estimate the accuracy at every number of labels at which a model was tested."""
+    points = []
+    for n_labels in sorted({test.labels for test in tests}):
+        found = accuracy_at(tests, n_labels)
+        if found is not None:
+            points.append(CurvePoint(n_labels, found.value, found.low, found.high))
+    return points
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """A learning curve, error(n) = error (n / n_labels)^-rate.
+
+    Attributes
+    ----------
+    n_labels : int
+        Today's.
+    error : float
+        At that number.
+    rate : float
+    """
+
+    n_labels: int
+    error: float
+    rate: float
+
+    def more_labels(self, gain: float = 0.01) -> int | None:
+        """Return how many more labels lower the error by a gain; None if it is too small."""
+        if self.error <= gain or self.rate <= 0:
+            return None
+        factor = (self.error / (self.error - gain)) ** (1 / self.rate)
+        return math.ceil(self.n_labels * (factor - 1))
+
+
+def fit_curve(tests: Sequence[Test], n_labels: int) -> PowerLaw | None:
+    """Fit a power law to tests, by likelihood, with a prior on its exponent.
+
+    The prior is that of a coin with one success and one failure for the error, and the exponent
+    of usual curves: a few tests say little about the slope.
+    """
+    if len(tests) < 2 * FEWEST or n_labels < 1:
+        return None
+    ratio = np.log(np.array([max(t.labels, 1) for t in tests]) / n_labels)
+    wrong = np.array([not t.right for t in tests])
+    mean, deviation = USUAL_RATE
+
+    def loss(parameters: NDArray[np.float64]) -> float:
+        level, rate = parameters
+        error = np.clip(np.exp(level - rate * ratio), 1e-9, 1 - 1e-6)
+        now = min(max(math.exp(level), 1e-9), 1 - 1e-6)
+        fit = np.sum(np.log(np.where(wrong, error, 1 - error)))
+        prior = math.log(now) + math.log(1 - now) - 0.5 * ((rate - mean) / deviation) ** 2
+        return -float(fit + prior)
+
+    start = np.array([math.log((wrong.sum() + 1) / (len(wrong) + 2)), mean])
+    bounds = [(math.log(1e-4), math.log(0.99)), (0.05, 2.0)]
+    found = minimize(loss, start, bounds=bounds, method="L-BFGS-B")
+    return PowerLaw(n_labels, float(math.exp(found.x[0])), float(found.x[1]))
+
+
+def class_shares(
+    marks: Iterable[Mark], classes: Sequence[str]
+) -> dict[str, tuple[float, float]] | None:
+    """Estimate the class shares of all rows from random ones; None if there are none.
+
+    The posterior mean and deviation under Jeffreys' prior, half a row per class.
+    """
+    values = [m.value for m in marks if m.value is not None and m.reason == RANDOM]
+    if not values or not classes:
+        return None
+    weights = np.array([values.count(name) + 0.5 for name in classes])
+    total = float(weights.sum())
+    shares = weights / total
+    errors = np.sqrt(shares * (1 - shares) / (total + 1))
+    pairs = zip(shares.tolist(), errors.tolist(), strict=True)
+    return dict(zip(classes, pairs, strict=True))
