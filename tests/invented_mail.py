@@ -57,15 +57,34 @@ SPAM = (
         "Click now, places are limited, this free offer ends on {day}.",
     ),
 )
+# some like to get these, others do not
+EITHER = (
+    (
+        "News of the month",
+        "Dear {name},\n\nin this letter: a new {thing} to download, an offer of {goods} for "
+        "members with {n}% off, and a talk on {day}. You can unsubscribe with the link below.",
+    ),
+    (
+        "Your order of {goods}",
+        "Hello {name},\n\nyour order {n} is on its way and arrives on {day}. Click the link to see "
+        "the {thing}, or answer this message if you did not order {goods}.",
+    ),
+    (
+        "Short survey, {n} questions",
+        "Would you have ten minutes for a survey before {day}? Everybody who answers takes part in "
+        "a draw of {goods}. The link to the {thing} is below.\n\n{other}",
+    ),
+)
 
 
-def mail(number=240, seed=0):
+def mail(number=600, seed=0):
     """Invent messages: subject, body, number of links, and kind."""
     draw = random.Random(seed)
     rows = []
     for _ in range(number):
         kind = "spam" if draw.random() < 0.4 else "ham"
-        subject, body = draw.choice(SPAM if kind == "spam" else HAM)
+        clear = SPAM if kind == "spam" else HAM
+        subject, body = draw.choice(clear if draw.random() < 0.75 else EITHER)
         name, other = draw.sample(NAMES, 2)
         thing = draw.choice(THINGS)
         words = {
@@ -77,7 +96,7 @@ def mail(number=240, seed=0):
             "goods": draw.choice(GOODS),
             "n": draw.randint(2, 40),
         }
-        links = draw.randint(0, 2) + (draw.randint(1, 6) if kind == "spam" else 0)
+        links = draw.randint(0, 2) + (draw.randint(0, 3) if kind == "spam" else 0)
         rows.append((subject.format(**words), body.format(**words), links, kind))
     return rows
 

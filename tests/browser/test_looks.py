@@ -51,8 +51,10 @@ def test_every_size(person, sitting, width, height):
     assert box["y"] + 40 < height
 
 
-def test_nothing_jumps(person, sitting):
+@pytest.mark.parametrize("size", [(1280, 860), (360, 640)])
+def test_nothing_jumps(person, sitting, size):
     """Long or short rows, guesses, and answers: what can be clicked stays where it is."""
+    person.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
     sitting.texts[:4] = ["short", "long " * 3000, "", "line\n" * 200]
     person.page.check("#after")
     person.reload()

@@ -149,7 +149,9 @@ def test_a_whole_sitting(browser, server, texts, tmp_path):
     labelled = answers_in(tmp_path / "labelled.csv")
     given = [group for _, group in labelled]
     assert len(given) == len(train)
-    assert [group for group, right in zip(given, truth, strict=True) if group not in ("", right)] == []
+    assert [
+        group for group, right in zip(given, truth, strict=True) if group not in ("", right)
+    ] == []
     assert sum(bool(group) for group in given) == N_ANSWERS
     scores = run(tmp_path, "evaluate", "posts.semisvm", "test.csv", "--json")
     assert json.loads(scores)["accuracy"] > 0.85

@@ -61,12 +61,20 @@ export function showRow(node, view) {
   node.scrollTop = 0;
 }
 
+// A word of one of several columns is named "column__word".
+function featureName(name) {
+  const at = name.indexOf("__");
+  if (at <= 0) return make("span", { dir: "auto" }, name);
+  const column = make("span", { class: "quiet" }, name.slice(0, at));
+  return make("span", { dir: "auto" }, name.slice(at + 2), " ", column);
+}
+
 function reasons(because) {
   const most = Math.max(...because.map(([, weight]) => Math.abs(weight)), 1e-12);
   return make("ul", { class: "because" }, because.map(([name, weight]) => {
     const bar = make("span", { class: "weight", "aria-hidden": "true" });
     bar.style.width = `${Math.round(60 * Math.abs(weight) / most)}px`;
-    return make("li", {}, make("span", { dir: "auto" }, name), bar);
+    return make("li", {}, featureName(name), bar);
   }));
 }
 
