@@ -10,9 +10,9 @@ from semisvm.labelling.estimates import (
     accuracy_at,
     class_shares,
     fit_curve,
-    is_test,
+    is_trial,
     learning_curve,
-    tests_of,
+    trials_of,
 )
 from semisvm.labelling.learning import Fitted
 from semisvm.labelling.pool import Pool
@@ -23,8 +23,8 @@ N_BECAUSE = 8
 N_KEYS = 9
 FEW_TO_CALIBRATE = 8
 """Guesses that were put to the test before probabilities follow them."""
-ENOUGH_TESTS = 10
-"""Tests before the advice to stop may be given."""
+ENOUGH_TRIALS = 10
+"""Trials before the advice to stop may be given."""
 
 
 class Outlook:
@@ -49,7 +49,7 @@ class Outlook:
         scores, codes = [], []
         for mark in self._book.marks.values():
             told = mark.facts.get("scores")
-            if mark.value is None or not is_test(mark.facts) or not told:
+            if mark.value is None or not is_trial(mark.facts) or not told:
                 continue
             if set(told) == set(fitted.classes) and mark.value in told:
                 scores.append([told[name] for name in fitted.classes])
@@ -164,14 +164,14 @@ class Outlook:
         if self._known is not None and self._known[0] == version:
             return self._known[1]
         book = self._book
-        tests = tests_of(book.marks.values())
-        accuracy = None if fitted is None else accuracy_at(tests, fitted.n_labels)
-        law = None if fitted is None else fit_curve(tests, fitted.n_labels)
+        trials = trials_of(book.marks.values())
+        accuracy = None if fitted is None else accuracy_at(trials, fitted.n_labels)
+        law = None if fitted is None else fit_curve(trials, fitted.n_labels)
         more = None if law is None else law.more_labels()
         found = {
             "classes": self._classes(),
             "accuracy": accuracy,
-            "curve": learning_curve(tests),
+            "curve": learning_curve(trials),
             "more_labels": more,
             "advice": self._advice(fitted, accuracy, more),
         }
@@ -197,7 +197,7 @@ class Outlook:
             return "Every row has an answer or was skipped."
         if sum(1 for count in book.counts.values() if count) < 2:
             return "Go on: a model needs answers of two classes."
-        if fitted is None or accuracy is None or accuracy.n < ENOUGH_TESTS:
+        if fitted is None or accuracy is None or accuracy.n < ENOUGH_TRIALS:
             return "Go on: more random rows are needed to say how accurate the model is."
         if more is None:
             return "You can stop: the model is hardly ever wrong on random rows."
