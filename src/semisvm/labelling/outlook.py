@@ -1,6 +1,6 @@
 """What the model says about rows, and how good it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ class Outlook:
         """Adjust the probabilities to what the answers said about guesses so far."""
         from semisvm.model_selection.calibration import Calibrator
 
+        self._name(0)  # the names of all features take a while, and nobody waits for them here
         scores, codes = [], []
         for mark in self._book.marks.values():
             told = mark.facts.get("scores")
@@ -115,15 +116,6 @@ class Outlook:
                 return order[:0]
             free &= fitted.scores.argmax(axis=1) == fitted.classes.index(value)
         return order[free[order]]
-
-    def doubts(self, fitted: Fitted, answers: Mapping[int, str]) -> list[int]:
-        """Return rows whose answer is not the guess, the strongest disagreement first."""
-        found = []
-        for row, value in answers.items():
-            own = fitted.scores[row]
-            if value in fitted.classes and fitted.guess(row) != value:
-                found.append((float(own.max() - own[fitted.classes.index(value)]), row))
-        return [row for _, row in sorted(found, key=lambda pair: (-pair[0], pair[1]))]
 
     def status(
         self,
