@@ -9,7 +9,8 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError, read_to_label
+from semisvm.io import DataError
+from semisvm.io.reading import read_to_label
 from semisvm.labelling.background import Background
 from semisvm.labelling.book import ANSWER, CLASS, REMOVE, SKIP, UNDO, Event, Mark
 from semisvm.labelling.errors import SittingError
