@@ -79,6 +79,7 @@ class Learner:
         self._since = 0
         self._choice: dict[str, Any] | None = None
         self.fitted: Fitted | None = None
+        self._checked: Fitted | None = None
         self.doubts: dict[int, float] = {}
         self.error: str | None = pool.why_no_features
         jobs = {
@@ -132,7 +133,6 @@ class Learner:
         if auto:
             self._choose_now()
         self._fit_now()
-        self._check()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the background; tell whether nothing is left to do."""
@@ -186,10 +186,15 @@ class Learner:
         if self._work is not None:
             self._work.ask(CHECK)
 
+    def look_for_mistakes(self) -> None:
+        """Look for mistakes now, if no thread does it after every fit."""
+        if self._work is None:
+            self._check()
+
     def _check(self) -> None:
         """Look for mistakes among the answers; if that fails, the list stays as it was."""
         fitted, prepared = self.fitted, self._pool.prepared
-        if fitted is None or prepared is None:
+        if fitted is None or prepared is None or fitted is self._checked:
             return
         try:
             found = disagreements(prepared, fitted, self._seed)
@@ -198,7 +203,7 @@ class Learner:
                 self.error = f"Answers could not be checked for mistakes: {in_short(error)}"
             return
         with self._lock:
-            self.doubts = found
+            self.doubts, self._checked = found, fitted
             self._changed()
 
     def _uncertain(self, fitted: Fitted) -> list[int]:

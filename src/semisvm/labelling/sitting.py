@@ -417,6 +417,7 @@ class Sitting:
         They may be mistakes. The guesses that come with them are those of the last model, which
         has seen the answers.
         """
+        self._learner.look_for_mistakes()
         with self._lock:
             fitted, doubts = self._learner.fitted, self._learner.doubts
             seen = {} if fitted is None else fitted.answers
