@@ -23,6 +23,8 @@ RECENT = 0.5
 """Trials of models with fewer labels than this share of today's are left out."""
 FEWEST = 4
 """Trials below which no accuracy is shown."""
+UNSEEN = 1.5**2
+"""Added to the sum of squares of deviations, for what a few rows did not show."""
 USUAL_RATE = (0.5, 0.25)
 """Mean and standard deviation of the exponent of a learning curve, before it is seen."""
 
@@ -152,14 +154,32 @@ def class_shares(
 ) -> dict[str, tuple[float, float]] | None:
     """Estimate the class shares of all rows from random ones; None if there are none.
 
-    The posterior mean and deviation under Jeffreys' prior, half a row per class.
+    The mean over random rows of ``F(c) + [answer = c] - [guess = c]``, where F are the shares of
+    the guesses of the model in force among all rows, is free of bias whatever the model is, since
+    the row was random. The better the model, the smaller is its variance. Answers that were given
+    before the first model, or after the guess was shown, count as ``[answer = c]``.
+
+    Returns
+    -------
+    shares : dict of (float, float)
+        Class -> share, standard error. By the rule of three, twice the error is 3/n if all n rows
+        agree: mistakes of the model are rare, and a few rows may well show none.
     """
-    values = [m.value for m in marks if m.value is not None and m.reason == RANDOM]
-    if not values or not classes:
+    random = [m for m in marks if m.value is not None and m.reason == RANDOM]
+    if not random or not classes:
         return None
-    weights = np.array([values.count(name) + 0.5 for name in classes])
-    total = float(weights.sum())
-    shares = weights / total
-    errors = np.sqrt(shares * (1 - shares) / (total + 1))
-    pairs = zip(shares.tolist(), errors.tolist(), strict=True)
+    found = np.array([[_part(mark, name) for name in classes] for mark in random])
+    n, mean = len(found), found.mean(axis=0)
+    shares = np.clip(mean, 0.0, 1.0)
+    shares = shares / shares.sum()
+    errors = np.sqrt(((found - mean) ** 2).sum(axis=0) + UNSEEN) / n
+    pairs = zip(shares.tolist(), np.minimum(errors, 0.5).tolist(), strict=True)
     return dict(zip(classes, pairs, strict=True))
+
+
+def _part(mark: Mark, name: str) -> float:
+    answered = float(mark.value == name)
+    guessed: Mapping[str, float] | None = mark.facts.get("guessed")
+    if guessed is None or not is_trial(mark.facts):
+        return answered
+    return guessed.get(name, 0.0) + answered - float(mark.facts["guess"] == name)

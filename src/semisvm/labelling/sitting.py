@@ -23,6 +23,7 @@ from semisvm.labelling.policy import WORDS, Policy
 from semisvm.labelling.pool import make_pool
 from semisvm.labelling.records import (
     CHOSEN,
+    RANDOM,
     SURE,
     Found,
     FoundRow,
@@ -314,7 +315,9 @@ class Sitting:
         if fitted is None or row in fitted.answers:
             return facts
         scores = [round(float(score), 4) for score in fitted.scores[row]]
-        about = {"model": fitted.number, "labels": fitted.n_labels}
+        about: dict[str, Any] = {"model": fitted.number, "labels": fitted.n_labels}
+        if facts["reason"] == RANDOM:
+            about["guessed"] = {name: round(v, 6) for name, v in fitted.guessed.items()}
         names = {
             "guess": fitted.guess(row),
             "scores": dict(zip(fitted.classes, scores, strict=True)),
