@@ -28,12 +28,15 @@ export async function change(name, values, done) {
     clearTimeout(slow);
     if (!(error instanceof Lost || error instanceof Refused)) throw error;
     showState("bad", "Not saved");
-    alertUser(error instanceof Lost ? "The server does not answer. Your last change is not saved yet." : `Not saved: ${error.message}`);
+    alertUser(error instanceof Lost ? "The server does not answer. Your last change is not saved yet." : refusal(error.message));
     return false;
   } finally {
     state.busy = false;
   }
 }
+
+// Sentences of the server begin with a small letter if they are meant to follow another one.
+const refusal = (text) => (/^not saved/i.test(text) ? text[0].toUpperCase() + text.slice(1) : `Not saved: ${text}`);
 
 function present(view, query) {
   state.view = view;
