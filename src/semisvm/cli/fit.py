@@ -125,9 +125,8 @@ def fit(
     from semisvm.training import train
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    table = shared.read_training(
-        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options, on_disk=True
-    )
+    about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
+    table = shared.read_training(*about, on_disk=True, label_comes=bool(answers))
     table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     if prior is not None and table.labels is not None:

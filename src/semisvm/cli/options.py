@@ -78,7 +78,8 @@ Answers = Annotated[
     list[Path] | None,
     typer.Option(
         "--answers",
-        help="A file from 'semisvm select' with labels filled in; repeatable.",
+        help="A file of 'semisvm label', or one of 'semisvm select' with labels filled in; "
+        "repeatable.",
     ),
 ]
 Key = Annotated[
@@ -160,14 +161,16 @@ def read_training(
     max_columns: int | None,
     options: dict[str, Any],
     on_disk: bool = False,
+    label_comes: bool = False,
 ) -> "Table | MatrixData":
     """Read a file with labels; ``options`` are those of `reading`.
 
-    Rows in a folder are loaded, unless they may stay ``on_disk``.
+    Rows in a folder are loaded, unless they may stay ``on_disk``. The label column may be
+    missing if ``label_comes`` from answers.
     """
-    from semisvm.io import read
+    from semisvm.io import read, read_to_label
 
-    found = read(
+    found = (read_to_label if label_comes else read)(
         data,
         label=label,
         labels_file=labels,

@@ -27,6 +27,9 @@ LABEL = "label"
 CHECK = "semisvm_check"
 """Column with a hash of the row in the data: a row that has moved is found by it."""
 
+BEFORE = "semisvm_before"
+"""Column with the label that the data had, for labels that were corrected or removed."""
+
 CLOSE = 1e-9
 """Relative distance of numbers that spreadsheets write in another way."""
 
@@ -61,7 +64,8 @@ def join_answers(
     both files have must agree, so that labels never go to other rows after the data have
     changed. If there is a column ``semisvm_check``, as in the answers of a sitting, a row that has
     moved is found by its content. With ``key`` a line belongs to the row with the same key. Blank
-    labels change nothing; a label that disagrees with another one is an error.
+    labels change nothing; a label that disagrees with another one is an error, unless the column
+    ``semisvm_before`` says that it replaces it.
 
     Parameters
     ----------
@@ -89,9 +93,12 @@ def join_answers(
         answers = _read(path, label or LABEL, unlabeled, na_is_class)
         given = _given(answers)
         rows = _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
+        replaced = answers.levels(BEFORE) if BEFORE in answers.columns else [""] * len(rows)
         for line, row in enumerate(rows):
+            if replaced[line] and row not in sources and str(cells[row]) == replaced[line]:
+                cells[row] = None
             _put(cells, sources, row, given[line], answers, line, data)
-        blank = sum(value is None for value in given)
+        blank = sum(value is None and not old for value, old in zip(given, replaced, strict=True))
         if blank:
             notes.append(f"{blank} of the {len(given)} rows of {path} have no label yet.")
         notes += [f"{path}: {note}" for note in about_missing(answers.missing_words)]
@@ -304,6 +311,7 @@ def write_answers(
     path: str | Path,
     data: Table | MatrixData,
     answers: Mapping[int, str],
+    given: Mapping[int, str],
     *,
     label: str | None = None,
     key: str | None = None,
@@ -318,6 +326,9 @@ def write_answers(
     data : Table or MatrixData
     answers : mapping
         Row -> label.
+    given : mapping
+        Row -> label in the data; those that are the same in ``answers`` are left out, and what
+        became of the others is told.
     label : str, optional
         Name of the label column; "label" by default.
     key : str, optional
@@ -332,10 +343,15 @@ def write_answers(
         names = data.levels(key) if key else counted(row_hashes(data))  # type: ignore[union-attr]
     text = io.StringIO(newline="")
     table = csv.writer(text, lineterminator="\n")
-    table.writerow([escaped(key or ROW), escaped(label or LABEL), *([] if key else [CHECK])])
-    for row, value in sorted(answers.items()):
-        mine = [escaped(names[row])] if key else [row + 1]
-        table.writerow([*mine, escaped(value), *([] if key else [names[row]])])
+    changed = {row: answers.get(row, "") for row in {**given, **answers}}
+    changed = {row: value for row, value in changed.items() if given.get(row) != value}
+    replaces = any(row in given for row in changed)
+    head = [escaped(key or ROW), escaped(label or LABEL)]
+    table.writerow([*head, *([] if key else [CHECK]), *([BEFORE] if replaces else [])])
+    for row, value in sorted(changed.items()):
+        line = [escaped(names[row]) if key else row + 1, escaped(value)]
+        line += [] if key else [names[row]]
+        table.writerow([*line, *([given.get(row, "")] if replaces else [])])
     content = text.getvalue().encode("utf-8", "surrogatepass")
     if tell is not None:
         tell(content)

@@ -99,7 +99,8 @@ class Book:
             row: Mark(0, value, {"reason": FILE}) for row, value in given.items()
         }
         found = sorted(set(given.values()))
-        self.classes: list[str] = list(dict.fromkeys([*classes, *found]))
+        self.classes: list[str] = []
+        self.know([*classes, *found])
         self.counts: Counter[str] = Counter(given.values())
         self.asked: Counter[str] = Counter()
         self.n_skipped = 0
@@ -118,19 +119,18 @@ class Book:
         """Tell whether a row has neither an answer nor been skipped."""
         return row not in self.marks
 
+    def know(self, classes: Iterable[str]) -> None:
+        """Add classes that are not there yet."""
+        self.classes += [name for name in dict.fromkeys(classes) if name not in self.classes]
+
     def apply(self, event: Event) -> None:
         """Make a change that `check` has let pass."""
         if event.kind == UNDO:
             self._undo(event)
             return
         self._done.append(_Done(event, {row: self.marks.get(row) for row in event.rows}))
-        if event.kind == CLASS:
-            assert event.value is not None
-            self.classes.append(event.value)
-            return
-        if event.value is not None and event.value not in self.classes:
-            # a journal may be opened with other classes than it was written with
-            self.classes.append(event.value)
+        # a journal may be opened with other classes than it was written with
+        self.know([] if event.value is None else [event.value])
         for row in event.rows:
             mark = Mark(event.seq, event.value, event.facts)
             self._put(row, None if event.kind == REMOVE else mark)

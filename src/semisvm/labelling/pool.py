@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, find_kind
-from semisvm.io import DataError, MatrixData, Table, as_table, read
+from semisvm.io import DataError, MatrixData, Table, as_table
 from semisvm.io.answers import LABEL, check_columns
 from semisvm.io.contents import counted, row_hashes
 from semisvm.io.options import Options
@@ -132,26 +132,6 @@ class Pool:
         for word in words.casefold().split():
             rows = [i for i in rows if any(word in texts[i].casefold() for texts in self._texts)]
         return np.asarray(rows, dtype=np.intp)
-
-
-def read_pool(path: str | Path, label: str | None, options: Mapping[str, Any]) -> Any:
-    """Read a file whose label column may not be there yet.
-
-    Parameters
-    ----------
-    path : str or Path
-    label : str or None
-    options : mapping
-        Of `semisvm.io.read`.
-    """
-    plain = {name: value for name, value in options.items() if name not in ("unlabeled",)}
-    found = read(path, **plain)
-    if isinstance(found, MatrixData):
-        return found.in_memory()
-    if label is None or label not in found.columns:
-        return found
-    wanted = Options(label, unlabeled=options.get("unlabeled"))
-    return found.labelled(found.columns[label], wanted).without([label])
 
 
 def make_pool(

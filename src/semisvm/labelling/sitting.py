@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError
+from semisvm.io import DataError, read_to_label
 from semisvm.labelling.background import Background
 from semisvm.labelling.book import ANSWER, CLASS, REMOVE, SKIP, UNDO, Event, Mark
 from semisvm.labelling.errors import SittingError
@@ -19,7 +19,7 @@ from semisvm.labelling.learning import METHOD, model_of
 from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.pictures import IMAGE, read_picture
 from semisvm.labelling.policy import WORDS, Policy
-from semisvm.labelling.pool import make_pool, read_pool
+from semisvm.labelling.pool import make_pool
 from semisvm.labelling.records import (
     CHOSEN,
     SURE,
@@ -134,6 +134,7 @@ class Sitting:
         )
         self._outlook = Outlook(self._pool, self._book)
         self._export_error: str | None = None
+        self._exported = -1
         self._exports: Background | None = None
         if self._store.is_kept:
             self._exports = Background({"export": self._export_answers}, EXPORT_DELAY)
@@ -167,12 +168,12 @@ class Sitting:
         **options
             As for `Sitting`.
         """
-        data = read_pool(path, label, dict(reading or {}))
+        data = read_to_label(path, label=label, **dict(reading or {})).in_memory()
         if features is None and text is not None:
             features = ColumnFeatures(text=[text] if isinstance(text, str) else list(text))
         place = Path(path).with_suffix(".answers.csv") if answers is None else answers
-        settings = {"label": label, "unlabeled": (reading or {}).get("unlabeled")}
-        given = {"settings": settings, **options}
+        kept = {name: (reading or {}).get(name) or None for name in ("unlabeled", "na_is_class")}
+        given = {"settings": {"label": label, **kept}, **options}
         return cls(data, label=label, answers=place, features=features, **given)
 
     # asking
@@ -540,9 +541,10 @@ class Sitting:
     def save_answers(self) -> None:
         """Write the file of answers now; otherwise it follows the answers by a second."""
         with self._lock:
-            answers = self._book.answers()
-            given = {row: mark.value for row, mark in self._book.marks.items() if not mark.seq}
-        self._store.write({row: v for row, v in answers.items() if row not in given})
+            version, answers = self._store.version, self._book.answers()
+        if version != self._exported:
+            self._store.write(answers)
+            self._exported = version
 
     def close(self) -> None:
         """End the sitting: wait for the fit that runs, write the file of answers, unlock."""

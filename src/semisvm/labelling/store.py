@@ -19,8 +19,9 @@ from semisvm.labelling.journal import Journal, Line, MemoryJournal
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import FILE
 
-DATA, EXPORT = "data", "export"
-"""Kinds of lines that are no changes of answers: what names the rows; a file that was written."""
+DATA, CLASSES, EXPORT = "data", "classes", "export"
+"""Kinds of lines that nobody can undo: what names the rows; the classes that are known from the
+start; a file of answers that was written."""
 SUFFIX = ".journal"
 
 
@@ -55,6 +56,7 @@ class Store:
         self.notes = list(self._journal.notes)
         try:
             self._replay(self._journal.lines)
+            self._keep_classes(self._journal.lines)
             self._take_file(self._journal.lines)
         except BaseException:
             self._journal.close()
@@ -86,6 +88,7 @@ class Store:
             if line["kind"] == DATA:
                 scheme = line
                 continue
+            self.book.know(line["names"] if line["kind"] == CLASSES else ())
             place = (scheme.get("key"), tuple(scheme["columns"]))
             if line.get("rows") and place not in named:
                 named[place] = self._rows_by_name(scheme)
@@ -96,6 +99,11 @@ class Store:
                 self.book.apply(event)
         self.version = max((line["seq"] for line in lines), default=0)
         self._compare(scheme, now, bool(lines), len(lost))
+
+    def _keep_classes(self, lines: Sequence[Line]) -> None:
+        kept = [line["names"] for line in lines if line["kind"] == CLASSES]
+        if self.book.classes and (not kept or kept[-1] != self.book.classes):
+            self._journal.append({"kind": CLASSES, "names": list(self.book.classes)})
 
     def _about_data(self) -> Line:
         checksum = hashlib.sha256("\n".join(self._names).encode("utf-8", "surrogatepass"))
@@ -181,7 +189,6 @@ class Store:
             digest = hashlib.sha256(content).hexdigest()
             self._journal.append({"kind": EXPORT, "sha256": digest})
 
-        pool, names = self.pool, self._names
-        write_answers(
-            self.path, pool.data, answers, label=pool.label, key=pool.key, names=names, tell=tell
-        )
+        pool = self.pool
+        about: dict[str, Any] = {"label": pool.label, "key": pool.key, "names": self._names}
+        write_answers(self.path, pool.data, answers, pool.given, **about, tell=tell)
