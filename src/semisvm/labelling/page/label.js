@@ -115,7 +115,7 @@ export function answerByKey(number) {
 
 function showLast(row, key, value, guess) {
   const link = make("button", { type: "button", class: "link" }, `row ${key}`);
-  link.addEventListener("click", () => open(row));
+  link.addEventListener("click", () => openRow(row));
   const what = make("p", {}, "Last: ", link, value === null ? " skipped" : " is ", value === null ? null : make("strong", { dir: "auto" }, value));
   const parts = [what];
   if (guess) {
@@ -159,7 +159,7 @@ export function remove() {
   const { row, key } = state.view;
   change("remove", { row }, () => {
     announce(`The answer of row ${key} is removed.`);
-    open(row);
+    openRow(row);
   });
 }
 
@@ -175,12 +175,13 @@ export async function askGuess() {
   }
 }
 
-export async function open(row) {
+export async function openRow(row) {
   try {
     const { view } = await get("row", { row });
     present(view, null);
     byId("tab-label").click();
-    byId("row").focus();
+    window.scrollTo(0, 0);
+    byId("row").focus({ preventScroll: true });
   } catch (error) {
     alertUser(error.message);
   }
