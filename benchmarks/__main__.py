@@ -33,6 +33,7 @@ BENCHMARKS = {
     "comp": "one group of newsgroups against the rest",
     "concave": "VS3VM by a kept dual program against cold linear programs; larger data",
     "mip": "the S3VM's global optimum, and how far VS3VM is from it",
+    "labelling": "a simulated expert: the rows that the labelling page picks against random ones",
     "selection": "which rows to have labelled: clusters, margins, chance",
     "costs": "seconds of a fit of every method, beside the estimate of the registry",
     "manyspeed": "many classes against one supervised machine per class that is given all labels",
@@ -60,7 +61,7 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--repeat", type=int, metavar="N", help="rounds of a timing, or splits of a table"
     )
-    parser.add_argument("--sets", metavar="A,B", help="ranks, shares: only these sets")
+    parser.add_argument("--sets", metavar="A,B", help="labelling, ranks, shares: only these")
     parser.add_argument("--methods", metavar="NAMES", help="shares: only TSVM, or only DA")
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
@@ -77,8 +78,8 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("name a benchmark, or all; --list prints what there is")
     if options.name != "revisions" and (options.base or options.head):
         parser.error("--base and --head are for revisions")
-    if options.name not in ("shares", "ranks") and options.sets:
-        parser.error("--sets is for shares and ranks")
+    if options.name not in ("labelling", "shares", "ranks") and options.sets:
+        parser.error("--sets is for labelling, shares and ranks")
     if options.name != "shares" and options.methods:
         parser.error("--methods is for shares")
     if options.name not in ("outofcore", "labelspeed") and options.rows:

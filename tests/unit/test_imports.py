@@ -71,8 +71,8 @@ ALLOWED = {
         "registry wording"
     ),
     "labelling": (
-        "_lazy clusters columns io jsonable margins model_files model_selection registry report "
-        "scaling training"
+        "_lazy clusters columns io jsonable margins model_files model_selection partial_labels "
+        "registry report scaling training"
     ),
     "__init__": (
         "_lazy _version checkpoints clusters converting estimators io loop model model_files "
@@ -81,8 +81,8 @@ ALLOWED = {
     "reproduce": "__init__ kernels label_steps losses model_selection",
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active checkpoints columns converting costs demo displays io jsonable loop "
-        "model model_files model_selection naming ondisk partial_labels registry report "
+        "_version active checkpoints columns converting costs demo displays io jsonable labelling "
+        "loop model model_files model_selection naming ondisk partial_labels registry report "
         "reproduce training visible wording"
     ),
     "__main__": "cli",

@@ -168,7 +168,7 @@ def read_training(
     Rows in a folder are loaded, unless they may stay ``on_disk``. The label column may be
     missing if ``label_comes`` from answers.
     """
-    from semisvm.io import read, read_to_label
+    from semisvm.io.reading import read, read_to_label
 
     found = (read_to_label if label_comes else read)(
         data,

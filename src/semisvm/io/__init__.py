@@ -8,7 +8,7 @@ labelled, and `join_answers` adds their labels.
 from semisvm.io.answers import Joined, join_answers, to_fill_in
 from semisvm.io.errors import DataError, DataWarning
 from semisvm.io.labels import about_missing, count_labels, remarks
-from semisvm.io.reading import FORMATS, find_format, read, read_chunks, read_to_label
+from semisvm.io.reading import FORMATS, find_format, read, read_chunks
 from semisvm.io.rows_writing import write_rows
 from semisvm.io.table import MatrixData, Table, as_table
 from semisvm.io.writing import write_bytes, write_text
@@ -27,7 +27,6 @@ __all__ = [
     "join_answers",
     "read",
     "read_chunks",
-    "read_to_label",
     "remarks",
     "to_fill_in",
     "write_bytes",

@@ -1,9 +1,8 @@
 """How good the model is, and whether more labels will help.
 
-What is shown rests on random rows. Each was answered by a person while the model in force had not
-seen it, so the answer tests that model. Of these tests, those of models with at least half as many
-labels as today's count for its accuracy: older models were worse, and they would keep the figure
-down for ever.
+What is shown rests on random rows. A person answered each while the model in force had not seen it,
+so the answer is a trial of that model. Of all trials, those of models with at least half as many
+labels as today's count for its accuracy: older models were worse, and would keep the figure down.
 """
 
 import math
@@ -21,15 +20,15 @@ from semisvm.labelling.records import RANDOM, CurvePoint, Interval
 Z = 1.959964
 """Of a 95% interval."""
 RECENT = 0.5
-"""Tests of models with fewer labels than this share of today's are left out."""
+"""Trials of models with fewer labels than this share of today's are left out."""
 FEWEST = 4
-"""Tests below which no accuracy is shown."""
+"""Trials below which no accuracy is shown."""
 USUAL_RATE = (0.5, 0.25)
 """Mean and standard deviation of the exponent of a learning curve, before it is seen."""
 
 
 @dataclass(frozen=True)
-class Test:
+class Trial:
     """An answer to a random row that the model in force had not seen.
 
     Attributes
@@ -43,21 +42,21 @@ class Test:
     right: bool
 
 
-def tests_of(marks: Iterable[Mark]) -> list[Test]:
-    """Find the tests among the marks of rows, in the order in which they were answered.
+def trials_of(marks: Iterable[Mark]) -> list[Trial]:
+    """Find the trials among the marks of rows, in the order in which they were answered.
 
-    An answer that was given after its guess was shown is no test.
+    An answer that was given after its guess was shown is no trial.
     """
     found = [
         mark
         for mark in marks
-        if mark.value is not None and mark.reason == RANDOM and is_test(mark.facts)
+        if mark.value is not None and mark.reason == RANDOM and is_trial(mark.facts)
     ]
     found.sort(key=lambda mark: mark.seq)
-    return [Test(int(m.facts["labels"]), m.facts["guess"] == m.value) for m in found]
+    return [Trial(int(m.facts["labels"]), m.facts["guess"] == m.value) for m in found]
 
 
-def is_test(facts: Mapping[str, Any]) -> bool:
+def is_trial(facts: Mapping[str, Any]) -> bool:
     """Tell whether an answer had a guess that nobody had seen."""
     return facts.get("guess") is not None and not facts.get("seen_guess")
 
@@ -70,15 +69,15 @@ def wilson(right: int, n: int, z: float = Z) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def accuracy_at(tests: Sequence[Test], n_labels: int) -> Interval | None:
+def accuracy_at(trials: Sequence[Trial], n_labels: int) -> Interval | None:
     """Estimate the accuracy of a model with so many labels.
 
     Parameters
     ----------
-    tests : sequence of Test
+    trials : sequence of Trial
     n_labels : int
     """
-    recent = [t.right for t in tests if RECENT * n_labels <= t.labels <= n_labels]
+    recent = [t.right for t in trials if RECENT * n_labels <= t.labels <= n_labels]
     n = len(recent)
     if n < FEWEST:
         return None
@@ -87,11 +86,11 @@ def accuracy_at(tests: Sequence[Test], n_labels: int) -> Interval | None:
     return Interval(right / n, low, high, n)
 
 
-def learning_curve(tests: Sequence[Test]) -> list[CurvePoint]:
+def learning_curve(trials: Sequence[Trial]) -> list[CurvePoint]:
     """Estimate the accuracy at every number of labels at which a model was tested."""
     points = []
-    for n_labels in sorted({test.labels for test in tests}):
-        found = accuracy_at(tests, n_labels)
+    for n_labels in sorted({trial.labels for trial in trials}):
+        found = accuracy_at(trials, n_labels)
         if found is not None:
             points.append(CurvePoint(n_labels, found.value, found.low, found.high))
     return points
@@ -122,16 +121,16 @@ class PowerLaw:
         return math.ceil(self.n_labels * (factor - 1))
 
 
-def fit_curve(tests: Sequence[Test], n_labels: int) -> PowerLaw | None:
-    """Fit a power law to tests, by likelihood, with a prior on its exponent.
+def fit_curve(trials: Sequence[Trial], n_labels: int) -> PowerLaw | None:
+    """Fit a power law to trials, by likelihood, with a prior on its exponent.
 
     The prior is that of a coin with one success and one failure for the error, and the exponent
-    of usual curves: a few tests say little about the slope.
+    of usual curves: a few trials say little about the slope.
     """
-    if len(tests) < 2 * FEWEST or n_labels < 1:
+    if len(trials) < 2 * FEWEST or n_labels < 1:
         return None
-    ratio = np.log(np.array([max(t.labels, 1) for t in tests]) / n_labels)
-    wrong = np.array([not t.right for t in tests])
+    ratio = np.log(np.array([max(t.labels, 1) for t in trials]) / n_labels)
+    wrong = np.array([not t.right for t in trials])
     mean, deviation = USUAL_RATE
 
     def loss(parameters: NDArray[np.float64]) -> float:

@@ -10,6 +10,7 @@ from semisvm.io.errors import in_short
 from semisvm.labelling.background import Background
 from semisvm.labelling.book import Book
 from semisvm.labelling.centres import Centres
+from semisvm.labelling.checking import disagreements
 from semisvm.labelling.learning import METHOD, Fitted, choose_method, fit_answers
 from semisvm.labelling.policy import Policy
 from semisvm.labelling.pool import Pool
@@ -21,7 +22,7 @@ CANDIDATES = 200
 """Uncertain rows that are kept ready."""
 NEW_CENTRES = 10
 """Clusters that are looked for at a time."""
-FIT, AUTO, CENTRES = "fit", "auto", "centres"
+FIT, AUTO, CENTRES, CHECK = "fit", "auto", "centres", "check"
 
 
 class Learner:
@@ -50,6 +51,8 @@ class Learner:
     ----------
     fitted : Fitted or None
         The last model.
+    doubts : dict of float
+        Row -> how strongly models that have not seen its answer contradict it.
     error : str or None
         Why the last fit failed.
     """
@@ -74,9 +77,17 @@ class Learner:
         self._centres: Centres | None = None
         self._fits = threading.Lock()
         self._since = 0
+        self._choice: dict[str, Any] | None = None
         self.fitted: Fitted | None = None
+        self._checked: Fitted | None = None
+        self.doubts: dict[int, float] = {}
         self.error: str | None = pool.why_no_features
-        jobs = {CENTRES: self._find_centres, AUTO: self._choose, FIT: self._fit}
+        jobs = {
+            CENTRES: self._find_centres,
+            AUTO: self._choose,
+            FIT: self._fit,
+            CHECK: self._check,
+        }
         self._work = Background(jobs) if background and pool.prepared is not None else None
         if self._work is not None:
             self._work.ask(CENTRES)
@@ -157,7 +168,7 @@ class Learner:
         choice = choose_method(self._pool.prepared, self._answers(), self._seed)
         with self._lock:
             self._method, self._parameters = choice.method, dict(choice.parameters)
-            self._choice: dict[str, Any] | None = choice.to_dict()
+            self._choice = choice.to_dict()
 
     def _fit_now(self) -> None:
         assert self._pool.prepared is not None
@@ -165,16 +176,35 @@ class Learner:
             answers = self._answers()
             if len(set(answers.values())) < 2:
                 return
-            method, parameters = self._method, self._parameters
-            choice = getattr(self, "_choice", None)
-            found = fit_answers(
-                self._pool.prepared, answers, self.fitted, method, parameters, choice
-            )
+            about = (self.fitted, self._method, self._parameters, self._choice)
+            found = fit_answers(self._pool.prepared, answers, *about)
             with self._lock:
                 self.fitted, self.error = found, None
                 self._policy.fill(UNCERTAIN, self._uncertain(found))
                 self._changed()
             self._find_centres()
+        if self._work is not None:
+            self._work.ask(CHECK)
+
+    def look_for_mistakes(self) -> None:
+        """Look for mistakes now, if no thread does it after every fit."""
+        if self._work is None:
+            self._check()
+
+    def _check(self) -> None:
+        """Look for mistakes among the answers; if that fails, the list stays as it was."""
+        fitted, prepared = self.fitted, self._pool.prepared
+        if fitted is None or prepared is None or fitted is self._checked:
+            return
+        try:
+            found = disagreements(prepared, fitted, self._seed)
+        except Exception as error:
+            with self._lock:
+                self.error = f"Answers could not be checked for mistakes: {in_short(error)}"
+            return
+        with self._lock:
+            self.doubts, self._checked = found, fitted
+            self._changed()
 
     def _uncertain(self, fitted: Fitted) -> list[int]:
         marked = np.zeros(len(self._pool), dtype=bool)

@@ -15,6 +15,12 @@ from semisvm.registry import get
 from semisvm.training import Prepared
 
 METHOD = "tsvm"
+MANY_ROWS = 10_000
+"""Rows from which the class shares of the last model are kept for a while: to estimate them takes
+several times as long as to go on from the last weights."""
+GROWTH = 1.25
+"""Labels, as a multiple of those of the last estimate, from which it is made again."""
+PRIOR = "class_prior"
 PART = 20_000
 """Rows whose scores are computed at a time, so that the next row need not wait for all."""
 
@@ -43,6 +49,8 @@ class Fitted:
     seconds : float
     choice : dict or None
         How "auto" chose the method.
+    labels_of_shares : int
+        Number of labels from which the class shares were estimated.
     """
 
     number: int
@@ -56,6 +64,7 @@ class Fitted:
     order: NDArray[np.int32]
     seconds: float
     choice: dict[str, Any] | None = None
+    labels_of_shares: int = 0
 
     @property
     def n_labels(self) -> int:
@@ -104,10 +113,15 @@ def fit_answers(
     start = perf_counter()
     given = dict(parameters or {})
     labels = labels_of(answers, prepared.X.shape[0])
-    estimator = _start_from(last, method, given, answers)
+    estimator, told = _start_from(last, method, given, answers), len(answers)
     if estimator is None:
         estimator = get(method).make(unlabeled=None, **given)
+    elif last is not None and keeps_shares(last, prepared.X.shape[0], len(answers)):
+        estimator.set_params(class_prior=last.estimator.class_prior_)
+        told = last.labels_of_shares
     estimator.fit(prepared.X, labels)
+    if PRIOR not in given and PRIOR in estimator.get_params(deep=False):
+        estimator.set_params(class_prior=None)
     scores = _scores(estimator, prepared.X)
     found = np.abs(margins(scores if scores.shape[1] > 2 else scores[:, 1] - scores[:, 0]))
     order = np.argsort(found, kind="stable").astype(np.int32)
@@ -115,7 +129,13 @@ def fit_answers(
     number = 1 if last is None else last.number + 1
     seconds = perf_counter() - start
     about = (number, estimator, method, given, dict(answers), classes)
-    return Fitted(*about, scores, found.astype(np.float32), order, seconds, choice)
+    return Fitted(*about, scores, found.astype(np.float32), order, seconds, choice, told)
+
+
+def keeps_shares(last: Fitted, n_rows: int, n_labels: int) -> bool:
+    """Tell whether the class shares of the last model still do."""
+    estimates = PRIOR in last.estimator.get_params(deep=False) and PRIOR not in last.parameters
+    return estimates and n_rows >= MANY_ROWS and n_labels < GROWTH * last.labels_of_shares
 
 
 def _start_from(

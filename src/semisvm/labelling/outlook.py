@@ -1,6 +1,6 @@
 """What the model says about rows, and how good it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ from semisvm.labelling.estimates import (
     accuracy_at,
     class_shares,
     fit_curve,
-    is_test,
+    is_trial,
     learning_curve,
-    tests_of,
+    trials_of,
 )
 from semisvm.labelling.learning import Fitted
 from semisvm.labelling.pool import Pool
@@ -23,8 +23,8 @@ N_BECAUSE = 8
 N_KEYS = 9
 FEW_TO_CALIBRATE = 8
 """Guesses that were put to the test before probabilities follow them."""
-ENOUGH_TESTS = 10
-"""Tests before the advice to stop may be given."""
+ENOUGH_TRIALS = 10
+"""Trials before the advice to stop may be given."""
 
 
 class Outlook:
@@ -46,10 +46,11 @@ class Outlook:
         """Adjust the probabilities to what the answers said about guesses so far."""
         from semisvm.model_selection.calibration import Calibrator
 
+        self._name(0)  # the names of all features take a while, and nobody waits for them here
         scores, codes = [], []
         for mark in self._book.marks.values():
             told = mark.facts.get("scores")
-            if mark.value is None or not is_test(mark.facts) or not told:
+            if mark.value is None or not is_trial(mark.facts) or not told:
                 continue
             if set(told) == set(fitted.classes) and mark.value in told:
                 scores.append([told[name] for name in fitted.classes])
@@ -116,15 +117,6 @@ class Outlook:
             free &= fitted.scores.argmax(axis=1) == fitted.classes.index(value)
         return order[free[order]]
 
-    def doubts(self, fitted: Fitted, answers: Mapping[int, str]) -> list[int]:
-        """Return rows whose answer is not the guess, the strongest disagreement first."""
-        found = []
-        for row, value in answers.items():
-            own = fitted.scores[row]
-            if value in fitted.classes and fitted.guess(row) != value:
-                found.append((float(own.max() - own[fitted.classes.index(value)]), row))
-        return [row for _, row in sorted(found, key=lambda pair: (-pair[0], pair[1]))]
-
     def status(
         self,
         fitted: Fitted | None,
@@ -164,14 +156,14 @@ class Outlook:
         if self._known is not None and self._known[0] == version:
             return self._known[1]
         book = self._book
-        tests = tests_of(book.marks.values())
-        accuracy = None if fitted is None else accuracy_at(tests, fitted.n_labels)
-        law = None if fitted is None else fit_curve(tests, fitted.n_labels)
+        trials = trials_of(book.marks.values())
+        accuracy = None if fitted is None else accuracy_at(trials, fitted.n_labels)
+        law = None if fitted is None else fit_curve(trials, fitted.n_labels)
         more = None if law is None else law.more_labels()
         found = {
             "classes": self._classes(),
             "accuracy": accuracy,
-            "curve": learning_curve(tests),
+            "curve": learning_curve(trials),
             "more_labels": more,
             "advice": self._advice(fitted, accuracy, more),
         }
@@ -197,7 +189,7 @@ class Outlook:
             return "Every row has an answer or was skipped."
         if sum(1 for count in book.counts.values() if count) < 2:
             return "Go on: a model needs answers of two classes."
-        if fitted is None or accuracy is None or accuracy.n < ENOUGH_TESTS:
+        if fitted is None or accuracy is None or accuracy.n < ENOUGH_TRIALS:
             return "Go on: more random rows are needed to say how accurate the model is."
         if more is None:
             return "You can stop: the model is hardly ever wrong on random rows."

@@ -130,7 +130,8 @@ class Pool:
             wanted = {word for word in words.split() if word.isdigit()}
             return np.array([int(w) - 1 for w in wanted if 0 < int(w) <= len(self)], dtype=np.intp)
         for word in words.casefold().split():
-            rows = [i for i in rows if any(word in texts[i].casefold() for texts in self._texts)]
+            found = {i for texts in self._texts for i in rows if word in texts[i].casefold()}
+            rows = sorted(found)
         return np.asarray(rows, dtype=np.intp)
 
 

@@ -9,7 +9,8 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError, read_to_label
+from semisvm.io import DataError
+from semisvm.io.reading import read_to_label
 from semisvm.labelling.background import Background
 from semisvm.labelling.book import ANSWER, CLASS, REMOVE, SKIP, UNDO, Event, Mark
 from semisvm.labelling.errors import SittingError
@@ -411,11 +412,19 @@ class Sitting:
         return self._piece(rows, start, count)
 
     def doubts(self, start: int = 0, count: int = 20) -> Found:
-        """Return answers that the model disagrees with, possible mistakes, the strongest first."""
+        """Return answers that models which have not seen them contradict, the strongest first.
+
+        They may be mistakes. The guesses that come with them are those of the last model, which
+        has seen the answers.
+        """
+        self._learner.look_for_mistakes()
         with self._lock:
-            fitted, answers = self._learner.fitted, self._book.answers()
-        rows = [] if fitted is None else self._outlook.doubts(fitted, answers)
-        return self._piece(rows, start, count)
+            fitted, doubts = self._learner.fitted, self._learner.doubts
+            seen = {} if fitted is None else fitted.answers
+            answers = self._book.answers()
+        # what was changed since is no longer what was doubted
+        rows = [row for row in doubts if row in answers and answers[row] == seen.get(row)]
+        return self._piece(sorted(rows, key=lambda row: -doubts[row]), start, count)
 
     def _piece(self, rows: Sequence[int], start: int, count: int) -> Found:
         piece = rows[max(0, start) : max(0, start) + max(0, count)]

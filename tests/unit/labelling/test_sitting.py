@@ -99,7 +99,7 @@ def test_a_client_keeps_its_row_and_two_get_different_ones():
 
 
 def test_a_row_that_nobody_answers_is_given_to_others():
-    with sitting(TEXTS[:2]) as found:
+    with sitting(["the same words", "the same words again"]) as found:
         first = found.ask("a")
         second = found.ask("b")
         assert found.ask("c") is None
@@ -290,3 +290,25 @@ def test_a_failed_fit_is_told_and_the_next_row_comes():
         assert found.wait(60)
         assert "reg" in found.status().fit_error
         assert found.ask() is not None
+
+
+def test_mistakes_are_found():
+    rng = np.random.default_rng(3)
+    with sitting() as found:
+        queries = label(found, 40)
+        wrong = set(rng.choice([query.row for query in queries], 4, replace=False).tolist())
+        for row in wrong:
+            found.answer(row, "ham" if KINDS[row] == "spam" else "spam")
+        found.fit()
+        doubts = [item.row for item in found.doubts().rows]
+        assert len(wrong.intersection(doubts[:6])) >= 3
+        row = next(row for row in doubts if row in wrong)
+        found.answer(row, KINDS[row])
+        assert row not in [item.row for item in found.doubts().rows]
+
+
+def test_right_answers_are_hardly_doubted():
+    with sitting() as found:
+        label(found, 40)
+        found.fit()
+        assert found.doubts().total <= 4
