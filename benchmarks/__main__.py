@@ -40,6 +40,7 @@ BENCHMARKS = {
     "manycost": "what annealing twenty classes costs, in supervised fits",
     "manysets": "semi-supervised against supervised on five sets of many classes",
     "hierarchy": "twenty classes with the hierarchy of their names",
+    "labelspeed": "the labelling page: next row of 100,000 texts, 20 answers per second",
     "labelsteps": "label steps on their own: times, gaps, and their effect",
     "maxent": "two classes: methods that know the class shares",
     "meanqp": "the quadratic program of label means against an interior point solver",
@@ -64,7 +65,9 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--methods", metavar="NAMES", help="shares: only TSVM, or only DA")
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
-    parser.add_argument("--rows", type=int, metavar="N", help="outofcore: number of rows")
+    parser.add_argument(
+        "--rows", type=int, metavar="N", help="outofcore, labelspeed: number of rows"
+    )
     parser.add_argument(
         "--memory", type=float, metavar="SHARE", help="outofcore: memory of a fit, in units of X"
     )
@@ -79,8 +82,10 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("--sets is for labelling, shares and ranks")
     if options.name != "shares" and options.methods:
         parser.error("--methods is for shares")
-    if options.name != "outofcore" and (options.rows or options.memory):
-        parser.error("--rows and --memory are for outofcore")
+    if options.name not in ("outofcore", "labelspeed") and options.rows:
+        parser.error("--rows is for outofcore and labelspeed")
+    if options.name != "outofcore" and options.memory:
+        parser.error("--memory is for outofcore")
     if options.rows is not None and options.rows < 1000:
         parser.error("--rows must be at least 1000")
     if options.repeat is not None and options.repeat < 1:

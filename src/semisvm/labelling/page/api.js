@@ -67,18 +67,18 @@ export const get = (name, values = {}) => request(`/api/${name}?${new URLSearchP
 
 // What was sent without an answer may have been kept. Sent again, it has the same name, and
 // the server does it once.
-let open = null;
+let unheard = null;
 
 export async function post(name, values = {}) {
   const said = JSON.stringify([name, values]);
-  if (open === null || open.said !== said) open = { said, id: randomName() };
-  const body = JSON.stringify({ ...values, client, id: open.id });
+  if (unheard === null || unheard.said !== said) unheard = { said, id: randomName() };
+  const body = JSON.stringify({ ...values, client, id: unheard.id });
   try {
     const data = await request(`/api/${name}`, { method: "POST", headers: JSON_HEADERS, body });
-    open = null;
+    unheard = null;
     return data;
   } catch (error) {
-    if (!(error instanceof Lost)) open = null;
+    if (!(error instanceof Lost)) unheard = null;
     throw error;
   }
 }

@@ -11,6 +11,7 @@ import { onStatus, showStatus } from "./progress.js";
 const TABS = ["label", "find", "sure", "doubts"];
 const THEMES = ["auto", "light", "dark"];
 const EVERY = 2000;
+const EVERY_WHEN_LOST = 1000;
 const RESTARTED = "This page is closed: the server was started anew. Open the address that it printed in the terminal. No saved answer is lost.";
 const GONE = "The server does not answer. What you answer now would not be saved, so the buttons are off until it is back.";
 
@@ -63,7 +64,8 @@ function keyOf(event) {
 
 function onKey(event) {
   if (event.key === "Escape" && !byId("help-box").open) {
-    if (event.target instanceof HTMLElement && event.target.matches("input, select")) event.target.blur();
+    if (!byId("alert").hidden) alertUser("");
+    else if (event.target instanceof HTMLElement && event.target.matches("input, select")) event.target.blur();
     else if (!onTab("label")) select("label");
     else if (!byId("back").hidden) label.next();
     return;
@@ -94,6 +96,7 @@ function startTools() {
     keep("theme", theme === "auto" ? null : theme);
     showTheme(theme);
   });
+  byId("alert-close").addEventListener("click", () => alertUser(""));
   byId("help").addEventListener("click", () => byId("help-box").showModal());
   byId("keys").checked = kept("keys") !== "off";
   byId("keys").addEventListener("change", () => keep("keys", byId("keys").checked ? "on" : "off"));
@@ -123,7 +126,7 @@ async function news() {
       return;
     }
   }
-  setTimeout(news, EVERY);
+  setTimeout(news, isConnected() ? EVERY : EVERY_WHEN_LOST);
 }
 
 async function start() {

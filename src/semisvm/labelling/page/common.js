@@ -7,9 +7,8 @@ export function announce(text) {
 }
 
 export function alertUser(text) {
-  const box = byId("alert");
-  say(box, text);
-  box.hidden = text === "";
+  say(byId("alert-text"), text);
+  byId("alert").hidden = text === "";
 }
 
 export function kept(name) {

@@ -28,12 +28,15 @@ export async function change(name, values, done) {
     clearTimeout(slow);
     if (!(error instanceof Lost || error instanceof Refused)) throw error;
     showState("bad", "Not saved");
-    alertUser(error instanceof Lost ? "The server does not answer. Your last change is not saved yet." : `Not saved: ${error.message}`);
+    alertUser(error instanceof Lost ? "The server does not answer. Your last change is not saved yet." : refusal(error.message));
     return false;
   } finally {
     state.busy = false;
   }
 }
+
+// Sentences of the server begin with a small letter if they are meant to follow another one.
+const refusal = (text) => (/^not saved/i.test(text) ? text[0].toUpperCase() + text.slice(1) : `Not saved: ${text}`);
 
 function present(view, query) {
   state.view = view;
@@ -112,7 +115,7 @@ export function answerByKey(number) {
 
 function showLast(row, key, value, guess) {
   const link = make("button", { type: "button", class: "link" }, `row ${key}`);
-  link.addEventListener("click", () => open(row));
+  link.addEventListener("click", () => openRow(row));
   const what = make("p", {}, "Last: ", link, value === null ? " skipped" : " is ", value === null ? null : make("strong", { dir: "auto" }, value));
   const parts = [what];
   if (guess) {
@@ -156,7 +159,7 @@ export function remove() {
   const { row, key } = state.view;
   change("remove", { row }, () => {
     announce(`The answer of row ${key} is removed.`);
-    open(row);
+    openRow(row);
   });
 }
 
@@ -172,12 +175,13 @@ export async function askGuess() {
   }
 }
 
-export async function open(row) {
+export async function openRow(row) {
   try {
     const { view } = await get("row", { row });
     present(view, null);
     byId("tab-label").click();
-    byId("row").focus();
+    window.scrollTo(0, 0);
+    byId("row").focus({ preventScroll: true });
   } catch (error) {
     alertUser(error.message);
   }

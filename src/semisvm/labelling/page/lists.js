@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { announce, alertUser } from "./common.js";
 import { byId, count, make, percent, plural } from "./dom.js";
-import { change, open } from "./label.js";
+import { change, openRow } from "./label.js";
 import { lastStatus } from "./progress.js";
 
 const LENGTH = 20;
@@ -14,7 +14,7 @@ const small = (text, work, more = {}) => {
   return button;
 };
 
-const opener = (row) => small("Open", () => open(row.row), { "aria-label": `Open row ${row.key}` });
+const opener = (row) => small("Open", () => openRow(row.row), { "aria-label": `Open row ${row.key}` });
 
 const words = (row) => make("p", { class: "snippet", dir: "auto" }, row.text);
 

@@ -37,7 +37,8 @@ function showNumbers(status) {
     ? "accuracy: not known yet"
     : `accuracy, ${percent(accuracy.low)} to ${percent(accuracy.high)}, from ${plural(accuracy.n, "random row")}`);
   say(byId("advice"), status.advice);
-  say(byId("more"), status.more_labels === null
+  const atTheTop = accuracy !== null && accuracy.value > 0.99;
+  say(byId("more"), status.more_labels === null || atTheTop
     ? "\u00a0"
     : `One more point takes about ${plural(status.more_labels, "more label")}.`);
   const notes = byId("notes");
@@ -83,32 +84,40 @@ function wholeTicks(high, most) {
   return Array.from({ length: Math.floor(high / step) + 1 }, (_, k) => k * step);
 }
 
-function showCurve(curve) {
+const note = (x, y, text, anchor = "middle") => draw("text", { class: "tick", x, y, "text-anchor": anchor }, text);
+
+function grid(x, y, low, last) {
+  return [
+    ...ticks(low, 1, 4).flatMap((share) => [
+      draw("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(share), y2: y(share) }),
+      note(LEFT - 6, y(share) + 4, percent(share), "end"),
+    ]),
+    ...wholeTicks(last, 5).map((n) => note(x(n), HEIGHT - BOTTOM + 15, n)),
+    note((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4, "labels"),
+  ];
+}
+
+function plot(curve) {
   const low = Math.max(0, Math.min(0.8, ...curve.map((point) => Math.floor(20 * point.low) / 20)));
   const last = Math.max(10, ...curve.map((point) => point.n_labels));
   const x = (n) => LEFT + (n / last) * (WIDTH - LEFT - RIGHT);
   const y = (share) => TOP + ((1 - share) / (1 - low)) * (HEIGHT - TOP - BOTTOM);
-  const grid = [
-    ...ticks(low, 1, 4).flatMap((share) => [
-      draw("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(share), y2: y(share) }),
-      draw("text", { class: "tick", x: LEFT - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share)),
-    ]),
-    ...wholeTicks(last, 5).map((n) =>
-      draw("text", { class: "tick", x: x(n), y: HEIGHT - BOTTOM + 15, "text-anchor": "middle" }, n)),
-    draw("text", { class: "tick", x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, "labels"),
-  ];
   const along = (key) => curve.map((point) => `${x(point.n_labels)},${y(point[key])}`);
-  const marks = curve.length
-    ? [
-      draw("polygon", { class: "band", points: [...along("low"), ...along("high").reverse()].join(" ") }),
-      draw("polyline", { class: "line", points: along("accuracy").join(" ") }),
-      ...curve.slice(-1).map((point) => draw("circle", { class: "dot", cx: x(point.n_labels), cy: y(point.accuracy), r: 4 })),
-    ]
-    : [draw("text", { class: "tick", x: (LEFT + WIDTH) / 2, y: HEIGHT / 2 - 8, "text-anchor": "middle" }, "after some random rows")];
   const end = curve.at(-1);
-  const says = end === undefined
+  return [
+    ...grid(x, y, low, last),
+    draw("polygon", { class: "band", points: [...along("low"), ...along("high").reverse()].join(" ") }),
+    draw("polyline", { class: "line", points: along("accuracy").join(" ") }),
+    draw("circle", { class: "dot", cx: x(end.n_labels), cy: y(end.accuracy), r: 4 }),
+  ];
+}
+
+function showCurve(curve) {
+  const [first, end] = [curve[0], curve.at(-1)];
+  const says = first === undefined
     ? "No accuracy is known yet."
-    : `Accuracy is ${percent(end.accuracy)} with ${plural(end.n_labels, "label")}; it was ${percent(curve[0].accuracy)} with ${curve[0].n_labels}.`;
+    : `Accuracy is ${percent(end.accuracy)} with ${plural(end.n_labels, "label")}; it was ${percent(first.accuracy)} with ${first.n_labels}.`;
+  const marks = first === undefined ? note(WIDTH / 2, HEIGHT / 2, "Known after some random rows") : plot(curve);
   byId("curve").replaceChildren(
-    draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": says }, draw("title", {}, says), grid, marks));
+    draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": says }, draw("title", {}, says), marks));
 }
