@@ -38,12 +38,14 @@ BENCHMARKS = {
     "comp": "one group of newsgroups against the rest",
     "concave": "VS3VM by a kept dual program against cold linear programs; larger data",
     "mip": "the S3VM's global optimum, and how far VS3VM is from it",
+    "labelling": "a simulated expert: the rows that the labelling page picks against random ones",
     "selection": "which rows to have labelled: clusters, margins, chance",
     "costs": "seconds of a fit of every method, beside the estimate of the registry",
     "manyspeed": "many classes against one supervised machine per class that is given all labels",
     "manycost": "what annealing twenty classes costs, in supervised fits",
     "manysets": "semi-supervised against supervised on five sets of many classes",
     "hierarchy": "twenty classes with the hierarchy of their names",
+    "labelspeed": "the labelling page: next row of 100,000 texts, 20 answers per second",
     "labelsteps": "label steps on their own: times, gaps, and their effect",
     "maxent": "two classes: methods that know the class shares",
     "meanqp": "the quadratic program of label means against an interior point solver",
@@ -56,11 +58,11 @@ TOOLS = {
 }
 
 ONLY = {
-    "sets": ("shares", "ranks", "strengths"),
+    "sets": ("labelling", "ranks", "shares", "strengths"),
     "methods": ("shares", "distributed"),
     "base": ("revisions",),
     "head": ("revisions",),
-    "rows": ("outofcore", "distributed"),
+    "rows": ("outofcore", "distributed", "labelspeed"),
     "memory": ("outofcore",),
 }
 """Options that not every benchmark has, and which have them."""

@@ -282,9 +282,35 @@ def _fit(
         calibrator = calibrate(estimator, prepared, random_state)
         notes += _about_calibration(labels)
     notes += _about_prior(estimator, labels)
-    counts, seconds = count_labels(labels), perf_counter() - start
+    return bundled(estimator, entry.name, prepared, notes, perf_counter() - start, calibrator)
+
+
+def bundled(
+    estimator: Any,
+    method: str,
+    prepared: Prepared,
+    notes: Sequence[str] = (),
+    seconds: float = 0.0,
+    calibrator: "Calibrator | None" = None,
+) -> Model:
+    """Put a fitted estimator and what it was fitted to together as a model.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    method : str
+        Its name in `semisvm.registry`.
+    prepared : Prepared
+        What it was fitted to.
+    notes : sequence of str
+    seconds : float
+        Of the fit.
+    calibrator : Calibrator, optional
+    """
+    X, labels = prepared.X, prepared.labels
+    counts = count_labels(labels)
     summary = {
-        "method": entry.name,
+        "method": method,
         "rows": len(labels),
         "labelled": sum(counts.values()),
         "labels": counts,
@@ -292,7 +318,7 @@ def _fit(
         "features": int(estimator.n_features_in_),
         "feature_seconds": prepared.seconds,
         "fit_seconds": seconds,
-        "notes": notes,
+        "notes": list(notes),
     }
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
     return Model(estimator, *about)

@@ -75,6 +75,10 @@ ALLOWED = {
         "_version displays io jsonable margins model model_files model_selection partial_labels "
         "registry wording"
     ),
+    "labelling": (
+        "_lazy clusters columns io jsonable margins model_files model_selection partial_labels "
+        "registry report scaling training"
+    ),
     "__init__": (
         "_lazy _version checkpoints clusters converting estimators io loop model model_files "
         "model_selection ondisk training"
@@ -82,9 +86,9 @@ ALLOWED = {
     "reproduce": "__init__ kernels label_steps losses model_selection",
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active checkpoints columns converting costs demo displays io jsonable loop "
-        "method model model_files model_selection naming ondisk partial_labels registry remote "
-        "report reproduce training visible wording"
+        "_version active checkpoints columns converting costs demo displays io jsonable labelling "
+        "loop method model model_files model_selection naming ondisk partial_labels registry "
+        "remote report reproduce training visible wording"
     ),
     "__main__": "cli",
 }

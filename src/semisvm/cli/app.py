@@ -13,6 +13,7 @@ from semisvm.cli.errors import guarded
 from semisvm.cli.evaluate import evaluate
 from semisvm.cli.fit import fit
 from semisvm.cli.inspect import inspect
+from semisvm.cli.label import label
 from semisvm.cli.methods import methods
 from semisvm.cli.outputs import checked
 from semisvm.cli.predict import predict
@@ -26,6 +27,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     evaluate,
     compare,
     select,
+    label,
     convert,
     inspect,
     report,

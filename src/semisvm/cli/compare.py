@@ -100,9 +100,8 @@ def compare(
     from semisvm.training import prepare
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    table = shared.read_training(
-        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options
-    )
+    about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
+    table = shared.read_training(*about, label_comes=bool(answers))
     table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     shares = None

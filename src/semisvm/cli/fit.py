@@ -147,7 +147,9 @@ def fit(
         clusters.connected(cluster, workers) as client,
         clusters.read_rows(client, data, reading, columns, scratch or output.path.parent, shown)
         if client is not None
-        else nullcontext(shared.read_training(data[0], *reading, on_disk=True)) as table,
+        else nullcontext(
+            shared.read_training(data[0], *reading, on_disk=True, label_comes=bool(answers))
+        ) as table,
         parameters_are_the_users(),
         remarks_in_summary(shown),
     ):

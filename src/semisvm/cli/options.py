@@ -88,7 +88,8 @@ Answers = Annotated[
     list[Path] | None,
     typer.Option(
         "--answers",
-        help="A file from 'semisvm select' with labels filled in; repeatable.",
+        help="A file of 'semisvm label', or one of 'semisvm select' with labels filled in; "
+        "repeatable.",
     ),
 ]
 Key = Annotated[
@@ -170,14 +171,16 @@ def read_training(
     max_columns: int | None,
     options: dict[str, Any],
     on_disk: bool = False,
+    label_comes: bool = False,
 ) -> "Table | MatrixData":
     """Read a file with labels; ``options`` are those of `reading`.
 
-    Rows in a folder are loaded, unless they may stay ``on_disk``.
+    Rows in a folder are loaded, unless they may stay ``on_disk``. The label column may be
+    missing if ``label_comes`` from answers.
     """
-    from semisvm.io import read
+    from semisvm.io.reading import read, read_to_label
 
-    found = read(
+    found = (read_to_label if label_comes else read)(
         data,
         label=label,
         labels_file=labels,
@@ -208,7 +211,19 @@ def join(
     joined = join_answers(
         data, answers, label=label, key=key, unlabeled=unlabeled, na_is_class=na_is_class
     )
-    return joined.data, joined.notes
+    return joined.data, [*joined.notes, *_about_journals(answers)]
+
+
+def _about_journals(answers: list[Path]) -> list[str]:
+    """Say which answers of a sitting are in its journal only, as after a crash."""
+    from semisvm.labelling.store import SUFFIX, unwritten
+
+    counts = {path: unwritten(path) for path in answers if Path(f"{path}{SUFFIX}").exists()}
+    return [
+        f"{n} later answers are in {path}{SUFFIX} only: 'semisvm label' brings them to {path}."
+        for path, n in counts.items()
+        if n
+    ]
 
 
 def check_column(data: "Table | MatrixData", name: str) -> None:

@@ -78,9 +78,8 @@ def select(
     from semisvm.training import features_of
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    found = shared.read_training(
-        data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options
-    )
+    about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
+    found = shared.read_training(*about, label_comes=bool(answers))
     check_columns(found, label, key)
     found, notes = shared.join(found, answers, label, key, unlabeled, na_is_class)
     for name in keep or ():

@@ -106,6 +106,11 @@ def leave(result: str = "", message: str = LastWords.message) -> None:
     _BOARD.write(LastWords(result, message, _BOARD.read().finishes))
 
 
+def finish_when_stopped() -> None:
+    """Let the command end by itself after a stop, however long that takes; a second one ends it."""
+    _BOARD.write(replace(_BOARD.read(), finishes=True))
+
+
 def say_last_words(told: Sequence[str] = ()) -> None:
     """Print what `leave` set, once: the end of a process may take long too.
 
@@ -137,7 +142,7 @@ def first_interrupt() -> Iterator[Callable[[], bool]]:
         now = perf_counter()
         if not times:
             times.append(now)
-            _BOARD.write(replace(_BOARD.read(), finishes=True))
+            finish_when_stopped()
             print("stopping: what is known decides; again to end at once", file=sys.stderr)
         elif now - times[0] > TWICE:
             raise KeyboardInterrupt

@@ -45,7 +45,7 @@ def representatives(
         Of the descents.
     """
     found = cluster(
-        _reduced(X, n_components, rng),
+        Reduction(X, n_components, rng).rows,
         n if n_clusters is None else min(n, int(n_clusters)),
         rng,
         n_init=n_init,
@@ -56,13 +56,36 @@ def representatives(
     return spread_rows(found, free)[:n]
 
 
-def _reduced(X: Any, n_components: int | None, rng: np.random.RandomState) -> Any:
-    thin: bool = sparse.issparse(X)
-    if not thin or n_components is None or X.shape[1] <= n_components:
-        return X
-    rank = min(int(n_components), X.shape[0])
-    reduced = TruncatedSVD(rank, random_state=rng).fit_transform(X)
-    return np.ascontiguousarray(normalize(reduced))
+class Reduction:
+    """Rows as k-median can use them: sparse ones by their leading singular vectors.
+
+    Parameters
+    ----------
+    X : CSR matrix or array of shape (n, d)
+    n_components : int or None
+        Singular vectors that sparse data with more columns are reduced to; None for none.
+    rng : RandomState
+
+    Attributes
+    ----------
+    rows : CSR matrix or array of shape (n, at most n_components)
+    """
+
+    def __init__(self, X: Any, n_components: int | None, rng: np.random.RandomState) -> None:
+        thin: bool = sparse.issparse(X)
+        self._vectors: Any = None
+        self.rows = X
+        if thin and n_components is not None and X.shape[1] > n_components:
+            self._vectors = TruncatedSVD(min(int(n_components), X.shape[0]), random_state=rng)
+            self.rows = _of_length_one(self._vectors.fit_transform(X))
+
+    def reduce(self, X: Any) -> Any:
+        """Reduce other rows in the same way."""
+        return X if self._vectors is None else _of_length_one(self._vectors.transform(X))
+
+
+def _of_length_one(rows: Any) -> Any:
+    return np.ascontiguousarray(normalize(rows))
 
 
 def spread_rows(found: Clustering, free: Any) -> Index:

@@ -1,24 +1,34 @@
 """Labels that were filled in, joined to the rows they belong to."""
 
+import csv
+import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from semisvm.io.contents import counted, row_hashes
 from semisvm.io.errors import DataError
 from semisvm.io.formulas import escaped, unescaped
 from semisvm.io.labels import Labels, about_missing, text_labels
 from semisvm.io.reading import TABLES, find_format, read
 from semisvm.io.table import MatrixData, Table, as_number
+from semisvm.io.writing import write_bytes
 
 ROW = "semisvm_row"
 """Column of a file to be filled in: number of the row in the data, from 1."""
 
 LABEL = "label"
 """Column for the labels where the data have none."""
+
+CHECK = "semisvm_check"
+"""Column with a hash of the row in the data: a row that has moved is found by it."""
+
+BEFORE = "semisvm_before"
+"""Column with the label that the data had, for labels that were corrected or removed."""
 
 CLOSE = 1e-9
 """Relative distance of numbers that spreadsheets write in another way."""
@@ -52,8 +62,10 @@ def join_answers(
 
     A line belongs to the row whose number is in its column ``semisvm_row``. The columns that
     both files have must agree, so that labels never go to other rows after the data have
-    changed. With ``key`` a line belongs to the row with the same key. Blank
-    labels change nothing; a label that disagrees with another one is an error.
+    changed. If there is a column ``semisvm_check``, as in the answers of a sitting, a row that has
+    moved is found by its content. With ``key`` a line belongs to the row with the same key. Blank
+    labels change nothing; a label that disagrees with another one is an error, unless the column
+    ``semisvm_before`` says that it replaces it.
 
     Parameters
     ----------
@@ -81,9 +93,12 @@ def join_answers(
         answers = _read(path, label or LABEL, unlabeled, na_is_class)
         given = _given(answers)
         rows = _rows_by_number(answers, data) if key is None else _rows_by_key(answers, data, key)
+        replaced = answers.levels(BEFORE) if BEFORE in answers.columns else [""] * len(rows)
         for line, row in enumerate(rows):
+            if replaced[line] and row not in sources and str(cells[row]) == replaced[line]:
+                cells[row] = None
             _put(cells, sources, row, given[line], answers, line, data)
-        blank = sum(value is None for value in given)
+        blank = sum(value is None and not old for value, old in zip(given, replaced, strict=True))
         if blank:
             notes.append(f"{blank} of the {len(given)} rows of {path} have no label yet.")
         notes += [f"{path}: {note}" for note in about_missing(answers.missing_words)]
@@ -112,6 +127,8 @@ def _given(answers: Table) -> Labels:
 
 
 def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
+    if CHECK in answers.columns and (isinstance(data, MatrixData) or CHECK not in data.columns):
+        return _rows_by_content(answers, data)
     if ROW not in answers.columns:
         raise DataError(
             f"there is no column {ROW!r}, which 'semisvm select' writes: name a column that "
@@ -131,6 +148,21 @@ def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
     rows = (numbers.astype(np.intp) - 1).tolist()
     if isinstance(data, Table):
         _check_unchanged(answers, data, rows)
+    return rows
+
+
+def _rows_by_content(answers: Table, data: Table | MatrixData) -> list[int]:
+    places = {name: row for row, name in enumerate(counted(row_hashes(data)))}
+    rows = []
+    for line, name in enumerate(answers.levels(CHECK)):
+        if name not in places:
+            raise answers.error(
+                f"{data.path} has no row with this content: it was edited or removed, or columns "
+                "were added. Join by a column that identifies the rows, with key=.",
+                line,
+                CHECK,
+            )
+        rows.append(places[name])
     return rows
 
 
@@ -273,3 +305,55 @@ def to_fill_in(
     for name in table.names if keep is None else keep:
         columns.setdefault(name, table.text(name))
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def write_answers(
+    path: str | Path,
+    data: Table | MatrixData,
+    answers: Mapping[int, str],
+    given: Mapping[int, str],
+    *,
+    label: str | None = None,
+    key: str | None = None,
+    names: Sequence[str] | None = None,
+    tell: Callable[[bytes], object] | None = None,
+) -> None:
+    """Write a CSV file of answers, which `join_answers` reads back.
+
+    Parameters
+    ----------
+    path : str or Path
+    data : Table or MatrixData
+    answers : mapping
+        Row -> label.
+    given : mapping
+        Row -> label in the data; those that are the same in ``answers`` are left out, and what
+        became of the others is told.
+    label : str, optional
+        Name of the label column; "label" by default.
+    key : str, optional
+        Column that identifies the rows; by default they are counted, and their content is
+        told by a hash.
+    names : sequence of str, optional
+        The keys, or the hashes of the content, of all rows, if they are known.
+    tell : function, optional
+        Is given the content of the file before it is written.
+    """
+    if names is None:
+        names = data.levels(key) if key else counted(row_hashes(data))  # type: ignore[union-attr]
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    changed = {row: answers.get(row, "") for row in {**given, **answers}}
+    changed = {row: value for row, value in changed.items() if given.get(row) != value}
+    replaces = any(row in given for row in changed)
+    head = [escaped(key or ROW), escaped(label or LABEL)]
+    table.writerow([*head, *([] if key else [CHECK]), *([BEFORE] if replaces else [])])
+    for row, value in sorted(changed.items()):
+        line = [escaped(names[row]) if key else row + 1, escaped(value)]
+        line += [] if key else [names[row]]
+        table.writerow([*line, *([given.get(row, "")] if replaces else [])])
+    content = text.getvalue().encode("utf-8", "surrogatepass")
+    if tell is not None:
+        tell(content)
+    with write_bytes(path) as stream:
+        stream.write(content)

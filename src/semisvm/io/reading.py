@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from semisvm.io.delimited import read_delimited
 from semisvm.io.errors import DataError
@@ -139,6 +139,38 @@ def read(
     marker = unlabeled if unlabeled is not None or kind in TABLES else "0"
     labels, words = read_labels_file(labels_file, replace(options, unlabeled=marker))
     return replace(data, labels=_as_many(labels, data, labels_file), missing_words=words)
+
+
+def read_to_label(
+    path: str | Path,
+    *,
+    label: str | None = None,
+    unlabeled: str | None = None,
+    na_is_class: bool = False,
+    **options: Any,
+) -> Table | MatrixData:
+    """Read a file whose label column may be missing, as before its first label.
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str, optional
+        If there is no such column, no row has a label.
+    unlabeled : str, optional
+    na_is_class : bool, default=False
+    **options
+        Of `read`.
+    """
+    about = {"unlabeled": unlabeled, "na_is_class": na_is_class}
+    kind = find_format(path, options.get("format"))
+    if label is None or options.get("labels_file") is not None or kind not in TABLES:
+        return read(path, label=label, **about, **options)  # type: ignore[arg-type]
+    found = read(path, **options)
+    assert isinstance(found, Table)
+    if label not in found.columns:
+        return found
+    wanted = Options(label, unlabeled=unlabeled, na_is_class=na_is_class)
+    return found.labelled(found.columns[label], wanted).without([label])
 
 
 def read_chunks(

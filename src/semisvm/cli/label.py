@@ -1,0 +1,233 @@
+"""``semisvm label``: label rows in the browser while a model learns."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli import reporting
+from semisvm.cli.errors import UserError, say
+from semisvm.cli.outputs import Output, binary_output, text_output
+from semisvm.cli.stopping import finish_when_stopped, leave
+from semisvm.cli.suggesting import fit_command
+from semisvm.visible import visible
+
+if TYPE_CHECKING:
+    from semisvm.labelling import Sitting
+    from semisvm.labelling.records import Status
+
+LOOPBACK = "127.0.0.1"
+MISSING = (
+    "the page needs the packages starlette and uvicorn, and {name} is missing. Install them with: "
+    "pip install 'semisvm[label]'"
+)
+
+
+def label(
+    context: typer.Context,
+    data: shared.Data,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label", help="Label column, there or not yet; labels that are there count."
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            "--classes",
+            metavar="A,B",
+            help="Classes, in the order of their keys; more can be added.",
+        ),
+    ] = None,
+    text: shared.Text = None,
+    answers: Annotated[
+        Output | None,
+        typer.Option(
+            "--answers",
+            help="CSV file of the answers, for 'semisvm fit --answers'. The sitting goes on from "
+            "it. Default: NAME.answers.csv beside the data.",
+            show_default=False,
+            parser=text_output,
+            metavar="FILE",
+        ),
+    ] = None,
+    output: Annotated[
+        Output | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Model file that the page saves; also written in the end.",
+            show_default=False,
+            parser=binary_output,
+            metavar="FILE",
+        ),
+    ] = None,
+    report: reporting.ReportFile = None,
+    key: shared.Key = None,
+    features: shared.Features = None,
+    numeric: shared.Numeric = None,
+    categorical: shared.Categorical = None,
+    ngrams: shared.Ngrams = 1,
+    min_df: shared.MinDf = 2,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; others than this machine's warn.")
+    ] = LOOPBACK,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")
+    ] = 0,
+    seed: shared.Seed = 0,
+    unlabeled: shared.Unlabeled = None,
+    na_is_class: shared.NaIsClass = False,
+    format: shared.Format = None,
+    encoding: shared.Encoding = None,
+    delimiter: shared.Delimiter = None,
+    no_quotes: shared.NoQuotes = False,
+) -> None:
+    """Label rows in the browser while a model learns from the answers.
+
+    The page asks for the rows that matter most, and says how accurate the model is. Every answer is
+    on the disk when the page says so: the same command goes on where you left. Ctrl-C ends it.
+    """
+    serve = _server()
+    place = _place(data, answers)
+    from semisvm.labelling import Sitting, SittingError
+
+    reading = shared.reading(format, encoding, delimiter, no_quotes)
+    reading |= {"unlabeled": unlabeled, "na_is_class": na_is_class}
+    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
+    try:
+        sitting = Sitting.open(
+            data,
+            label=label,
+            classes=_names(classes),
+            key=key,
+            features=columns,
+            answers=place,
+            random_state=seed,
+            reading=reading,
+        )
+    except SittingError as error:
+        raise UserError(str(error)) from error
+    finish_when_stopped()
+    leave(message=f"stopped; all answers are in {place}.journal")
+    progress = Progress(sys.stderr)
+    with sitting:
+        for note in sitting.status().notes:
+            say(f"note: {note}")
+        serve(
+            sitting,
+            host,
+            port,
+            title=data.name,
+            model=None if output is None else output.path,
+            report=None if report is None else report.path,
+            open_browser=not no_browser,
+            tell=say,
+            watch=progress.show,
+        )
+        progress.end()
+        _finish(sitting, output, report)
+        status = sitting.status()
+    _tell(context, status, place, output, f"{data.stem}.semisvm")
+
+
+def _server() -> Any:
+    try:
+        from semisvm.labelling.server import serve
+    except ImportError as error:
+        raise UserError(MISSING.format(name=error.name)) from error
+    return serve
+
+
+def _place(data: Path, answers: Output | None) -> Path:
+    if answers is None:
+        return data.with_suffix(".answers.csv")
+    if answers.is_standard or answers.path.suffix != ".csv":
+        raise UserError(f"the file of answers must be a .csv file, not {answers}.")
+    return answers.path
+
+
+def _names(classes: str | None) -> list[str]:
+    return [] if classes is None else [name for name in classes.split(",") if name.strip()]
+
+
+class Progress:
+    """Shows how far a sitting is: one line that changes, or one per model for other streams.
+
+    Parameters
+    ----------
+    stream : text stream
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._line = stream.isatty()
+        self._last: Any = None
+
+    def show(self, status: "Status") -> None:
+        """Show a new status."""
+        text = visible(in_short(status))
+        if self._line:
+            self._stream.write(f"\r\x1b[2K{text}")
+            self._stream.flush()
+        elif (status.model_number, status.fit_error) != self._last:
+            self._last = status.model_number, status.fit_error
+            say(text)
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._line:
+            self._stream.write("\n")
+
+
+def in_short(status: "Status") -> str:
+    """Say in a line how far a sitting is."""
+    parts = [f"{status.n_answered:,} of {status.n_rows:,} rows labelled"]
+    if status.n_skipped:
+        parts.append(f"{status.n_skipped:,} skipped")
+    if status.accuracy is not None:
+        found = status.accuracy
+        parts.append(f"accuracy {found.value:.0%} ({found.low:.0%} to {found.high:.0%})")
+    if status.fit_error is not None:
+        parts.append(status.fit_error)
+    elif status.fitting:
+        parts.append("learning")
+    return "; ".join(parts)
+
+
+def _finish(sitting: "Sitting", output: Output | None, report: Output | None) -> None:
+    """Write the model and the report, if there can be one."""
+    from semisvm.labelling import SittingError
+
+    for place, write in ((output, sitting.save), (report, sitting.report)):
+        if place is None:
+            continue
+        try:
+            write(place.target, created=_today())
+        except SittingError as error:
+            say(f"note: {place} was not written. {error}")
+
+
+def _today() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+def _tell(
+    context: typer.Context, status: "Status", place: Path, output: Output | None, model: str
+) -> None:
+    from semisvm.cli.output import print_line
+
+    print_line(f"{status.n_answered - status.n_given:,} answers are in {place}.")
+    if output is not None and status.model_number:
+        print_line(f"Model {output}")
+    elif status.model_number:
+        print_line("Train a model on them:")
+        print_line(fit_command(context, answers=[place], output=model))

@@ -1,0 +1,26 @@
+"""Labelling in one sitting: which row next, answers that are never lost, a model that learns.
+
+`Sitting` knows no web server: it can be used in a notebook, and the page of ``semisvm label``
+shows it. The public names are imported when they are first used.
+"""
+
+from typing import TYPE_CHECKING
+
+from semisvm._lazy import attributes
+
+if TYPE_CHECKING:
+    from semisvm.labelling.errors import SittingError
+    from semisvm.labelling.sitting import Sitting
+
+_HOMES = {
+    "Sitting": "semisvm.labelling.sitting",
+    "SittingError": "semisvm.labelling.errors",
+}
+
+__all__ = ["Sitting", "SittingError"]
+
+__getattr__ = attributes(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

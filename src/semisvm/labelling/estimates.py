@@ -1,0 +1,185 @@
+"""How good the model is, and whether more labels will help.
+
+What is shown rests on random rows. A person answered each while the model in force had not seen it,
+so the answer is a trial of that model. Of all trials, those of models with at least half as many
+labels as today's count for its accuracy: older models were worse, and would keep the figure down.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from semisvm.labelling.book import Mark
+from semisvm.labelling.records import RANDOM, CurvePoint, Interval
+
+Z = 1.959964
+"""Of a 95% interval."""
+RECENT = 0.5
+"""Trials of models with fewer labels than this share of today's are left out."""
+FEWEST = 4
+"""Trials below which no accuracy is shown."""
+UNSEEN = 1.5**2
+"""Added to the sum of squares of deviations, for what a few rows did not show."""
+USUAL_RATE = (0.5, 0.25)
+"""Mean and standard deviation of the exponent of a learning curve, before it is seen."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An answer to a random row that the model in force had not seen.
+
+    Attributes
+    ----------
+    labels : int
+        To how many labels that model was fitted.
+    right : bool
+    """
+
+    labels: int
+    right: bool
+
+
+def trials_of(marks: Iterable[Mark]) -> list[Trial]:
+    """Find the trials among the marks of rows, in the order in which they were answered.
+
+    An answer that was given after its guess was shown is no trial.
+    """
+    found = [
+        mark
+        for mark in marks
+        if mark.value is not None and mark.reason == RANDOM and is_trial(mark.facts)
+    ]
+    found.sort(key=lambda mark: mark.seq)
+    return [Trial(int(m.facts["labels"]), m.facts["guess"] == m.value) for m in found]
+
+
+def is_trial(facts: Mapping[str, Any]) -> bool:
+    """Tell whether an answer had a guess that nobody had seen."""
+    return facts.get("guess") is not None and not facts.get("seen_guess")
+
+
+def wilson(right: int, n: int, z: float = Z) -> tuple[float, float]:
+    """Compute Wilson's interval for a share of n independent tosses."""
+    share, square = right / n, z * z
+    middle = (share + square / (2 * n)) / (1 + square / n)
+    half = z / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def accuracy_at(trials: Sequence[Trial], n_labels: int) -> Interval | None:
+    """Estimate the accuracy of a model with so many labels.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+    n_labels : int
+    """
+    recent = [t.right for t in trials if RECENT * n_labels <= t.labels <= n_labels]
+    n = len(recent)
+    if n < FEWEST:
+        return None
+    right = sum(recent)
+    low, high = wilson(right, n)
+    return Interval(right / n, low, high, n)
+
+
+def learning_curve(trials: Sequence[Trial]) -> list[CurvePoint]:
+    """Estimate the accuracy at every number of labels at which a model was tested."""
+    points = []
+    for n_labels in sorted({trial.labels for trial in trials}):
+        found = accuracy_at(trials, n_labels)
+        if found is not None:
+            points.append(CurvePoint(n_labels, found.value, found.low, found.high))
+    return points
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """A learning curve, error(n) = error (n / n_labels)^-rate.
+
+    Attributes
+    ----------
+    n_labels : int
+        Today's.
+    error : float
+        At that number.
+    rate : float
+    """
+
+    n_labels: int
+    error: float
+    rate: float
+
+    def more_labels(self, gain: float = 0.01) -> int | None:
+        """Return how many more labels lower the error by a gain; None if it is too small."""
+        if self.error <= gain or self.rate <= 0:
+            return None
+        factor = (self.error / (self.error - gain)) ** (1 / self.rate)
+        return math.ceil(self.n_labels * (factor - 1))
+
+
+def fit_curve(trials: Sequence[Trial], n_labels: int) -> PowerLaw | None:
+    """Fit a power law to trials, by likelihood, with a prior on its exponent.
+
+    The prior is that of a coin with one success and one failure for the error, and the exponent
+    of usual curves: a few trials say little about the slope.
+    """
+    if len(trials) < 2 * FEWEST or n_labels < 1:
+        return None
+    ratio = np.log(np.array([max(t.labels, 1) for t in trials]) / n_labels)
+    wrong = np.array([not t.right for t in trials])
+    mean, deviation = USUAL_RATE
+
+    def loss(parameters: NDArray[np.float64]) -> float:
+        level, rate = parameters
+        error = np.clip(np.exp(level - rate * ratio), 1e-9, 1 - 1e-6)
+        now = min(max(math.exp(level), 1e-9), 1 - 1e-6)
+        fit = np.sum(np.log(np.where(wrong, error, 1 - error)))
+        prior = math.log(now) + math.log(1 - now) - 0.5 * ((rate - mean) / deviation) ** 2
+        return -float(fit + prior)
+
+    start = np.array([math.log((wrong.sum() + 1) / (len(wrong) + 2)), mean])
+    bounds = [(math.log(1e-4), math.log(0.99)), (0.05, 2.0)]
+    found = minimize(loss, start, bounds=bounds, method="L-BFGS-B")
+    return PowerLaw(n_labels, float(math.exp(found.x[0])), float(found.x[1]))
+
+
+def class_shares(
+    marks: Iterable[Mark], classes: Sequence[str]
+) -> dict[str, tuple[float, float]] | None:
+    """Estimate the class shares of all rows from random ones; None if there are none.
+
+    The mean over random rows of ``F(c) + [answer = c] - [guess = c]``, where F are the shares of
+    the guesses of the model in force among all rows, is free of bias whatever the model is, since
+    the row was random. The better the model, the smaller is its variance. Answers that were given
+    before the first model, or after the guess was shown, count as ``[answer = c]``.
+
+    Returns
+    -------
+    shares : dict of (float, float)
+        Class -> share, standard error. By the rule of three, twice the error is 3/n if all n rows
+        agree: mistakes of the model are rare, and a few rows may well show none.
+    """
+    random = [m for m in marks if m.value is not None and m.reason == RANDOM]
+    if not random or not classes:
+        return None
+    found = np.array([[_part(mark, name) for name in classes] for mark in random])
+    n, mean = len(found), found.mean(axis=0)
+    shares = np.clip(mean, 0.0, 1.0)
+    shares = shares / shares.sum()
+    errors = np.sqrt(((found - mean) ** 2).sum(axis=0) + UNSEEN) / n
+    pairs = zip(shares.tolist(), np.minimum(errors, 0.5).tolist(), strict=True)
+    return dict(zip(classes, pairs, strict=True))
+
+
+def _part(mark: Mark, name: str) -> float:
+    answered = float(mark.value == name)
+    guessed: Mapping[str, float] | None = mark.facts.get("guessed")
+    if guessed is None or not is_trial(mark.facts):
+        return answered
+    return guessed.get(name, 0.0) + answered - float(mark.facts["guess"] == name)

@@ -1,0 +1,230 @@
+"""When to fit, and what is done with a new model; nobody waits for it."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from semisvm.io.errors import in_short
+from semisvm.labelling.background import Background
+from semisvm.labelling.book import Book
+from semisvm.labelling.centres import Centres
+from semisvm.labelling.checking import disagreements
+from semisvm.labelling.learning import METHOD, Fitted, choose_method, fit_answers
+from semisvm.labelling.policy import Policy
+from semisvm.labelling.pool import Pool
+from semisvm.labelling.records import CLUSTER, UNCERTAIN
+
+EVERY = 5
+"""Answers after which a new model is fitted."""
+CANDIDATES = 200
+"""Uncertain rows that are kept ready."""
+NEW_CENTRES = 10
+"""Clusters that are looked for at a time."""
+FIT, AUTO, CENTRES, CHECK = "fit", "auto", "centres", "check"
+
+
+class Learner:
+    """Fits models in the background and keeps candidates for the next rows ready.
+
+    Parameters
+    ----------
+    pool : Pool
+    book : Book
+        Read under ``lock``.
+    policy : Policy
+        Filled under ``lock``.
+    lock : RLock
+    method : str
+    parameters : dict
+        Of the estimator.
+    seed : int
+    every : int
+        Answers after which a new model is fitted.
+    background : bool
+        Whether to work in a thread; otherwise `fit` is the only one that does anything.
+    changed : function
+        Called under the lock when there is a new model, or a fit has failed.
+
+    Attributes
+    ----------
+    fitted : Fitted or None
+        The last model.
+    doubts : dict of float
+        Row -> how strongly models that have not seen its answer contradict it.
+    error : str or None
+        Why the last fit failed.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        book: Book,
+        policy: Policy,
+        lock: Any,
+        *,
+        method: str = METHOD,
+        parameters: dict[str, Any] | None = None,
+        seed: int = 0,
+        every: int = EVERY,
+        background: bool = True,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._pool, self._book, self._policy, self._lock = pool, book, policy, lock
+        self._method, self._parameters = method, dict(parameters or {})
+        self._seed, self._every, self._changed = seed, every, changed
+        self._centres: Centres | None = None
+        self._fits = threading.Lock()
+        self._since = 0
+        self._choice: dict[str, Any] | None = None
+        self.fitted: Fitted | None = None
+        self._checked: Fitted | None = None
+        self.doubts: dict[int, float] = {}
+        self.error: str | None = pool.why_no_features
+        jobs = {
+            CENTRES: self._find_centres,
+            AUTO: self._choose,
+            FIT: self._fit,
+            CHECK: self._check,
+        }
+        self._work = Background(jobs) if background and pool.prepared is not None else None
+        if self._work is not None:
+            self._work.ask(CENTRES)
+            self.told(0)
+
+    @property
+    def is_fitting(self) -> bool:
+        """Whether a fit runs or waits."""
+        return self._work is not None and self._work.busy(FIT, AUTO)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the last model has seen all answers; read under the lock."""
+        return self.fitted is not None and self.fitted.answers == self._book.answers()
+
+    def told(self, n_changes: int) -> None:
+        """Learn that answers have changed; called under the lock."""
+        self._since += n_changes
+        if self._work is None or not self._can_fit():
+            return
+        known = set() if self.fitted is None else set(self.fitted.classes)
+        new = {name for name, count in self._book.counts.items() if count} != known
+        if new or self._since >= self._every:
+            self._since = 0
+            self._work.ask(FIT)
+
+    def _can_fit(self) -> bool:
+        return sum(1 for count in self._book.counts.values() if count) >= 2
+
+    def ask(self, auto: bool) -> None:
+        """Have a model fitted in the background."""
+        if self._work is not None and self._can_fit():
+            self._work.ask(AUTO if auto else FIT)
+
+    def fit(self, auto: bool = False) -> None:
+        """Fit now, and return when it is done; what goes wrong is raised."""
+        if self._pool.prepared is None:
+            return
+        if not self._can_fit():
+            if self._centres is None:
+                self._find_centres()
+            return
+        if auto:
+            self._choose_now()
+        self._fit_now()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the background; tell whether nothing is left to do."""
+        return self._work is None or self._work.wait(timeout)
+
+    def end(self) -> None:
+        """Stop the background, after the fit that runs."""
+        if self._work is not None:
+            self._work.end()
+
+    def _fit(self) -> None:
+        self._told_of_failure(self._fit_now)
+
+    def _choose(self) -> None:
+        self._told_of_failure(self._choose_now)
+        self._told_of_failure(self._fit_now)
+
+    def _told_of_failure(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:
+            with self._lock:
+                self.error = f"The last fit failed: {in_short(error)}"
+                self._changed()
+
+    def _answers(self) -> dict[int, str]:
+        with self._lock:
+            self._since = 0
+            return self._book.answers()
+
+    def _choose_now(self) -> None:
+        assert self._pool.prepared is not None
+        choice = choose_method(self._pool.prepared, self._answers(), self._seed)
+        with self._lock:
+            self._method, self._parameters = choice.method, dict(choice.parameters)
+            self._choice = choice.to_dict()
+
+    def _fit_now(self) -> None:
+        assert self._pool.prepared is not None
+        with self._fits:
+            answers = self._answers()
+            if len(set(answers.values())) < 2:
+                return
+            about = (self.fitted, self._method, self._parameters, self._choice)
+            found = fit_answers(self._pool.prepared, answers, *about)
+            with self._lock:
+                self.fitted, self.error = found, None
+                self._policy.fill(UNCERTAIN, self._uncertain(found))
+                self._changed()
+            self._find_centres()
+        if self._work is not None:
+            self._work.ask(CHECK)
+
+    def look_for_mistakes(self) -> None:
+        """Look for mistakes now, if no thread does it after every fit."""
+        if self._work is None:
+            self._check()
+
+    def _check(self) -> None:
+        """Look for mistakes among the answers; if that fails, the list stays as it was."""
+        fitted, prepared = self.fitted, self._pool.prepared
+        if fitted is None or prepared is None or fitted is self._checked:
+            return
+        try:
+            found = disagreements(prepared, fitted, self._seed)
+        except Exception as error:
+            with self._lock:
+                self.error = f"Answers could not be checked for mistakes: {in_short(error)}"
+            return
+        with self._lock:
+            self.doubts, self._checked = found, fitted
+            self._changed()
+
+    def _uncertain(self, fitted: Fitted) -> list[int]:
+        marked = np.zeros(len(self._pool), dtype=bool)
+        marked[list(self._book.marks)] = True
+        order = fitted.order
+        return [int(row) for row in order[~marked[order]][:CANDIDATES]]
+
+    def _find_centres(self) -> None:
+        assert self._pool.prepared is not None
+        try:
+            if self._centres is None:
+                self._centres = Centres(self._pool.prepared.X, self._seed)
+            with self._lock:
+                answered = list(self._book.answers())
+                skipped = [row for row in self._book.marks if self._book.marks[row].value is None]
+            count = max(NEW_CENTRES, 2 * len(self._book.classes)) if answered else 3 * NEW_CENTRES
+            rows = self._centres.find(count, answered, skipped)
+        except Exception as error:
+            with self._lock:
+                self.error = f"No clusters were found, so rows are random: {in_short(error)}"
+            return
+        with self._lock:
+            self._policy.fill(CLUSTER, rows)

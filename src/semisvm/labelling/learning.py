@@ -1,0 +1,191 @@
+"""From answers to a model, and what it says about all rows."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.io.labels import objects, text_labels
+from semisvm.margins import margins
+from semisvm.registry import get
+from semisvm.training import Prepared
+
+METHOD = "tsvm"
+MANY_ROWS = 10_000
+"""Rows from which the class shares of the last model are kept for a while: to estimate them takes
+several times as long as to go on from the last weights."""
+GROWTH = 1.25
+"""Labels, as a multiple of those of the last estimate, from which it is made again."""
+PRIOR = "class_prior"
+PART = 20_000
+"""Rows whose scores are computed at a time, so that the next row need not wait for all."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model, and its scores of all rows.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    estimator : fitted estimator
+    method : str
+    parameters : dict
+    answers : dict of str
+        Row -> answer, as the model has seen them.
+    classes : list of str
+        In the order of the scores.
+    scores : float32 array of shape (n, m)
+        One per class.
+    margins : float32 array of shape (n,)
+        The best score minus the second.
+    order : int array of shape (n,)
+        Rows by margin, the least certain first.
+    seconds : float
+    choice : dict or None
+        How "auto" chose the method.
+    labels_of_shares : int
+        Number of labels from which the class shares were estimated.
+    guessed : dict of float
+        Share of each class among the guesses for all rows.
+    """
+
+    number: int
+    estimator: Any
+    method: str
+    parameters: dict[str, Any]
+    answers: dict[int, str]
+    classes: list[str]
+    scores: NDArray[np.float32]
+    margins: NDArray[np.float32]
+    order: NDArray[np.int32]
+    seconds: float
+    choice: dict[str, Any] | None = None
+    labels_of_shares: int = 0
+    guessed: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels that the model was fitted to."""
+        return len(self.answers)
+
+    def guess(self, row: int) -> str:
+        """Return the class with the highest score."""
+        return self.classes[int(self.scores[row].argmax())]
+
+
+def labels_of(answers: Mapping[int, str], n_rows: int) -> NDArray[np.object_]:
+    """Return answers as labels: numbers if all are, as files are read; None for other rows."""
+    cells: list[Any] = [None] * n_rows
+    for row, value in answers.items():
+        cells[row] = value
+    labels = text_labels(cells)
+    same = {str(label) for label in labels.tolist() if label is not None} == set(answers.values())
+    # classes such as 1 and 1.0 would be one number
+    return labels if same else objects(cells)
+
+
+def fit_answers(
+    prepared: Prepared,
+    answers: Mapping[int, str],
+    last: Fitted | None = None,
+    method: str = METHOD,
+    parameters: Mapping[str, Any] | None = None,
+    choice: dict[str, Any] | None = None,
+) -> Fitted:
+    """Fit a method to the answers, from the weights of the last model where that is possible.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    answers : mapping
+        Row -> class.
+    last : Fitted, optional
+    method : str
+        A name of `semisvm.registry`.
+    parameters : mapping, optional
+        Of the estimator.
+    choice : dict, optional
+        How "auto" chose the method.
+    """
+    start = perf_counter()
+    given = dict(parameters or {})
+    labels = labels_of(answers, prepared.X.shape[0])
+    estimator, told = _start_from(last, method, given, answers), len(answers)
+    if estimator is None:
+        estimator = get(method).make(unlabeled=None, **given)
+    elif last is not None and keeps_shares(last, prepared.X.shape[0], len(answers)):
+        estimator.set_params(class_prior=last.estimator.class_prior_)
+        told = last.labels_of_shares
+    estimator.fit(prepared.X, labels)
+    if PRIOR not in given and PRIOR in estimator.get_params(deep=False):
+        estimator.set_params(class_prior=None)
+    scores = _scores(estimator, prepared.X)
+    found = np.abs(margins(scores if scores.shape[1] > 2 else scores[:, 1] - scores[:, 0]))
+    order = np.argsort(found, kind="stable").astype(np.int32)
+    classes = [str(value) for value in estimator.classes_.tolist()]
+    number = 1 if last is None else last.number + 1
+    counts = np.bincount(scores.argmax(axis=1), minlength=len(classes)) / len(scores)
+    guessed = dict(zip(classes, counts.tolist(), strict=True))
+    seconds = perf_counter() - start
+    about = (number, estimator, method, given, dict(answers), classes)
+    return Fitted(*about, scores, found.astype(np.float32), order, seconds, choice, told, guessed)
+
+
+def keeps_shares(last: Fitted, n_rows: int, n_labels: int) -> bool:
+    """Tell whether the class shares of the last model still do."""
+    estimates = PRIOR in last.estimator.get_params(deep=False) and PRIOR not in last.parameters
+    return estimates and n_rows >= MANY_ROWS and n_labels < GROWTH * last.labels_of_shares
+
+
+def _start_from(
+    last: Fitted | None, method: str, given: dict[str, Any], answers: Mapping[int, str]
+) -> Any:
+    """Return a copy of the last estimator that goes on from its weights, if it can."""
+    if last is None or last.method != method or last.parameters != given:
+        return None
+    if "warm_start" not in last.estimator.get_params(deep=False):
+        return None
+    if sorted(last.classes) != sorted(set(answers.values())):
+        return None
+    # others may be reading the last one
+    return copy.copy(last.estimator).set_params(warm_start=True)
+
+
+def _scores(estimator: Any, X: Any) -> NDArray[np.float32]:
+    parts = []
+    for start in range(0, X.shape[0], PART):
+        scores = np.asarray(estimator.decision_function(X[start : start + PART]))
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])
+        parts.append(scores.astype(np.float32))
+    return np.vstack(parts)
+
+
+def choose_method(prepared: Prepared, answers: Mapping[int, str], seed: int) -> Any:
+    """Choose a method by held-out labels; return a `semisvm.model_selection.choosing.Choice`."""
+    from semisvm.model_selection.choosing import choose
+
+    labels = labels_of(answers, prepared.X.shape[0])
+    return choose(prepared.X, labels, unlabeled=None, random_state=seed)
+
+
+def model_of(fitted: Fitted, prepared: Prepared, settings: Mapping[str, Any]) -> Any:
+    """Return a `semisvm.model.Model` that can be saved."""
+    from semisvm.training import bundled
+
+    estimator = copy.copy(fitted.estimator)
+    if "warm_start" in estimator.get_params(deep=False):
+        estimator.set_params(warm_start=False)
+    labels = labels_of(fitted.answers, prepared.X.shape[0])
+    told = replace(prepared, labels=labels, settings={**prepared.settings, **settings})
+    notes = [*prepared.notes, *estimator.trace_.notes]
+    model = bundled(estimator, fitted.method, told, notes, fitted.seconds)
+    if fitted.choice is not None:
+        model.summary["choice"] = fitted.choice
+    return model

@@ -1,0 +1,90 @@
+// Requests to the server. A change counts when the server has said so.
+
+import { byId, say } from "./dom.js";
+
+const PATIENCE = 20000;
+const BYTES = 16;
+const JSON_HEADERS = { "Content-Type": "application/json" };
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export class Lost extends Error {}
+
+const randomName = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(BYTES)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+function clientName() {
+  try {
+    const kept = sessionStorage.getItem("semisvm-client") ?? randomName();
+    sessionStorage.setItem("semisvm-client", kept);
+    return kept;
+  } catch {
+    return randomName();
+  }
+}
+
+export const client = clientName();
+
+let connected = true;
+const listeners = [];
+export const onConnection = (listener) => listeners.push(listener);
+export const isConnected = () => connected;
+
+function setConnected(now) {
+  if (now === connected) return;
+  connected = now;
+  for (const listener of listeners) listener(now);
+}
+
+async function request(path, options = {}, read = (response) => response.json(), patience = PATIENCE) {
+  let response;
+  let data;
+  try {
+    response = await fetch(path, { ...options, signal: AbortSignal.timeout(patience) });
+    data = await (response.ok ? read(response) : response.json());
+  } catch {
+    setConnected(false);
+    throw new Lost("The server does not answer.");
+  }
+  setConnected(true);
+  if (!response.ok) throw new Refused(response.status, data.error ?? `The server said ${response.status}.`);
+  return data;
+}
+
+// Files and models take a while: the model may have to be fitted first.
+export const getFile = (name) =>
+  request(`/api/download?what=${name}`, {}, (response) => response.blob(), 30 * PATIENCE);
+
+export const postSlowly = (name) =>
+  request(`/api/${name}`, { method: "POST", headers: JSON_HEADERS, body: JSON.stringify({ client }) }, undefined, 30 * PATIENCE);
+
+export const get = (name, values = {}) => request(`/api/${name}?${new URLSearchParams(values)}`);
+
+// What was sent without an answer may have been kept. Sent again, it has the same name, and
+// the server does it once.
+let unheard = null;
+
+export async function post(name, values = {}) {
+  const said = JSON.stringify([name, values]);
+  if (unheard === null || unheard.said !== said) unheard = { said, id: randomName() };
+  const body = JSON.stringify({ ...values, client, id: unheard.id });
+  try {
+    const data = await request(`/api/${name}`, { method: "POST", headers: JSON_HEADERS, body });
+    unheard = null;
+    return data;
+  } catch (error) {
+    if (!(error instanceof Lost)) unheard = null;
+    throw error;
+  }
+}
+
+export function showState(kind, text) {
+  const state = byId("state");
+  state.className = `state ${kind}`;
+  say(state, text);
+}

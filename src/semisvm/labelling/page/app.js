@@ -1,0 +1,154 @@
+// Starts the page: tabs, keys, theme, help, and news from the server.
+
+import { get, isConnected, onConnection, showState, Refused } from "./api.js";
+import { alertUser, keep, kept } from "./common.js";
+import { byId, say } from "./dom.js";
+import { startFiles } from "./files.js";
+import * as label from "./label.js";
+import { showList, startLists } from "./lists.js";
+import { onStatus, showStatus } from "./progress.js";
+
+const TABS = ["label", "find", "sure", "doubts"];
+const THEMES = ["auto", "light", "dark"];
+const EVERY = 2000;
+const EVERY_WHEN_LOST = 1000;
+const RESTARTED = "This page is closed: the server was started anew. Open the address that it printed in the terminal. No saved answer is lost.";
+const GONE = "The server does not answer. What you answer now would not be saved, so the buttons are off until it is back.";
+
+function select(name, focus = false) {
+  for (const other of TABS) {
+    const tab = byId(`tab-${other}`);
+    tab.setAttribute("aria-selected", String(other === name));
+    tab.tabIndex = other === name ? 0 : -1;
+    byId(`panel-${other}`).hidden = other !== name;
+  }
+  if (focus) byId(`tab-${name}`).focus();
+  history.replaceState(null, "", name === "label" ? location.pathname : `#${name}`);
+  showList(name);
+}
+
+function startTabs() {
+  for (const [k, name] of TABS.entries()) {
+    const tab = byId(`tab-${name}`);
+    tab.addEventListener("click", () => select(name));
+    tab.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (step) select(TABS[(k + step + TABS.length) % TABS.length], true);
+    });
+  }
+}
+
+const onTab = (name) => !byId(`panel-${name}`).hidden;
+
+function find() {
+  select("find");
+  byId("words").focus();
+}
+
+const ANYWHERE = { "?": () => byId("help-box").showModal(), "/": find };
+const LABELLING = {
+  s: label.skip,
+  u: label.undo,
+  g: label.askGuess,
+  e: label.unfold,
+  n: () => byId("new-class").focus(),
+};
+
+function keyOf(event) {
+  const target = event.target;
+  if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || event.isComposing) return null;
+  if (byId("help-box").open || !byId("keys").checked) return null;
+  if (target instanceof Element && target.closest("input:not([type=checkbox]), select, textarea")) return null;
+  return event.key;
+}
+
+function onKey(event) {
+  if (event.key === "Escape" && !byId("help-box").open) {
+    if (!byId("alert").hidden) alertUser("");
+    else if (event.target instanceof HTMLElement && event.target.matches("input, select")) event.target.blur();
+    else if (!onTab("label")) select("label");
+    else if (!byId("back").hidden) label.next();
+    return;
+  }
+  const key = keyOf(event);
+  if (key === null) return;
+  const act = ANYWHERE[key] ?? (onTab("label") ? LABELLING[key] : undefined);
+  if (act) {
+    event.preventDefault();
+    act();
+  } else if (/^[1-9]$/.test(key) && onTab("label")) {
+    event.preventDefault();
+    label.answerByKey(Number(key));
+  }
+}
+
+function showTheme(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  say(byId("theme"), `Theme: ${theme}`);
+}
+
+function startTools() {
+  let theme = THEMES.includes(kept("theme")) ? kept("theme") : "auto";
+  showTheme(theme);
+  byId("theme").addEventListener("click", () => {
+    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    keep("theme", theme === "auto" ? null : theme);
+    showTheme(theme);
+  });
+  byId("alert-close").addEventListener("click", () => alertUser(""));
+  byId("help").addEventListener("click", () => byId("help-box").showModal());
+  byId("keys").checked = kept("keys") !== "off";
+  byId("keys").addEventListener("change", () => keep("keys", byId("keys").checked ? "on" : "off"));
+  byId("learn").addEventListener("click", () => label.change("learn", { auto: false }));
+  byId("learn-auto").addEventListener("click", () => label.change("learn", { auto: true }));
+}
+
+function connectionChanged(now) {
+  label.enable();
+  if (now) {
+    alertUser("");
+    showState("good", "Connected");
+    label.afterLoss().catch((error) => alertUser(error.message));
+  } else {
+    showState("bad", "No connection");
+    alertUser(GONE);
+  }
+}
+
+async function news() {
+  try {
+    if (!document.hidden || !isConnected()) showStatus((await get("status")).status);
+  } catch (error) {
+    if (error instanceof Refused && error.status === 401) {
+      showState("bad", "Closed");
+      alertUser(RESTARTED);
+      return;
+    }
+  }
+  setTimeout(news, isConnected() ? EVERY : EVERY_WHEN_LOST);
+}
+
+async function start() {
+  // the token stays neither in the address nor in the history
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+  startTabs();
+  startTools();
+  startLists();
+  label.startLabelling();
+  onStatus((status) => label.showClasses(status.classes));
+  onConnection(connectionChanged);
+  document.addEventListener("keydown", onKey);
+  try {
+    await Promise.all([label.next(), startFiles()]);
+    showState("good", "Ready");
+  } catch (error) {
+    showState("bad", "Not ready");
+    alertUser(error.message);
+  }
+  const name = location.hash.slice(1);
+  if (TABS.includes(name)) select(name);
+  setTimeout(news, EVERY);
+}
+
+start();

@@ -1,0 +1,29 @@
+// Messages, and what the browser keeps for the next visit.
+
+import { byId, say } from "./dom.js";
+
+export function announce(text) {
+  byId("said").textContent = text;
+}
+
+export function alertUser(text) {
+  say(byId("alert-text"), text);
+  byId("alert").hidden = text === "";
+}
+
+export function kept(name) {
+  try {
+    return localStorage.getItem(`semisvm-${name}`);
+  } catch {
+    return null;
+  }
+}
+
+export function keep(name, value) {
+  try {
+    if (value === null) localStorage.removeItem(`semisvm-${name}`);
+    else localStorage.setItem(`semisvm-${name}`, value);
+  } catch {
+    // the choice lasts until the page is left
+  }
+}

@@ -1,0 +1,237 @@
+// Labelling one row after the other.
+
+import { get, isConnected, post, showState, Lost, Refused } from "./api.js";
+import { byId, count, make, percent, say } from "./dom.js";
+import { showGuess, showRow } from "./row.js";
+import { showStatus } from "./progress.js";
+import { announce, alertUser, kept, keep } from "./common.js";
+
+const state = { view: null, query: null, seen: false, busy: false, classes: [] };
+const SLOW = 250;
+
+export const currentRow = () => state.view?.row ?? null;
+
+// One change at a time: a key that is pressed before the next row is there answers nothing.
+export async function change(name, values, done) {
+  if (state.busy || !isConnected()) return false;
+  state.busy = true;
+  const slow = setTimeout(() => showState("busy", "Saving"), SLOW);
+  try {
+    const data = await post(name, values);
+    clearTimeout(slow);
+    showState("good", "Saved");
+    alertUser("");
+    if (data.status) showStatus(data.status);
+    done?.(data);
+    return true;
+  } catch (error) {
+    clearTimeout(slow);
+    if (!(error instanceof Lost || error instanceof Refused)) throw error;
+    showState("bad", "Not saved");
+    alertUser(error instanceof Lost ? "The server does not answer. Your last change is not saved yet." : refusal(error.message));
+    return false;
+  } finally {
+    state.busy = false;
+  }
+}
+
+// Sentences of the server begin with a small letter if they are meant to follow another one.
+const refusal = (text) => (/^not saved/i.test(text) ? text[0].toUpperCase() + text.slice(1) : `Not saved: ${text}`);
+
+function present(view, query) {
+  state.view = view;
+  state.query = query;
+  state.seen = false;
+  byId("guess").replaceChildren();
+  const asked = query !== null && view !== null;
+  byId("back").hidden = asked || view === null;
+  byId("remove").hidden = view === null || (view.answer === null && !view.skipped);
+  byId("row").parentElement.classList.toggle("opened", !asked);
+  if (view === null) {
+    say(byId("row-name"), "All rows are done");
+    say(byId("reason"), "Every row has an answer or was skipped.");
+    byId("row").replaceChildren(make("p", { class: "quiet" }, "You can still find rows and change answers."));
+  } else {
+    say(byId("row-name"), `Row ${view.key}`);
+    say(byId("reason"), asked ? query.words : opened(view));
+    showRow(byId("row"), view);
+  }
+  markAnswer();
+  enable();
+}
+
+function opened(view) {
+  if (view.answer !== null) return `You answered ${view.answer}. Another answer replaces it.`;
+  return view.skipped ? "You skipped this row." : "This row has no answer.";
+}
+
+export function enable() {
+  const off = !isConnected();
+  for (const button of byId("answers").children) button.disabled = off || state.view === null;
+  for (const id of ["skip", "ask-guess", "remove"]) byId(id).disabled = off || state.view === null;
+  for (const id of ["undo", "learn", "learn-auto", "save"]) byId(id).disabled = off;
+}
+
+function markAnswer() {
+  for (const button of byId("answers").children) {
+    button.setAttribute("aria-pressed", String(button.dataset.value === state.view?.answer));
+  }
+}
+
+// Buttons are made anew only if the classes have changed: the focus stays where it is.
+export function showClasses(classes) {
+  const names = classes.map((one) => one.name);
+  if (JSON.stringify(names) === JSON.stringify(state.classes)) return;
+  state.classes = names;
+  byId("answers").replaceChildren(...classes.map((one, k) => {
+    const key = one.key === null ? null : make("kbd", {}, one.key);
+    const button = make("button", { type: "button", class: `answer c${k % 5}` }, key, make("span", { dir: "auto" }, one.name));
+    button.dataset.value = one.name;
+    if (one.key !== null) button.setAttribute("aria-keyshortcuts", one.key);
+    button.addEventListener("click", () => answer(one.name));
+    return button;
+  }));
+  if (!classes.length) byId("answers").replaceChildren(make("p", { class: "quiet" }, "Name at least two classes below, one after the other."));
+  markAnswer();
+  enable();
+}
+
+export function answer(value) {
+  if (state.view === null) return;
+  const { row, key } = state.view;
+  const wants = byId("after").checked;
+  const values = { row, value, seen_guess: state.seen, want_guess: wants };
+  change("answer", values, (data) => {
+    showLast(row, key, value, wants ? data.saved.guess : null);
+    announce(`Saved: row ${key} is ${value}.`);
+    present(data.view, data.query);
+  });
+}
+
+export function answerByKey(number) {
+  const name = state.classes[number - 1];
+  if (name !== undefined) answer(name);
+}
+
+function showLast(row, key, value, guess) {
+  const link = make("button", { type: "button", class: "link" }, `row ${key}`);
+  link.addEventListener("click", () => openRow(row));
+  const what = make("p", {}, "Last: ", link, value === null ? " skipped" : " is ", value === null ? null : make("strong", { dir: "auto" }, value));
+  const parts = [what];
+  if (guess) {
+    const same = guess.value === value;
+    const probability = guess.probabilities[guess.value];
+    const words = [same ? "The model agrees" : "The model says ", same ? null : make("strong", { dir: "auto" }, guess.value)];
+    parts.push(make("p", { class: same ? "agrees" : "differs" }, words, ` (${percent(probability)})`));
+  }
+  byId("last").replaceChildren(...parts);
+}
+
+export function skip() {
+  if (state.view === null) return;
+  const { row, key } = state.view;
+  change("skip", { row }, (data) => {
+    showLast(row, key, null, null);
+    announce(`Row ${key} is skipped.`);
+    present(data.view, data.query);
+  });
+}
+
+export function undo() {
+  change("undo", {}, (data) => {
+    if (data.undone === null) {
+      announce("There is nothing to undo.");
+      byId("last").replaceChildren(make("p", { class: "quiet" }, "There is nothing to undo."));
+      return;
+    }
+    const what = data.view === null ? "The last change" : `Row ${data.view.key}`;
+    announce(`${what} is undone.`);
+    byId("last").replaceChildren(make("p", {}, data.view === null ? `Undone: ${described(data.undone)}.` : `Undone: row ${data.view.key} is as before.`));
+    if (data.view !== null) present(data.view, null);
+  });
+}
+
+const described = (event) =>
+  event.kind === "class" ? `the class ${event.value}` : `${count(event.rows.length)} rows`;
+
+export function remove() {
+  if (state.view === null) return;
+  const { row, key } = state.view;
+  change("remove", { row }, () => {
+    announce(`The answer of row ${key} is removed.`);
+    openRow(row);
+  });
+}
+
+export async function askGuess() {
+  if (state.view === null) return;
+  const { row } = state.view;
+  state.seen = true;
+  try {
+    const { guess } = await get("guess", { row });
+    if (currentRow() === row) showGuess(byId("guess"), guess);
+  } catch (error) {
+    alertUser(error.message);
+  }
+}
+
+export async function openRow(row) {
+  try {
+    const { view } = await get("row", { row });
+    present(view, null);
+    byId("tab-label").click();
+    window.scrollTo(0, 0);
+    byId("row").focus({ preventScroll: true });
+  } catch (error) {
+    alertUser(error.message);
+  }
+}
+
+// Not a change, so it needs no "Saved".
+export async function next() {
+  const data = await post("next", {});
+  showStatus(data.status);
+  present(data.view, data.query);
+}
+
+// Was the last answer kept before the connection broke?
+export async function afterLoss() {
+  if (state.view === null || state.query === null) return next();
+  const { view } = await get("row", { row: state.view.row });
+  if (view.answer === null && !view.skipped) {
+    announce("The server is back.");
+    enable();
+    return undefined;
+  }
+  showLast(view.row, view.key, view.answer, null);
+  return next();
+}
+
+export function addClass(name) {
+  return change("classes", { name }, (data) => {
+    const made = data.status.classes.find((one) => one.name === name.trim());
+    announce(made?.key ? `The class ${name} is added: key ${made.key}.` : `The class ${name} is added.`);
+  });
+}
+
+export function unfold() {
+  byId("row").querySelectorAll("button.fold").forEach((button) => button.click());
+}
+
+export function startLabelling() {
+  byId("after").checked = kept("after") === "yes";
+  byId("after").addEventListener("change", () => keep("after", byId("after").checked ? "yes" : "no"));
+  byId("skip").addEventListener("click", skip);
+  byId("undo").addEventListener("click", undo);
+  byId("remove").addEventListener("click", remove);
+  byId("back").addEventListener("click", next);
+  byId("ask-guess").addEventListener("click", askGuess);
+  byId("add-class").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const field = byId("new-class");
+    if (field.value.trim() && (await addClass(field.value.trim()))) {
+      field.value = "";
+      field.blur();
+    }
+  });
+}

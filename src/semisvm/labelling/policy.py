@@ -1,0 +1,95 @@
+"""Which row comes next.
+
+Rows near the centres of clusters come first, as in CVS3VM. After that three kinds of rows take
+turns: rows of which the model is least certain, rows from clusters in which nothing is labelled,
+and random rows. The last ones are for the estimates: nothing but chance decides on them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from semisvm.labelling.records import CLUSTER, RANDOM, UNCERTAIN
+
+FIRST = 8
+"""Rows from clusters before anything else; and at least two per class."""
+SHARES = {UNCERTAIN: 0.5, CLUSTER: 0.25, RANDOM: 0.25}
+"""Of the rows after that."""
+
+WORDS = {
+    CLUSTER: "It is in the middle of many similar rows, none of which has an answer yet.",
+    UNCERTAIN: "The model is least certain about this row.",
+    RANDOM: "It was drawn at random: such rows show how accurate the model is.",
+}
+"""Why a row was picked."""
+
+
+class Policy:
+    """Queues of candidates, and whose turn it is.
+
+    Parameters
+    ----------
+    n_rows : int
+    rng : Generator
+        Draws the order of the random rows.
+    """
+
+    def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
+        self._random = rng.permutation(n_rows)
+        self._place = 0
+        self._queues: dict[str, list[int]] = {CLUSTER: [], UNCERTAIN: []}
+
+    def fill(self, reason: str, rows: Sequence[int]) -> None:
+        """Replace a queue of candidates, best first."""
+        self._queues[reason] = [int(row) for row in reversed(rows)]
+
+    def next(
+        self, asked: Mapping[str, int], n_classes: int, free: Callable[[int], bool]
+    ) -> tuple[int, str] | None:
+        """Take the next row, and say which kind it is of; None if no row is free.
+
+        Parameters
+        ----------
+        asked : mapping
+            Reason -> number of rows that were asked for so far.
+        n_classes : int
+        free : function
+            Tells whether a row may be asked for.
+        """
+        for reason in self._turns(asked, n_classes):
+            row = self._take(reason, free)
+            if row is not None:
+                return row, reason
+        return None
+
+    def _turns(self, asked: Mapping[str, int], n_classes: int) -> list[str]:
+        """Order the kinds by how far each is behind its share."""
+        first = max(FIRST, 2 * n_classes)
+        total = sum(asked.get(reason, 0) for reason in SHARES)
+        if total < first:
+            return [CLUSTER, RANDOM, UNCERTAIN]
+        behind = {
+            reason: share * (total - first + 1) - asked.get(reason, 0)
+            for reason, share in SHARES.items()
+        }
+        behind[CLUSTER] += first
+        return sorted(SHARES, key=lambda reason: -behind[reason])
+
+    def _take(self, reason: str, free: Callable[[int], bool]) -> int | None:
+        if reason == RANDOM:
+            return self._take_random(free)
+        queue = self._queues[reason]
+        while queue:
+            row = queue.pop()
+            if free(row):
+                return row
+        return None
+
+    def _take_random(self, free: Callable[[int], bool]) -> int | None:
+        n = len(self._random)
+        for _ in range(n):
+            row = int(self._random[self._place])
+            self._place = (self._place + 1) % n
+            if free(row):
+                return row
+        return None

@@ -1,0 +1,221 @@
+"""The rows of a sitting: what a person sees, what identifies them, what a model learns from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.columns import ColumnFeatures
+from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, find_kind
+from semisvm.io import DataError, MatrixData, Table, as_table
+from semisvm.io.answers import LABEL, check_columns
+from semisvm.io.contents import counted, row_hashes
+from semisvm.io.options import Options
+from semisvm.labelling.pictures import IMAGE, holds_pictures
+from semisvm.labelling.records import Field
+from semisvm.scaling import fit_scaling
+from semisvm.training import Prepared, features_of
+
+SHOWN = {TEXT: "text", NUMERIC: "number", CATEGORICAL: "category", IMAGE: IMAGE}
+LONG = 60
+"""Characters from which a cell of no kind is text."""
+MOST_ENTRIES = 50
+"""Values of a row of a matrix that are shown."""
+SUMMARY = 200
+"""Characters of a row in a list."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Rows and what is known of them before anybody answers.
+
+    Attributes
+    ----------
+    data : Table or MatrixData
+    label : str
+        Name of the label column, there or to be added.
+    key : str or None
+        Column that identifies the rows.
+    kinds : dict of str
+        Kind of every column that is shown.
+    given : dict of str
+        Row -> label of the file.
+    prepared : Prepared or None
+        The matrix to learn from; its labels are those of the file.
+    why_no_features : str or None
+        Why there is nothing to learn from.
+    """
+
+    data: Table | MatrixData
+    label: str
+    key: str | None
+    kinds: dict[str, str]
+    given: dict[int, str]
+    prepared: Prepared | None
+    why_no_features: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the paths of pictures begin."""
+        return None if self.data.path is None else Path(self.data.path).resolve().parent
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that identify a row by its content."""
+        return sorted(self.data.names) if isinstance(self.data, Table) else []
+
+    def identities(self, columns: Sequence[str] | None = None) -> list[str]:
+        """Return what the rows are called in a journal.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Those whose content counts; all by default.
+        """
+        if self.key is not None:
+            assert isinstance(self.data, Table)
+            return self.data.levels(self.key)
+        return counted(row_hashes(self.data, columns))
+
+    def name_of(self, row: int) -> str:
+        """Return what a person calls a row."""
+        if self.key is None:
+            return str(row + 1)
+        return self._cell(self.key, row).strip()
+
+    def _cell(self, name: str, row: int) -> str:
+        assert isinstance(self.data, Table)
+        return self.data.take([row]).text(name)[0]
+
+    def fields(self, row: int) -> list[Field]:
+        """Return the cells of a row."""
+        if isinstance(self.data, MatrixData):
+            return self._entries(row)
+        one = self.data.take([row])
+        return [Field(name, self.kinds[name], one.text(name)[0]) for name in self.kinds]
+
+    def _entries(self, row: int) -> list[Field]:
+        X = self.data.X  # type: ignore[union-attr]
+        values = np.asarray(X[[row]].todense() if hasattr(X, "indptr") else X[row]).ravel()
+        there = np.flatnonzero(values)
+        largest = there[np.argsort(-np.abs(values[there]), kind="stable")][:MOST_ENTRIES]
+        return [Field(str(k + 1), "number", f"{values[k]:.4g}") for k in np.sort(largest)]
+
+    def summary(self, row: int) -> str:
+        """Return the beginning of a row, texts first."""
+        fields = [field for field in self.fields(row) if field.kind != IMAGE]
+        order = sorted(fields, key=lambda field: field.kind != "text")
+        parts = [f.value if f.kind == "text" else f"{f.name}: {f.value}" for f in order]
+        text = " ".join(" · ".join(part for part in parts if part).split())
+        return text if len(text) <= SUMMARY else text[: SUMMARY - 1] + "…"
+
+    @cached_property
+    def _texts(self) -> list[list[str]]:
+        if isinstance(self.data, MatrixData):
+            return []
+        shown = [name for name, kind in self.kinds.items() if kind != IMAGE]
+        return [self.data.text(name) for name in shown]
+
+    def search(self, words: str) -> NDArray[np.intp]:
+        """Return the rows in which all words occur, in any case and any column."""
+        rows: Any = range(len(self))
+        if isinstance(self.data, MatrixData):
+            wanted = {word for word in words.split() if word.isdigit()}
+            return np.array([int(w) - 1 for w in wanted if 0 < int(w) <= len(self)], dtype=np.intp)
+        for word in words.casefold().split():
+            found = {i for texts in self._texts for i in rows if word in texts[i].casefold()}
+            rows = sorted(found)
+        return np.asarray(rows, dtype=np.intp)
+
+
+def make_pool(
+    data: Any, label: str | None, key: str | None, features: ColumnFeatures | None
+) -> Pool:
+    """Look at rows: which columns are pictures, which are features.
+
+    Parameters
+    ----------
+    data : Table, MatrixData, dict of columns, data frame, or matrix
+    label : str or None
+    key : str or None
+    features : ColumnFeatures or None
+        Not fitted; by default one for all columns.
+    """
+    found = _taken(data, label)
+    check_columns(found, label, key)
+    given = _given(found)
+    if len(found) == 0:
+        raise DataError("there are no rows to label.", found.path)
+    if isinstance(found, MatrixData):
+        return Pool(found, label or LABEL, None, {}, given, _of_matrix(found))
+    pictures = [name for name in found.names if holds_pictures(found.columns[name])]
+    left_out = [*pictures, *([] if key is None else [key])]
+    prepared, why = _prepared(found.without(left_out), features, pictures)
+    kinds = _kinds(found, pictures, {} if prepared is None else prepared.features.kinds_)  # type: ignore[union-attr]
+    return Pool(found, label or LABEL, key, kinds, given, prepared, why)
+
+
+def _taken(data: Any, label: str | None) -> Table | MatrixData:
+    if isinstance(data, (Table, MatrixData)):
+        return data
+    if isinstance(data, Mapping) or hasattr(data, "columns"):
+        table = as_table(data)
+        if label is None or label not in table.columns:
+            return table
+        return table.labelled(table.columns[label], Options(label)).without([label])
+    return MatrixData(data if hasattr(data, "indptr") else np.asarray(data))
+
+
+def _given(data: Table | MatrixData) -> dict[int, str]:
+    if data.labels is None:
+        return {}
+    pairs = enumerate(data.labels.tolist())
+    return {row: str(value) for row, value in pairs if value is not None}
+
+
+def _of_matrix(data: MatrixData) -> Prepared:
+    X, transformer = features_of(data)
+    scaling = fit_scaling(X)
+    X = X if scaling is None else scaling.transform(X)
+    notes = [] if scaling is None else [scaling.note()]
+    empty = np.full(len(data), None, dtype=object)
+    return Prepared(X, empty, transformer, dict(data.facts), notes, 0.0, scaling)
+
+
+def _prepared(
+    table: Table, features: ColumnFeatures | None, pictures: list[str]
+) -> tuple[Prepared | None, str | None]:
+    try:
+        X, transformer = features_of(replace(table, labels=None), features)
+    except DataError as error:
+        if not pictures:
+            raise
+        named = ", ".join(pictures)
+        return None, (
+            f"there is nothing to learn from: pictures ({named}) are shown, but they are not "
+            f"features, and {error.message} Add columns of numbers that describe the pictures."
+        )
+    assert transformer is not None
+    empty = np.full(len(table), None, dtype=object)
+    return Prepared(X, empty, transformer, {}, list(transformer.notes_)), None
+
+
+def _kinds(table: Table, pictures: list[str], used: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for name in table.names:
+        kind = IMAGE if name in pictures else used.get(name) or find_kind(table, name).name
+        found[name] = SHOWN.get(kind or "") or _by_length(table, name)
+    return found
+
+
+def _by_length(table: Table, name: str) -> str:
+    """Find out how to show a column that is no feature."""
+    first = table[:100].text(name)
+    return "text" if sum(map(len, first)) > LONG * len(first) else "category"

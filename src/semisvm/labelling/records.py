@@ -1,0 +1,275 @@
+"""What a sitting tells: plain data, also as JSON."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from semisvm.jsonable import plain
+
+CLUSTER, UNCERTAIN, RANDOM = "cluster", "uncertain", "random"
+"""Reasons of a policy to ask for a row."""
+CHOSEN, SURE, FILE = "chosen", "sure", "file"
+"""Other reasons why a row has an answer: a person found it, confirmed it, or a file had it."""
+
+
+class Record:
+    """Base of the dataclasses that a sitting returns."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as dicts, lists, text and numbers."""
+        return {item.name: _json(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.as_json()
+    if isinstance(value, (list, tuple)):
+        return [_json(item) for item in value]
+    return plain(value)
+
+
+@dataclass(frozen=True)
+class Query(Record):
+    """A row to be labelled.
+
+    Attributes
+    ----------
+    row : int
+        From 0.
+    reason : {"cluster", "uncertain", "random"}
+    words : str
+        Why this row, in a sentence.
+    number : int
+        How many rows were asked for until now, this one included.
+    """
+
+    row: int
+    reason: str
+    words: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Field(Record):
+    """A cell of a row.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    kind : {"text", "number", "category", "image"}
+    value : str
+        Of an image, what stands in the file; `Sitting.picture` has the image itself.
+    """
+
+    name: str
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True)
+class RowView(Record):
+    """A row as a person sees it.
+
+    Attributes
+    ----------
+    row : int
+        From 0.
+    key : str
+        What the user knows it by: its key, or its number from 1.
+    fields : list of Field
+    answer : str or None
+    skipped : bool
+    reason : str or None
+        Why it has an answer: that of its query; "chosen" if a person found it, "sure" if it
+        was confirmed, "file" if the label was in the file.
+    """
+
+    row: int
+    key: str
+    fields: list[Field]
+    answer: str | None = None
+    skipped: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Guess(Record):
+    """What the model says about a row.
+
+    Attributes
+    ----------
+    value : str
+    probabilities : dict of float
+        By class.
+    because : list of (feature, weight)
+        What speaks for the guess against the next class, strongest first.
+    model_number : int
+    """
+
+    value: str
+    probabilities: dict[str, float]
+    because: list[tuple[str, float]]
+    model_number: int
+
+
+@dataclass(frozen=True)
+class FoundRow(Record):
+    """A row of a list, in short.
+
+    Attributes
+    ----------
+    row : int
+    key : str
+    text : str
+        The beginning of what the row says.
+    answer : str or None
+    skipped : bool
+    guess : str or None
+    probability : float or None
+        Of the guess.
+    """
+
+    row: int
+    key: str
+    text: str
+    answer: str | None = None
+    skipped: bool = False
+    guess: str | None = None
+    probability: float | None = None
+
+
+@dataclass(frozen=True)
+class Found(Record):
+    """A piece of a list of rows.
+
+    Attributes
+    ----------
+    total : int
+        Length of the whole list.
+    rows : list of FoundRow
+    """
+
+    total: int
+    rows: list[FoundRow]
+
+
+@dataclass(frozen=True)
+class Interval(Record):
+    """An estimate with its 95% interval.
+
+    Attributes
+    ----------
+    value, low, high : float
+    n : int
+        Rows that it rests on.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class ClassStatus(Record):
+    """A class so far.
+
+    Attributes
+    ----------
+    name : str
+    key : int or None
+        1 to 9 for the first nine classes.
+    count : int
+        Rows with this label.
+    share : float or None
+        Estimated share among all rows.
+    share_std : float or None
+        Its standard error.
+    """
+
+    name: str
+    key: int | None
+    count: int
+    share: float | None = None
+    share_std: float | None = None
+
+
+@dataclass(frozen=True)
+class CurvePoint(Record):
+    """Accuracy of the models with about so many labels."""
+
+    n_labels: int
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Status(Record):
+    """How far a sitting is.
+
+    Attributes
+    ----------
+    n_rows, n_answered, n_skipped : int
+    n_given : int
+        Answers that were in the file already.
+    classes : list of ClassStatus
+    model_number : int
+        0 before the first fit.
+    model_labels : int
+        Labels that the model was fitted to.
+    method : str
+        Of the model.
+    fitting : bool
+    fit_seconds : float or None
+        Of the last fit.
+    fit_error : str or None
+        Why the last fit failed, or why there is none.
+    accuracy : Interval or None
+        Of the model, from random rows that were answered before it saw them.
+    curve : list of CurvePoint
+    more_labels : int or None
+        How many more labels one more point of accuracy takes.
+    advice : str
+        What to do next, in a sentence.
+    saved : bool
+        Whether all answers are on the disk; False for a sitting in memory.
+    version : int
+        Rises with every change.
+    notes : list of str
+        About the data and the journal.
+    """
+
+    n_rows: int
+    n_answered: int
+    n_skipped: int
+    n_given: int
+    classes: list[ClassStatus]
+    model_number: int
+    model_labels: int
+    method: str
+    fitting: bool
+    fit_seconds: float | None
+    fit_error: str | None
+    accuracy: Interval | None
+    curve: list[CurvePoint]
+    more_labels: int | None
+    advice: str
+    saved: bool
+    version: int
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Picture(Record):
+    """An image of a row.
+
+    Attributes
+    ----------
+    media_type : str
+        "image/png" or "image/jpeg".
+    content : bytes
+    """
+
+    media_type: str
+    content: bytes

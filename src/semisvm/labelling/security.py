@@ -1,0 +1,237 @@
+"""Who may talk to the labelling page: hosts, origins, keys and rates.
+
+Every site that a browser shows can send requests to a server on the same machine. So a
+request is answered only if it names this server (a foreign name that was pointed at this
+address is refused), comes from this page or from the address bar, and shows the token of the
+printed address or the cookie that was given for it.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from time import monotonic
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""Of every answer: nothing is run, shown or fetched that this server did not send."""
+
+TOKEN_BYTES = 32
+SAFE_METHODS = ("GET", "HEAD")
+HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<host>[\w.-]+))(:\d{1,5})?", re.ASCII)
+
+
+class RefusedError(Exception):
+    """A request that is not answered: its status, and a sentence that says why."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine, and only this machine can reach it."""
+    return host == "localhost" or (_in_digits(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def netloc(host: str, port: int) -> str:
+    """Write host and port as in an address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The names by which this server may be called.
+
+    Attributes
+    ----------
+    host : str
+        What the server listens on.
+    """
+
+    host: str
+
+    def allows(self, header: str | None) -> bool:
+        """Tell whether a Host header names this server.
+
+        A page of another site that has its own name pointed at this machine sends that name.
+        An address in digits cannot be pointed elsewhere, so on a server for other machines
+        all of them are allowed. The port says nothing: a tunnel may have any.
+        """
+        name = HOST.fullmatch(header or "")
+        if name is None:
+            return False
+        host = name["v6"] or name["host"]
+        if host == self.host or is_loopback(host):
+            return True
+        return not is_loopback(self.host) and (_in_digits(host) or host == socket.gethostname())
+
+
+def _in_digits(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class Keys:
+    """The token of the address, tickets for one use, and the cookie that is given for either.
+
+    Parameters
+    ----------
+    port : int
+        Part of the name of the cookie: browsers send cookies to all ports of a host.
+    token : str, optional
+        Default: a new one, which nobody can guess.
+    """
+
+    def __init__(self, port: int, token: str | None = None) -> None:
+        self.token = secrets.token_urlsafe(TOKEN_BYTES) if token is None else token
+        self.cookie = f"semisvm_{port}"
+        self._tickets: set[str] = set()
+        # the cookie does not give away the token
+        self._session = hmac.new(self.token.encode(), b"session", hashlib.sha256).hexdigest()
+
+    def ticket(self) -> str:
+        """Make a token for one use.
+
+        The address that a browser is started with can be read in the list of processes.
+        """
+        made = secrets.token_urlsafe(TOKEN_BYTES)
+        self._tickets.add(made)
+        return made
+
+    def open(self, token: str) -> bool:
+        """Tell whether a token opens the page; a ticket is used up."""
+        given = token.encode()
+        for ticket in tuple(self._tickets):
+            if hmac.compare_digest(ticket.encode(), given):
+                self._tickets.discard(ticket)
+                return True
+        return hmac.compare_digest(self.token.encode(), given)
+
+    def knows(self, header: str | None) -> bool:
+        """Tell whether a Cookie header holds the cookie of this server."""
+        try:
+            cookies = SimpleCookie(header or "")
+        except CookieError:
+            return False
+        found = cookies.get(self.cookie)
+        return found is not None and hmac.compare_digest(
+            found.value.encode(), self._session.encode()
+        )
+
+    def grant(self) -> str:
+        """Return the Set-Cookie header of somebody who had the token."""
+        return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+
+
+@dataclass
+class Bucket:
+    """A bound on requests per second, which short bursts may exceed.
+
+    Attributes
+    ----------
+    rate : float
+        Requests per second.
+    burst : float
+        Requests at once.
+    clock : callable
+        Seconds, never going back.
+    """
+
+    rate: float
+    burst: float
+    clock: Callable[[], float] = monotonic
+    _left: float = field(init=False)
+    _at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left, self._at = self.burst, self.clock()
+
+    def take(self) -> bool:
+        """Count a request; False if there are too many."""
+        now = self.clock()
+        self._left = min(self.burst, self._left + self.rate * (now - self._at))
+        self._at = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
+class Doorkeeper:
+    """Decides about requests from their method, path and headers.
+
+    Parameters
+    ----------
+    hosts : Hosts
+    keys : Keys
+    clock : callable, optional
+    """
+
+    def __init__(self, hosts: Hosts, keys: Keys, clock: Callable[[], float] = monotonic) -> None:
+        self.hosts = hosts
+        self.keys = keys
+        # strangers have a bucket of their own: they cannot use up that of the person at work
+        self._known = Bucket(rate=200.0, burst=400.0, clock=clock)
+        self._strangers = Bucket(rate=10.0, burst=40.0, clock=clock)
+
+    def check(self, method: str, path: str, headers: Mapping[str, str], token: str | None) -> bool:
+        """Let a request in or raise.
+
+        Parameters
+        ----------
+        method, path : str
+        headers : mapping
+            Names in lower case.
+        token : str or None
+            Of the address.
+
+        Returns
+        -------
+        new : bool
+            Whether the token let it in, so that a cookie is due.
+        """
+        if not self.hosts.allows(headers.get("host")):
+            raise RefusedError(421, "This server has another name. Open the address it printed.")
+        known = self.keys.knows(headers.get("cookie"))
+        if not (self._known if known else self._strangers).take():
+            raise RefusedError(429, "Too many requests. Wait a moment.")
+        self._check_source(method, path, headers)
+        if known:
+            return False
+        if token is None or path != "/" or method != "GET":
+            raise RefusedError(401, "This page needs the address with the token.")
+        if not self.keys.open(token):
+            raise RefusedError(401, "The token of this address is not valid, or was used up.")
+        return True
+
+    @staticmethod
+    def _check_source(method: str, path: str, headers: Mapping[str, str]) -> None:
+        origin = headers.get("origin")
+        ours = f"http://{headers['host']}"
+        if origin not in (None, ours) or (origin is None and method not in SAFE_METHODS):
+            raise RefusedError(403, "The request comes from another site.")
+        # a link to the page itself may be anywhere: it changes nothing
+        site = headers.get("sec-fetch-site", "none")
+        if site not in ("same-origin", "none") and path != "/":
+            raise RefusedError(403, "The request comes from another site.")

@@ -1,0 +1,183 @@
+"""Labelling by keyboard and by mouse, in a real browser."""
+
+from playwright.sync_api import expect
+
+
+def test_answers_by_keys(person, sitting):
+    assert [person.press_and_wait(key) for key in "1221"] == ["1", "2", "3", "4"]
+    assert [sitting.marks[row][1] for row in range(4)] == ["spam", "ham", "ham", "spam"]
+    person.until("#n-labels", "^4$")
+    person.until("#state", "Saved")
+    person.until("#last", "row 4 is spam")
+
+
+def test_answers_by_mouse(person, sitting):
+    person.page.get_by_role("button", name="ham").click()
+    person.until("#row-name", "Row 2")
+    assert sitting.marks == {0: ("answer", "ham")}
+
+
+def test_saved_is_said_after_it_is(person, sitting):
+    sitting.seconds = 0.8
+    person.press("1")
+    person.until("#state", "Saving")
+    assert sitting.marks == {}
+    # the next row is not there yet: a key has nothing to answer
+    person.press("2")
+    person.until("#state", "Saved")
+    person.until("#row-name", "Row 2")
+    assert sitting.marks == {0: ("answer", "spam")}
+    assert len(sitting.events) == 1
+
+
+def test_skip_and_undo(person, sitting):
+    person.press_and_wait("s")
+    person.until("#n-labels-of", "1 skipped")
+    person.press_and_wait("1")
+    person.press("u")
+    person.until("#row-name", "Row 2")
+    person.until("#last", "Undone: row 2")
+    person.press("u")
+    person.until("#row-name", "Row 1$")
+    assert not any(sitting.marks.values())
+    person.press("u")
+    person.until("#last", "nothing to undo")
+
+
+def test_go_on_after_undo(person, sitting):
+    person.press_and_wait("1")
+    person.press_and_wait("1")
+    person.press("u")
+    person.until("#row-name", "Row 2")
+    person.press_and_wait("2")
+    person.until("#row-name", "Row 3")
+    assert sitting.marks[1] == ("answer", "ham")
+
+
+def test_a_new_class(person, sitting):
+    person.press("n")
+    # letters that are keys elsewhere are letters here
+    person.page.keyboard.type("news 1")
+    person.press("Enter")
+    button = person.page.get_by_role("button", name="news 1")
+    expect(button).to_have_attribute("aria-keyshortcuts", "3")
+    assert sitting.names == ["spam", "ham", "news 1"]
+    assert sitting.marks == {}
+    person.press_and_wait("3")
+    assert sitting.marks[0] == ("answer", "news 1")
+
+
+def test_the_guess_is_hidden_until_asked(person, sitting):
+    assert person.text("#guess") == ""
+    person.press("g")
+    person.until("#guess", r"The model says spam 70%\s*word\s*other")
+    person.press_and_wait("2")
+    assert person.text("#guess") == ""
+    person.press_and_wait("2")
+    assert sitting.seen == [True, False]
+
+
+def test_the_guess_after_the_answer(person, sitting):
+    person.page.check("#after")
+    person.press_and_wait("2")
+    person.until("#last", r"row 1 is ham\s*The model says spam \(70%\)")
+    person.press_and_wait("1")
+    person.until("#last", r"The model agrees \(70%\)")
+    # it was seen after the answers
+    assert sitting.seen == [False, False]
+    person.reload()
+    expect(person.page.locator("#after")).to_be_checked()
+
+
+def test_a_reload_goes_on(person, sitting):
+    person.press_and_wait("1")
+    person.press_and_wait("1")
+    person.reload()
+    assert person.key == "3"
+    person.until("#n-labels", "^2$")
+    person.press_and_wait("2")
+    assert sitting.marks[2] == ("answer", "ham")
+
+
+def test_two_browsers(arrive, sitting):
+    one, other = arrive(), arrive()
+    assert (one.key, other.key) == ("1", "2")
+    other.press_and_wait("2")
+    one.press_and_wait("1")
+    assert {one.key, other.key} == {"3", "4"}
+    # each hears of the other's answers
+    for person in (one, other):
+        person.until("#n-labels", "^2$")
+
+
+def test_long_texts_fold(person, sitting):
+    sitting.texts[0] = "word " * 6000 + "end"
+    person.reload()
+    assert len(person.text("#row")) < 2000
+    person.until(".fold", "Show all 30,003 characters")
+    person.press("e")
+    person.until(".fold", "Fold")
+    assert person.text(".prose").endswith("end")
+    person.press("e")
+    person.until(".fold", "Show all")
+
+
+def test_tables_and_pictures(person, sitting):
+    png = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+        "rkJggg=="
+    )
+    sitting.columns = [
+        ("price", "number", "12.5"),
+        ("city", "category", ""),
+        ("photo", "image", png),
+    ]
+    person.reload()
+    cells = person.page.locator(".cells")
+    expect(cells.locator("dt")).to_have_text(["price", "city"])
+    expect(cells.locator("dd")).to_have_text(["12.5", "empty"])
+    image = person.page.get_by_role("img", name="photo of this row")
+    person.page.wait_for_function("document.querySelector('#row img').naturalWidth === 1")
+    expect(image).to_be_visible()
+
+
+def test_the_end(person, sitting):
+    for row in range(29):
+        sitting.answer(row, "spam")
+    person.reload()
+    assert person.key == "30"
+    person.press("1")
+    person.until("#row-name", "All rows are done")
+    for name in ("spam", "ham"):
+        expect(person.page.get_by_role("button", name=name)).to_be_disabled()
+    person.press("1")
+    person.press("u")
+    person.until("#row-name", "Row 30")
+
+
+def test_keys_can_be_switched_off(person, sitting):
+    person.press("?")
+    person.page.uncheck("#keys")
+    person.press("Escape")
+    expect(person.page.locator("#help-box")).to_be_hidden()
+    person.press("1")
+    person.press("s")
+    person.page.wait_for_timeout(200)
+    assert sitting.events == []
+
+
+def test_the_model_on_demand(person, sitting):
+    person.page.click("#learn")
+    person.page.wait_for_timeout(50)
+    person.page.click("#learn-auto")
+    person.until("#state", "Saved")
+    assert sitting.learned == [False, True]
+
+
+def test_downloads(person, sitting, tmp_path):
+    person.press_and_wait("2")
+    with person.page.expect_download() as waiting:
+        person.page.get_by_role("button", name="Labelled file").click()
+    assert waiting.value.suggested_filename == "rows.labelled.csv"
+    waiting.value.save_as(tmp_path / "got.csv")
+    assert (tmp_path / "got.csv").read_text().splitlines()[1].endswith(",ham")

@@ -1,0 +1,113 @@
+"""Finding rows, changing answers, confirming many, and doubts."""
+
+from playwright.sync_api import expect
+
+
+def items(person, tab):
+    return person.page.locator(f"#panel-{tab} .item")
+
+
+def test_find_and_change_an_answer(person, sitting):
+    for key in "1212":
+        person.press_and_wait(key)
+    person.press("/")
+    expect(person.page.locator("#words")).to_be_focused()
+    expect(items(person, "find")).to_have_count(4)
+    person.page.keyboard.type("text 2")
+    person.press("Enter")
+    expect(items(person, "find")).to_have_count(1)
+    person.page.get_by_label("Answer of row 3", exact=True).select_option("ham")
+    person.until("#state", "Saved")
+    person.until("#said", "Saved: row 3 is ham")
+    assert sitting.marks[2] == ("answer", "ham")
+
+
+def test_remove_an_answer(person, sitting):
+    person.press_and_wait("1")
+    person.tab("find")
+    person.page.get_by_role("button", name="Remove the answer of row 1").click()
+    expect(items(person, "find")).to_have_count(0)
+    assert sitting.marks[0] is None
+    person.until("#found", "No rows are found")
+
+
+def test_open_a_row_and_come_back(person, sitting):
+    person.press_and_wait("1")
+    person.press_and_wait("1")
+    person.tab("find")
+    person.page.get_by_role("button", name="Open row 1").click()
+    person.until("#row-name", "Row 1")
+    person.until("#reason", "You answered spam")
+    expect(person.page.get_by_role("button", name="spam")).to_have_attribute("aria-pressed", "true")
+    person.press("Escape")
+    person.until("#row-name", "Row 3")
+    person.page.get_by_role("button", name="row 2").click()
+    person.until("#row-name", "Row 2")
+    person.press("2")
+    person.until("#row-name", "Row 3")
+    assert sitting.marks[1] == ("answer", "ham")
+
+
+def test_remove_an_opened_answer(person, sitting):
+    person.press_and_wait("1")
+    person.page.get_by_role("button", name="row 1").click()
+    person.page.get_by_role("button", name="Remove the answer").click()
+    person.until("#reason", "has no answer")
+    assert sitting.marks[0] is None
+
+
+def test_pages_of_a_list(person, sitting):
+    person.tab("find")
+    person.page.select_option("#which", "all")
+    person.until("#found [role=status]", "1 to 20 of 30 rows")
+    person.page.get_by_role("button", name="Later").click()
+    person.until("#found [role=status]", "21 to 30 of 30 rows")
+    expect(person.page.get_by_role("button", name="Later")).to_be_disabled()
+    person.page.get_by_role("button", name="Earlier").click()
+    person.until("#found [role=status]", "1 to 20")
+
+
+def test_confirm_many_at_once(person, sitting):
+    person.tab("sure")
+    expect(items(person, "sure")).to_have_count(20)
+    for row in (1, 3):
+        items(person, "sure").nth(row).get_by_role("checkbox").uncheck()
+    person.page.get_by_role("button", name="Confirm 18 rows as spam").click()
+    person.until("#n-labels", "^18$")
+    expect(items(person, "sure")).to_have_count(12)
+    confirmed = {row for row, mark in sitting.marks.items() if mark == ("answer", "spam")}
+    assert confirmed == set(range(20)) - {1, 3}
+    person.tab("label")
+    person.press("u")
+    person.until("#last", "Undone: 18 rows")
+    assert not any(sitting.marks.values())
+
+
+def test_tick_none_and_all(person):
+    person.tab("sure")
+    person.page.get_by_role("button", name="Tick none").click()
+    expect(person.page.get_by_role("button", name="Confirm 0 rows as spam")).to_be_disabled()
+    person.page.get_by_role("button", name="Tick all").click()
+    expect(person.page.get_by_role("button", name="Confirm 20 rows as spam")).to_be_enabled()
+
+
+def test_doubts(person, sitting):
+    for key in "121":
+        person.press_and_wait(key)
+    person.tab("doubts")
+    expect(items(person, "doubts")).to_have_count(1)
+    expect(items(person, "doubts")).to_contain_text("you: ham · model: spam 90%")
+    person.page.get_by_role("button", name="Change row 2 to spam").click()
+    person.until("#doubts", "agrees with all answers")
+    assert sitting.marks[1] == ("answer", "spam")
+
+
+def test_without_a_model(person, sitting):
+    sitting.guesses = False
+    sitting.version += 1
+    person.until("#model", "No model yet")
+    person.tab("doubts")
+    person.until("#doubts", "There is no model yet")
+    person.tab("label")
+    person.press("g")
+    person.until("#guess", "There is no model yet")

@@ -1,0 +1,175 @@
+"""Layout, colours, and what a keyboard or a screen reader needs."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+TABS = ("label", "find", "sure", "doubts")
+SIZES = ((360, 640), (768, 1024), (1280, 720), (3840, 2160))
+
+PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
+
+
+def probe(person, name):
+    return person.page.evaluate(f"() => ({PROBES}).{name}()")
+
+
+def visit(person, tab):
+    """Show a tab with what is loaded for it."""
+    person.tab(tab)
+    if tab != "label":
+        person.page.wait_for_selector(f"#panel-{tab} .pager")
+
+
+def fill(person, sitting):
+    """Have something in every list."""
+    for row in range(6):
+        sitting.answer(row, "ham")
+    person.reload()
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_every_size(person, sitting, width, height):
+    sitting.texts[6] = "averylongwordwithoutanyspaces" * 30
+    sitting.names = ["a class with a rather long name", "Donaudampfschifffahrtsgesellschaft", "c"]
+    for row in range(6):
+        sitting.answer(row, "c")
+    person.page.set_viewport_size({"width": width, "height": height})
+    person.reload()
+    person.press("g")
+    for tab in TABS:
+        visit(person, tab)
+        scroll = person.page.evaluate("document.documentElement.scrollWidth")
+        assert scroll <= width, tab
+        assert probe(person, "smallTargets") == []
+        box = person.page.locator(f"#tab-{tab}").bounding_box()
+        assert box["x"] + box["width"] <= width
+    person.tab("label")
+    # row and answers are on the first screen
+    box = person.page.locator("#answers").bounding_box()
+    assert box["y"] + 40 < height
+
+
+@pytest.mark.parametrize("size", [(1280, 860), (360, 640)])
+def test_nothing_jumps(person, sitting, size):
+    """Long or short rows, guesses, and answers: what can be clicked stays where it is."""
+    person.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    sitting.texts[:4] = ["short", "long " * 3000, "", "line\n" * 200]
+    person.page.check("#after")
+    person.reload()
+    places = probe(person, "places")
+    for _ in range(4):
+        person.press("g")
+        person.until("#guess", "The model says")
+        assert probe(person, "places") == places
+        person.press_and_wait("2")
+        person.until("#state", "Saved")
+        assert probe(person, "places") == places
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(person, sitting, scheme):
+    person.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    fill(person, sitting)
+    person.press("g")
+    person.until("#guess", "The model says")
+    for tab in TABS:
+        visit(person, tab)
+        assert probe(person, "faintTexts")["faint"] == []
+    person.press("?")
+    texts = probe(person, "faintTexts")
+    assert texts["faint"] == []
+    assert texts["seen"] > 30
+    person.page.emulate_media(color_scheme=None, reduced_motion=None)
+
+
+def test_the_theme(person):
+    person.page.emulate_media(color_scheme="dark")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = person.page.evaluate(ground)
+    button = person.page.locator("#theme")
+    expect(button).to_have_text("Theme: auto")
+    button.click()
+    expect(button).to_have_text("Theme: light")
+    light = person.page.evaluate(ground)
+    assert (dark, light) == ("rgb(22, 25, 29)", "rgb(255, 255, 255)")
+    person.reload()
+    assert person.page.evaluate(ground) == light
+    button.click()
+    expect(button).to_have_text("Theme: dark")
+    person.page.emulate_media(color_scheme="light")
+    assert person.page.evaluate(ground) == dark
+    person.page.emulate_media(color_scheme=None)
+
+
+def test_every_control_has_a_name(person, sitting):
+    fill(person, sitting)
+    for tab in TABS:
+        visit(person, tab)
+        assert probe(person, "unnamed") == []
+    person.press("?")
+    assert probe(person, "unnamed") == []
+
+
+def test_the_order_of_the_focus(person):
+    """From top to bottom, with an outline that can be seen."""
+    seen = []
+    for _ in range(16):
+        person.press("Tab")
+        name, visible = probe(person, "focus")
+        assert visible, name
+        seen.append(name)
+    order = [
+        *("Skip to the row", "tab-label", "theme", "help", "row", "1spam", "2ham", "skip", "undo"),
+        *("ask-guess", "new-class", "Add", "after", "learn", "learn-auto", "get-labelled"),
+    ]
+    assert seen == order
+
+
+def test_by_keyboard_alone(person, sitting):
+    person.press_and_wait("1")
+    for _ in range(2):
+        person.press("Tab")
+    expect(person.page.locator("#tab-label")).to_be_focused()
+    person.press("ArrowRight")
+    expect(person.page.locator("#tab-find")).to_be_focused()
+    expect(person.page.locator("#panel-find")).to_be_visible()
+    person.press("ArrowRight")
+    expect(person.page.locator("#panel-sure")).to_be_visible()
+    person.press("Escape")
+    expect(person.page.locator("#panel-label")).to_be_visible()
+    # the button that was pressed keeps the focus for the next row
+    person.page.locator("#answers button").nth(1).focus()
+    person.press_and_wait("Enter")
+    expect(person.page.locator("#answers button").nth(1)).to_be_focused()
+    assert sitting.marks[1] == ("answer", "ham")
+
+
+def test_help(person):
+    person.page.locator("#skip").focus()
+    person.press("?")
+    box = person.page.get_by_role("dialog", name="Keys")
+    expect(box).to_be_visible()
+    expect(person.page.locator("#help-close")).to_be_focused()
+    person.press("s")
+    person.press("Escape")
+    expect(box).to_be_hidden()
+    expect(person.page.locator("#skip")).to_be_focused()
+    assert person.key == "1"
+
+
+def test_changes_are_announced(person):
+    person.press_and_wait("1")
+    said = person.page.locator("#said")
+    expect(said).to_have_text("Saved: row 1 is spam.")
+    expect(said).to_have_attribute("aria-live", "polite")
+    expect(person.page.locator("#alert")).to_have_attribute("role", "alert")
+    expect(person.page.get_by_role("region", name="Row 2")).to_be_visible()
+
+
+def test_no_motion_where_none_is_wanted(person):
+    person.page.emulate_media(reduced_motion="reduce")
+    moving = "getComputedStyle(document.getElementById('skip')).transitionDuration"
+    assert person.page.evaluate(moving) == "0s"
+    person.page.emulate_media(reduced_motion=None)

@@ -1,0 +1,145 @@
+"""What the page says and does when something goes wrong."""
+
+import pytest
+from playwright.sync_api import expect
+
+from fake_sitting import FakeSitting
+from semisvm.labelling.server import PageServer
+
+FAILED_LOADS = ("net::ERR_", "the server responded with a status of")
+
+
+@pytest.fixture
+def unlucky(person):
+    """The browser reports failed requests as errors; here they are meant."""
+    yield person
+    kept = [text for text in person.problems if not any(mark in text for mark in FAILED_LOADS)]
+    person.problems[:] = kept
+
+
+def test_a_full_disk(unlucky, sitting):
+    sitting.fails = OSError(28, "No space left on device")
+    unlucky.press("1")
+    unlucky.until("#state", "Not saved")
+    unlucky.until("#alert", "Not saved: .*No space left on device")
+    assert unlucky.key == "1"
+    unlucky.until("#n-labels", "^0$")
+    unlucky.page.get_by_role("button", name="Close the message").click()
+    expect(unlucky.page.locator("#alert")).to_be_hidden()
+    unlucky.press("1")
+    unlucky.until("#alert", "No space left")
+    sitting.fails = None
+    unlucky.press_and_wait("1")
+    unlucky.until("#state", "Saved")
+    expect(unlucky.page.locator("#alert")).to_be_hidden()
+    assert sitting.marks == {0: ("answer", "spam")}
+
+
+def test_no_connection(unlucky, sitting):
+    unlucky.page.context.set_offline(True)
+    unlucky.press("1")
+    unlucky.until("#state", "No connection|Not saved")
+    unlucky.until("#alert", "does not answer")
+    expect(unlucky.page.get_by_role("button", name="spam")).to_be_disabled()
+    unlucky.press("2")
+    assert sitting.events == []
+    unlucky.page.context.set_offline(False)
+    expect(unlucky.page.get_by_role("button", name="spam")).to_be_enabled()
+    expect(unlucky.page.locator("#alert")).to_be_hidden()
+    assert unlucky.key == "1"
+    unlucky.press_and_wait("1")
+    assert sitting.marks == {0: ("answer", "spam")}
+
+
+def test_an_answer_that_was_kept_though_nobody_heard(unlucky, sitting):
+    """The connection breaks between the disk and the page."""
+
+    def lose(route):
+        route.fetch()
+        route.abort()
+
+    unlucky.page.route("**/api/answer", lose)
+    unlucky.press("1")
+    # the page hears from the server again, and sees that the row has an answer
+    unlucky.until("#row-name", "Row 2")
+    unlucky.until("#last", "row 1 is spam")
+    unlucky.page.unroute("**/api/answer")
+    assert len(sitting.events) == 1
+    unlucky.press_and_wait("2")
+    assert [sitting.marks[row][1] for row in range(2)] == ["spam", "ham"]
+
+
+def test_an_undo_that_nobody_heard_is_not_done_twice(unlucky, sitting):
+    for _ in range(3):
+        unlucky.press_and_wait("1")
+    lost = []
+
+    def lose_once(route):
+        response = route.fetch()
+        if lost:
+            route.fulfill(response=response)
+        else:
+            lost.append(response)
+            route.abort()
+
+    unlucky.page.route("**/api/undo", lose_once)
+    unlucky.press("u")
+    unlucky.until("#state", "Connected")
+    unlucky.press("u")
+    unlucky.until("#last", "Undone: row 3")
+    assert len(sitting.events) == 2
+
+
+def test_a_server_that_was_started_anew(arrive, sitting):
+    with PageServer(sitting) as first:
+        person = arrive(first.address)
+        person.press_and_wait("1")
+    with PageServer(sitting, port=first.port) as second:
+        person.until("#alert", "started anew.*address that it printed")
+        person.until("#state", "Closed")
+        person.problems.clear()
+        person.open(second.address)
+        assert person.key == "2"
+        person.until("#n-labels", "^1$")
+
+
+HOSTILE = (
+    '<img src=x onerror="alert(1)"><script>alert(2)</script>',
+    "</p><svg onload=alert(3)>",
+    "javascript:alert(4) \u202egnp.exe",
+    "'\"><b>&lt;&amp;&#x41;",
+    "\ud800 half a character \x00\x1b[31m",
+)
+
+
+def test_texts_stay_texts(arrive, server, sitting):
+    FakeSitting.__init__(sitting, HOSTILE, classes=("<b>spam</b>", "<img src=x onerror=alert(5)>"))
+    sitting.columns = [("<i>name</i>", "category", "<script>alert(6)</script>")]
+    person = arrive()
+    for text in HOSTILE[:2]:
+        assert person.text(".prose") == text
+        expect(person.page.locator(".cells dt")).to_have_text("<i>name</i>")
+        person.press("g")
+        person.until("#guess", "<b>spam</b>")
+        person.press_and_wait("2")
+    # marks that show a text as another one are shown as unknown characters
+    assert person.text(".prose") == "javascript:alert(4) \ufffdgnp.exe"
+    for tab in ("find", "sure", "doubts"):
+        person.tab(tab)
+        expect(person.page.locator(f"#panel-{tab} .item").first).to_be_visible()
+    assert person.page.locator("main :is(b, i, svg, script, img)").count() == 0
+
+
+def test_nothing_comes_from_elsewhere(person, server):
+    person.asked.clear()
+    person.reload()
+    for tab in ("find", "sure", "doubts"):
+        person.tab(tab)
+    ours = server.address.partition("?")[0]
+    assert person.asked
+    assert [url for url in person.asked if not url.startswith(ours)] == []
+
+
+def test_no_cookie_for_scripts(person):
+    assert person.page.evaluate("document.cookie") == ""
+    assert "token" not in person.page.url

@@ -1,0 +1,189 @@
+"""``semisvm label``: from a file without labels to a model, with a person who is a script."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from http.cookiejar import CookieJar
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+from typer.testing import CliRunner
+
+from semisvm.cli import label as label_module
+from semisvm.cli.app import app
+from semisvm.io import read
+
+WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def kind_of(row):
+    return ["spam", "ham"][row % 2]
+
+
+@pytest.fixture
+def mail(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    common = [f"word{k}" for k in range(40)]
+    texts = [" ".join([*rng.choice(WORDS[i % 2], 5), *rng.choice(common, 5)]) for i in range(80)]
+    with open("mail.csv", "w", newline="") as stream:
+        csv.writer(stream).writerows([["body"], *[[text] for text in texts]])
+    return tmp_path
+
+
+@pytest.fixture
+def person(monkeypatch):
+    """Answer rows in place of the page."""
+
+    def serve(sitting, host, port, *, tell, watch, model, **options):
+        told.append({"host": host, "port": port, "model": model, **options})
+        tell("Open http://127.0.0.1/")
+        for _ in range(person.answers):
+            query = sitting.ask()
+            sitting.answer(query.row, kind_of(query.row))
+        sitting.wait()
+        watch(sitting.status())
+
+    def person():
+        return told
+
+    told = []
+    person.answers = 20
+    monkeypatch.setattr(label_module, "_server", lambda: serve)
+    return person
+
+
+OPTIONS = ("--label", "kind", "--classes", "spam,ham", "--text", "body", "--no-browser")
+
+
+def test_from_no_labels_to_a_model(mail, person):
+    result = run("label", "mail.csv", *OPTIONS, "-o", "mail.semisvm", "--report", "mail.html")
+    assert "20 answers are in mail.answers.csv" in result.output
+    assert "20 of 80 rows labelled" in result.output
+    assert person()[0]["title"] == "mail.csv"
+    assert str(person()[0]["model"]) == "mail.semisvm"
+    assert not person()[0]["open_browser"]
+    facts = json.loads(run("inspect", "mail.semisvm", "--json").stdout)
+    assert facts["summary"]["labelled"] == 20
+    assert facts["settings"]["label"] == "kind"
+    assert "labelled in a sitting" in Path("mail.html").read_text()
+    run("predict", "mail.semisvm", "mail.csv", "-o", "found.csv")
+    found = read("found.csv").text("label")
+    assert np.mean([found[row] == kind_of(row) for row in range(80)]) > 0.9
+
+
+def test_fit_goes_on_with_the_answers(mail, person):
+    shown = run("label", "mail.csv", *OPTIONS).output
+    command = next(line for line in shown.splitlines() if line.startswith("semisvm fit"))
+    assert "--answers mail.answers.csv" in command
+    run(*command.split()[1:], "--algorithm", "svm")
+    facts = json.loads(run("inspect", "mail.semisvm", "--json").stdout)
+    assert facts["summary"]["labelled"] == 20
+
+
+def test_fit_tells_of_answers_that_only_the_journal_has(mail, person):
+    run("label", "mail.csv", *OPTIONS)
+    journal = Path("mail.answers.csv.journal")
+    line = json.loads(journal.read_text().splitlines()[-2])
+    with journal.open("a") as stream:  # as after a kill
+        stream.write(json.dumps({**line, "kind": "skip", "seq": 1000}) + "\n")
+    fit = ["fit", "mail.csv", "--label", "kind", "--answers", "mail.answers.csv", "-o", "m.semisvm"]
+    shown = run(*fit, "--algorithm", "svm").output
+    assert "1 later answers are in" in " ".join(shown.split())
+
+
+def test_the_same_command_goes_on(mail, person):
+    run("label", "mail.csv", *OPTIONS)
+    result = run("label", "mail.csv", *OPTIONS)
+    assert "40 answers are in" in result.output
+    joined = read("mail.answers.csv", label="kind")
+    assert len(joined) == 40
+
+
+def test_labels_of_the_file_count(mail, person):
+    lines = Path("mail.csv").read_text().splitlines()
+    kinds = [kind_of(row) if row < 6 else "" for row in range(80)]
+    some = [f"{line},{kind}" for line, kind in zip(lines[1:], kinds, strict=True)]
+    Path("some.csv").write_text("\n".join(["body,kind", *some]))
+    person.answers = 0
+    result = run("label", "some.csv", "--label", "kind", "--text", "body", "-o", "m.semisvm")
+    assert "0 answers are in some.answers.csv" in result.output
+    assert json.loads(run("inspect", "m.semisvm", "--json").stdout)["summary"]["labelled"] == 6
+
+
+def test_without_answers_no_model_is_written(mail, person):
+    person.answers = 0
+    result = run("label", "mail.csv", *OPTIONS, "-o", "mail.semisvm")
+    assert "mail.semisvm was not written. A model needs answers of two classes" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--answers", "a.txt"], "must be a .csv file"),
+        (["--answers", "-"], "must be a .csv file"),
+        (["--answers", "missing/a.csv"], "no folder"),
+        (["--answers", "mail.csv"], "is read by this command"),
+        (["--text", "bod"], "Did you mean 'body'"),
+        (["--classes", "a\tb"], "printable"),
+        (["--key", "id"], "no column 'id'"),
+    ],
+)
+def test_mistakes(mail, person, options, message):
+    assert message in run("label", "mail.csv", *options, code=2).output
+    assert person() == []
+
+
+def test_a_second_process_is_refused(mail, person):
+    from semisvm.labelling import Sitting
+
+    with Sitting.open("mail.csv", background=False):
+        assert "has this journal open" in run("label", "mail.csv", code=2).output
+
+
+def test_the_extra_is_named(mail, monkeypatch):
+    monkeypatch.setitem(sys.modules, "semisvm.labelling.server", None)
+    result = run("label", "mail.csv", code=2)
+    assert "pip install 'semisvm[label]'" in result.output
+
+
+def start(*options):
+    command = [sys.executable, "-m", "semisvm", "label", "mail.csv", *OPTIONS, *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = ""
+    while "http://" not in line:
+        line = process.stderr.readline()
+        assert line, process.communicate()
+    return process, line.split()[-1]
+
+
+def test_the_page_is_there_and_ctrl_c_ends_it(mail):
+    process, address = start("-o", "mail.semisvm")
+    try:
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        with opener.open(address, timeout=20) as page:
+            assert b"<html" in page.read().lower()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert "0 answers are in mail.answers.csv" in out, err
+    assert process.returncode in (0, 130)

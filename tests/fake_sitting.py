@@ -1,0 +1,201 @@
+"""A sitting in memory that follows the interface of the real one, and fails when told to."""
+
+import time
+from base64 import b64decode
+from threading import Lock
+from types import SimpleNamespace
+
+from semisvm.labelling.errors import SittingError
+
+
+class Facts(SimpleNamespace):
+    """Attributes, also as JSON."""
+
+    def as_json(self):
+        return {name: jsonable(value) for name, value in vars(self).items()}
+
+
+def jsonable(value):
+    if isinstance(value, Facts):
+        return value.as_json()
+    return [jsonable(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+class FakeSitting:
+    """Rows in order, no model: what the server needs to be tested without one."""
+
+    def __init__(self, texts, classes=("spam", "ham"), guesses=True):
+        self.texts = list(texts)
+        self.names = list(classes)
+        self.marks = {}
+        self.events = []
+        self.held = {}
+        self.fails = None
+        self.seconds = 0.0
+        self.learned = []
+        self.seen = []
+        self.columns = []
+        self.guesses = guesses
+        self.version = 1
+        self.lock = Lock()
+
+    def _row(self, row):
+        if not 0 <= row < len(self.texts):
+            raise SittingError(f"there is no row {row + 1}.")
+        return row
+
+    def _change(self, kind, rows, value, client):
+        time.sleep(self.seconds)
+        if self.fails is not None:
+            raise self.fails
+        with self.lock:
+            event = Facts(kind=kind, rows=tuple(map(self._row, rows)), value=value, client=client)
+            self.events.append((event, [self.marks.get(row) for row in rows]))
+            for row in rows:
+                self.marks[row] = None if kind == "remove" else (kind, value)
+            self.version += 1
+            return event
+
+    def ask(self, client=None):
+        with self.lock:
+            taken = {row for other, row in self.held.items() if other != client}
+            free = (r for r in range(len(self.texts)) if not self.marks.get(r) and r not in taken)
+            row = next(free, None)
+            if row is None:
+                return None
+            self.held[client] = row
+            number = len(self.marks) + 1
+        words = "It is the next row of the file."
+        return Facts(row=row, reason="random", words=words, number=number)
+
+    def answer(self, row, value, *, seen_guess=False, client=None):
+        if value not in self.names:
+            raise SittingError(f"there is no class {value!r}.")
+        event = self._change("answer", [row], value, client)
+        self.seen.append(seen_guess)
+        return event
+
+    def skip(self, row, *, client=None):
+        return self._change("skip", [row], None, client)
+
+    def remove(self, row, *, client=None):
+        return self._change("remove", [row], None, client)
+
+    def confirm(self, rows, value, *, client=None):
+        return self._change("answer", rows, value, client)
+
+    def add_class(self, name, *, client=None):
+        self.names.append(name)
+        self._change("class", [], name, client)
+
+    def undo(self, client=None):
+        mine = [k for k, (event, _) in enumerate(self.events) if event.client in (client, None)]
+        if not mine:
+            return None
+        event, before = self.events.pop(mine[-1])
+        self.marks.update(zip(event.rows, before, strict=True))
+        self.version += 1
+        return event
+
+    def view(self, row):
+        kind, value = self.marks.get(self._row(row)) or (None, None)
+        columns = [("text", "text", self.texts[row]), *self.columns]
+        fields = [Facts(name=name, kind=what, value=cell) for name, what, cell in columns]
+        skipped = kind == "skip"
+        return Facts(
+            row=row, key=str(row + 1), fields=fields, answer=value, skipped=skipped, reason=None
+        )
+
+    def guess(self, row):
+        self._row(row)
+        shares = {name: (0.7 if k == 0 else 0.3) for k, name in enumerate(self.names[:2])}
+        because = [("word", 1.5), ("other", 0.5)]
+        found = Facts(value=self.names[0], probabilities=shares, because=because, model_number=1)
+        return found if self.guesses else None
+
+    def _found(self, rows, start, count):
+        short = [
+            Facts(
+                row=row,
+                key=str(row + 1),
+                text=self.texts[row][:200],
+                answer=(self.marks.get(row) or (None, None))[1],
+                skipped=False,
+                guess=self.names[0],
+                probability=0.9,
+            )
+            for row in rows[start : start + count]
+        ]
+        return Facts(total=len(rows), rows=short)
+
+    def search(self, words, which="all", start=0, count=20):
+        wanted = {"all": (True, False), "answered": (True,), "open": (False,), "skipped": ()}[which]
+        rows = [
+            r
+            for r, text in enumerate(self.texts)
+            if words in text and (bool(self.marks.get(r)) in wanted)
+        ]
+        return self._found(rows, start, count)
+
+    def sure(self, value=None, start=0, count=20):
+        return self._found(
+            [r for r in range(len(self.texts)) if not self.marks.get(r)], start, count
+        )
+
+    def doubts(self, start=0, count=20):
+        rows = [
+            r for r, mark in self.marks.items() if mark and mark[1] not in (None, self.names[0])
+        ]
+        return self._found(rows, start, count)
+
+    def status(self):
+        answered = [mark[1] for mark in self.marks.values() if mark and mark[0] == "answer"]
+        classes = [
+            Facts(
+                name=name,
+                key=k if k < 10 else None,
+                count=answered.count(name),
+                share=None,
+                share_std=None,
+            )
+            for k, name in enumerate(self.names, 1)
+        ]
+        return Facts(
+            n_rows=len(self.texts),
+            n_answered=len(answered),
+            n_skipped=sum(bool(mark) and mark[0] == "skip" for mark in self.marks.values()),
+            n_given=0,
+            classes=classes,
+            model_number=int(self.guesses),
+            model_labels=0,
+            method="tsvm",
+            fitting=False,
+            fit_seconds=None,
+            fit_error=None,
+            accuracy=None,
+            curve=[],
+            more_labels=None,
+            advice="Go on.",
+            saved=True,
+            version=self.version,
+            notes=[],
+        )
+
+    def learn(self, auto=False):
+        self.learned.append(auto)
+
+    def picture(self, row, name):
+        cell = next(cell for column, _, cell in self.columns if column == name)
+        return SimpleNamespace(media_type="image/png", content=b64decode(cell))
+
+    def export(self, file):
+        lines = [
+            f"{text},{(self.marks.get(r) or ('', ''))[1]}" for r, text in enumerate(self.texts)
+        ]
+        file.write_text("\n".join(["text,kind", *lines]) + "\n", encoding="utf-8")
+
+    def save(self, path):
+        path.write_text("model", encoding="utf-8")
+
+    def report(self, path):
+        path.write_text("report", encoding="utf-8")

@@ -1,0 +1,29 @@
+"""A page on a sitting in memory."""
+
+import pytest
+
+from fake_sitting import FakeSitting
+from page_client import TOKEN
+from semisvm.labelling.server import PageServer
+
+TEXTS = [f"text {k}" for k in range(30)]
+
+
+@pytest.fixture(scope="module")
+def one_server():
+    kept = FakeSitting(TEXTS)
+    with PageServer(kept, token=TOKEN, quiet_seconds=1.0, body_seconds=0.5) as running:
+        yield running, kept
+
+
+@pytest.fixture
+def sitting(one_server):
+    _, kept = one_server
+    FakeSitting.__init__(kept, TEXTS)
+    return kept
+
+
+@pytest.fixture
+def server(one_server, sitting):
+    running, _ = one_server
+    return running

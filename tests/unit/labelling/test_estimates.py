@@ -1,0 +1,137 @@
+"""What a sitting says about its model: intervals, curves, shares, advice."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from semisvm.labelling.book import Mark
+from semisvm.labelling.estimates import (
+    PowerLaw,
+    Trial,
+    accuracy_at,
+    class_shares,
+    fit_curve,
+    learning_curve,
+    trials_of,
+    wilson,
+)
+
+
+def mark(seq, value="a", reason="random", guess="a", labels=10, seen=False):
+    return Mark(
+        seq, value, {"reason": reason, "guess": guess, "labels": labels, "seen_guess": seen}
+    )
+
+
+def test_only_random_rows_with_a_guess_that_nobody_saw_are_tests():
+    marks = [
+        mark(4, "b"),
+        mark(2, reason="uncertain"),
+        mark(3, reason="sure"),
+        mark(1),
+        mark(5, seen=True),
+        mark(6, value=None),
+        mark(7, guess=None),
+        Mark(8, "a", {"reason": "random"}),
+    ]
+    assert trials_of(marks) == [Trial(10, True), Trial(10, False)]
+
+
+@pytest.mark.parametrize("n", [5, 20, 60])
+@pytest.mark.parametrize("share", [0.6, 0.8, 0.9])
+def test_the_interval_covers_the_truth(n, share):
+    counts = np.arange(n + 1)
+    covers = [low <= share <= high for low, high in (wilson(int(k), n) for k in counts)]
+    assert binom.pmf(counts, n, share) @ covers > 0.9
+
+
+def test_the_interval_stays_between_zero_and_one():
+    assert wilson(0, 5)[0] == pytest.approx(0.0, abs=1e-12)
+    assert wilson(5, 5)[1] == pytest.approx(1.0)
+    assert 0.5 < wilson(5, 5)[0] < 1.0
+    low, high = wilson(30, 40)
+    assert low < 0.75 < high
+
+
+def test_old_models_do_not_count():
+    trials = [Trial(10, False)] * 20 + [Trial(50, True)] * 10
+    found = accuracy_at(trials, 60)
+    assert (found.value, found.n) == (1.0, 10)
+    assert accuracy_at(trials, 12).value == 0.0
+    assert accuracy_at(trials[:3], 12) is None
+
+
+def test_the_curve_rises_with_the_models():
+    rng = np.random.default_rng(0)
+    trials = [Trial(n, bool(rng.random() < 1 - 0.5 * (n / 10) ** -0.8)) for n in range(10, 200)]
+    curve = learning_curve(trials)
+    assert curve[-1].accuracy > curve[0].accuracy
+    assert all(point.low <= point.accuracy <= point.high for point in curve)
+    assert [point.n_labels for point in curve] == sorted(point.n_labels for point in curve)
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.8])
+def test_a_power_law_is_found_again(rate):
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(10, 1000, 3000)
+    trials = [Trial(int(n), bool(rng.random() > 0.2 * (n / 100) ** -rate)) for n in sizes]
+    law = fit_curve(trials, 100)
+    assert law.error == pytest.approx(0.2, rel=0.15)
+    assert law.rate == pytest.approx(rate, abs=0.1)
+
+
+def test_with_few_tests_the_usual_rate_is_taken():
+    law = fit_curve([Trial(20, True)] * 7 + [Trial(20, False)], 20)
+    assert 0.3 < law.rate < 0.7
+    assert fit_curve([Trial(20, True)] * 7, 20) is None
+
+
+def test_more_labels_bring_the_point_that_is_promised():
+    law = PowerLaw(100, 0.1, 0.5)
+    more = law.more_labels()
+    error = 0.1 * ((100 + more) / 100) ** -0.5
+    assert 0.0895 < error <= 0.09
+    assert PowerLaw(100, 0.005, 0.5).more_labels() is None
+
+
+def test_shares_come_from_random_rows():
+    marks = [mark(k, "a" if k % 4 else "b") for k in range(400)]
+    marks += [mark(k, "b", reason="uncertain") for k in range(400, 900)]
+    shares = class_shares(marks, ["a", "b", "c"])
+    assert shares["a"][0] == pytest.approx(0.75, abs=0.01)
+    assert shares["a"][1] == pytest.approx(np.sqrt(0.75 * 0.25 / 400), rel=0.02)
+    assert shares["c"][0] == 0.0
+    assert shares["c"][1] == pytest.approx(1.5 / 400)
+    assert sum(share for share, _ in shares.values()) == pytest.approx(1.0)
+    assert class_shares([mark(1, reason="uncertain")], ["a"]) is None
+
+
+@pytest.mark.parametrize("accuracy", [0.5, 0.9])
+def test_shares_are_free_of_bias_and_surer_with_a_good_model(accuracy):
+    """Whatever the model says about all rows, random answers correct it."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(5000) < 0.3
+    guess = np.where(rng.random(5000) < accuracy, truth, rng.random(5000) < 0.9)
+    guessed = {"a": float(guess.mean()), "b": 1 - float(guess.mean())}
+    found, plain = [], []
+    for _ in range(300):
+        rows = rng.choice(5000, 30)
+        facts = {"reason": "random", "labels": 1, "guessed": guessed}
+        marks = [
+            Mark(k, "ba"[int(truth[i])], {**facts, "guess": "ba"[int(guess[i])]})
+            for k, i in enumerate(rows)
+        ]
+        found.append(class_shares(marks, ["a", "b"])["a"])
+        plain.append(
+            class_shares([Mark(m.seq, m.value, {"reason": "random"}) for m in marks], "ab")
+        )
+    shares, errors = np.array(found).T
+    assert abs(shares.mean() - truth.mean()) < 0.02
+    assert np.mean(np.abs(shares - truth.mean()) < 2 * errors) > 0.9
+    if accuracy == 0.9:
+        assert errors.mean() < 0.9 * np.mean([pair["a"][1] for pair in plain])
+
+
+def test_a_few_rows_that_agree_are_not_sure():
+    shares = class_shares([mark(k) for k in range(3)], ["a", "b"])
+    assert shares["a"] == (1.0, pytest.approx(0.5))

@@ -1,0 +1,260 @@
+"""Answers are never lost: whatever ends a process, what was accepted is there again."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from semisvm.io import DataError
+from semisvm.labelling import SittingError
+from semisvm.labelling import journal as journal_module
+from semisvm.labelling.journal import Journal
+
+
+def events(found):
+    return [line["value"] for line in found.lines if line["kind"] == "answer"]
+
+
+def reopened(path):
+    found = Journal(path)
+    found.close()
+    return found
+
+
+def write(path, values):
+    found = Journal(path)
+    for value in values:
+        found.append({"kind": "answer", "value": value})
+    found.close()
+
+
+def test_lines_come_back_in_order(tmp_path):
+    path = tmp_path / "j"
+    write(path, "abc")
+    write(path, "de")
+    found = reopened(path)
+    assert events(found) == list("abcde")
+    numbers = [line["seq"] for line in found.lines]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert found.notes == []
+
+
+def test_the_order_is_that_of_numbers_whatever_the_clock_says(tmp_path, monkeypatch):
+    path = tmp_path / "j"
+    times = iter(["2030-01-01", "2020-01-01", "2025-01-01", "1970-01-01", "2026-01-01"])
+    monkeypatch.setattr(journal_module, "_now", lambda: next(times))
+    write(path, "abc")
+    assert events(reopened(path)) == list("abc")
+
+
+@pytest.mark.parametrize("cut", [1, 2, 10, 39])
+def test_a_line_that_was_cut_off_is_dropped_and_told(tmp_path, cut):
+    path = tmp_path / "j"
+    write(path, "abc")
+    content = path.read_bytes()
+    path.write_bytes(content[:-cut])
+    found = reopened(path)
+    assert events(found) == list("ab")
+    assert "cut off" in found.notes[0]
+    write(path, "d")
+    assert events(reopened(path)) == list("abd")
+    assert reopened(path).notes == []
+
+
+def test_zeros_after_the_last_line_are_dropped(tmp_path):
+    """Some file systems leave them after a crash."""
+    path = tmp_path / "j"
+    write(path, "ab")
+    path.write_bytes(path.read_bytes() + bytes(100))
+    assert events(reopened(path)) == list("ab")
+
+
+def test_a_damaged_line_in_the_middle_is_an_error_and_nothing_is_changed(tmp_path):
+    path = tmp_path / "j"
+    write(path, "abc")
+    lines = path.read_bytes().split(b"\n")
+    lines[2] = lines[2][:10]
+    path.write_bytes(b"\n".join(lines))
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="line 3: this is not a line of a journal"):
+        Journal(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"text,label\na,b\n", "not a line of a journal"),
+        (b'{"seq": 1, "kind": "open"}\n', "not a journal"),
+        (
+            b'{"seq": 1, "kind": "open", "format": "semisvm-journal", "version": 99}\n',
+            "newer version",
+        ),
+    ],
+)
+def test_other_files_are_refused_and_left_alone(tmp_path, content, message):
+    path = tmp_path / "j"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        Journal(path)
+    assert path.read_bytes() == content
+
+
+def test_a_second_opening_is_refused_with_the_process(tmp_path):
+    path = tmp_path / "j"
+    first = Journal(path)
+    with pytest.raises(DataError, match=rf"process {os.getpid()} .* has this journal open since"):
+        Journal(path)
+    first.append({"kind": "answer", "value": "a"})
+    first.close()
+    assert events(reopened(path)) == ["a"]
+
+
+HOLD = """
+import sys
+from semisvm.labelling.journal import Journal
+found = Journal(sys.argv[1])
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
+    path = tmp_path / "j"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with holder:
+        assert holder.stdout.readline() == "open\n"
+        with pytest.raises(DataError, match=f"process {holder.pid} "):
+            Journal(path)
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        reopened(path)
+
+
+WRITE = """
+import sys
+from semisvm.labelling.journal import Journal
+found = Journal(sys.argv[1])
+for k in range(100_000):
+    found.append({"kind": "answer", "value": k})
+    print(k, flush=True)
+"""
+
+
+@pytest.mark.parametrize("after", [1, 7, 50])
+def test_kill_at_any_moment_loses_nothing_that_was_accepted(tmp_path, after):
+    path = tmp_path / "j"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITE, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    with writer:
+        told = [int(writer.stdout.readline()) for _ in range(after)]
+        writer.send_signal(signal.SIGKILL)
+        told += [int(line) for line in writer.stdout.read().split("\n") if line]
+    kept = events(reopened(path))
+    # it may have been killed between the disk and the word
+    assert kept in (told, [*told, len(told)])
+
+
+class Disk:
+    """A disk that fails from some call on."""
+
+    def __init__(self, monkeypatch, name, part=None, code=errno.ENOSPC):
+        self._real, self.fails, self._part, self._code = getattr(os, name), True, part, code
+        monkeypatch.setattr(journal_module.os, name, self)
+
+    def __call__(self, file, *content):
+        if not self.fails:
+            return self._real(file, *content)
+        if self._part is not None and content:
+            written = self._real(file, content[0][: self._part])
+            self._part = None
+            return written
+        raise OSError(self._code, os.strerror(self._code))
+
+
+@pytest.mark.parametrize("part", [None, 5])
+def test_a_full_disk_takes_no_answer_and_loses_none(tmp_path, monkeypatch, part):
+    path = tmp_path / "j"
+    found = Journal(path)
+    found.append({"kind": "answer", "value": "a"})
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        Disk(patch, "write", part)
+        with pytest.raises(SittingError, match=r"not saved: .* disk is full.* earlier answers"):
+            found.append({"kind": "answer", "value": "b"})
+    assert path.read_bytes() == before
+    found.append({"kind": "answer", "value": "c"})
+    found.close()
+    assert events(reopened(path)) == list("ac")
+
+
+def test_an_answer_that_is_not_synchronised_is_not_accepted(tmp_path, monkeypatch):
+    path = tmp_path / "j"
+    found = Journal(path)
+    found.append({"kind": "answer", "value": "a"})
+    real, failed = os.fsync, []
+
+    def once(file):
+        if not failed:
+            failed.append(file)
+            raise OSError(errno.EIO, "Input/output error")
+        real(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_module.os, "fsync", once)
+        with pytest.raises(SittingError, match="not saved"):
+            found.append({"kind": "answer", "value": "b"})
+    found.append({"kind": "answer", "value": "c"})
+    found.close()
+    assert events(reopened(path)) == list("ac")
+
+
+def test_a_disk_that_cannot_even_take_back_ends_the_journal(tmp_path, monkeypatch):
+    found = Journal(tmp_path / "j")
+    with monkeypatch.context() as patch:
+        Disk(patch, "fsync", code=errno.EIO)
+        with pytest.raises(SittingError, match="not saved"):
+            found.append({"kind": "answer", "value": "a"})
+    with pytest.raises(SittingError, match="start again"):
+        found.append({"kind": "answer", "value": "b"})
+    found.close()
+
+
+def test_no_line_is_accepted_before_it_is_on_the_disk(tmp_path, monkeypatch):
+    path = tmp_path / "j"
+    found = Journal(path)
+    seen = []
+    real = os.fsync
+
+    def look(file):
+        real(file)
+        seen.append(json.loads(path.read_bytes().splitlines()[-1])["value"])
+
+    monkeypatch.setattr(journal_module.os, "fsync", look)
+    for value in "abc":
+        found.append({"kind": "answer", "value": value})
+        assert seen[-1] == value
+    found.close()
+
+
+def test_closed(tmp_path):
+    found = Journal(tmp_path / "j")
+    found.close()
+    found.close()
+    with pytest.raises(SittingError, match="closed"):
+        found.append({"kind": "answer"})
+
+
+def test_a_place_that_is_not_there(tmp_path):
+    with pytest.raises(DataError, match="no folder"):
+        Journal(tmp_path / "missing" / "j")

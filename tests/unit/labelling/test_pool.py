@@ -1,0 +1,146 @@
+"""What a person sees of a row: texts, numbers, pictures; matrices too."""
+
+import base64
+import zlib
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from semisvm.io import DataError, MatrixData
+from semisvm.labelling import Sitting, SittingError
+
+
+def png(shade):
+    """Return a picture of one grey pixel."""
+
+    def chunk(kind, content):
+        body = kind + content
+        return len(content).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+
+    head = (1).to_bytes(4, "big") * 2 + bytes([8, 0, 0, 0, 0])
+    data = zlib.compress(bytes([0, shade]))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+JPEG = b"\xff\xd8\xff\xe0" + bytes(60)
+
+
+def coded(content):
+    return base64.b64encode(content).decode()
+
+
+def test_kinds_of_fields():
+    n = 60
+    table = {
+        "body": [f"some words about the subject number {k}" for k in range(n)],
+        "size": [0.5 * k for k in range(n)],
+        "from": ["anna", "bert"] * (n // 2),
+        "id": [f"x{k:04}" for k in range(n)],
+        "photo": [coded(png(k)) for k in range(n)],
+        "empty": [None] * n,
+    }
+    with Sitting(table, background=False) as found:
+        fields = {field.name: field for field in found.view(3).fields}
+        assert {name: field.kind for name, field in fields.items()} == {
+            "body": "text",
+            "size": "number",
+            "from": "category",
+            "id": "category",
+            "photo": "image",
+            "empty": "category",
+        }
+        assert fields["size"].value == "1.5"
+        assert fields["empty"].value == ""
+        picture = found.picture(3, "photo")
+        assert (picture.media_type, picture.content) == ("image/png", png(3))
+        with pytest.raises(SittingError, match="holds no pictures"):
+            found.picture(3, "body")
+        assert coded(png(3)) not in found.search("subject", count=5).rows[3].text
+
+
+def test_pictures_beside_the_data_and_nowhere_else(tmp_path):
+    folder = tmp_path / "data"
+    (folder / "img").mkdir(parents=True)
+    (tmp_path / "secret.png").write_bytes(png(1))
+    (folder / "img" / "a.png").write_bytes(png(2))
+    (folder / "b.jpg").write_bytes(JPEG)
+    (folder / "text.png").write_text("no picture")
+    (folder / "out.png").symlink_to(tmp_path / "secret.png")
+    names = ["img/a.png", "b.jpg", "text.png", "../secret.png", str(tmp_path / "secret.png")]
+    names += ["missing.png", "out.png", "", "a\0.png"]
+    rows = [f"{name.replace(chr(0), '')},{k % 5}" for k, name in enumerate(names)]
+    (folder / "data.csv").write_text("\n".join(["photo,size", *rows]))
+    with Sitting.open(folder / "data.csv", background=False) as found:
+        assert found.view(0).fields[0].kind == "image"
+        assert found.picture(0, "photo").content == png(2)
+        assert found.picture(1, "photo").media_type == "image/jpeg"
+        for row, message in (
+            (2, "neither PNG nor JPEG"),
+            (3, "outside of the folder"),
+            (4, "outside of the folder"),
+            (5, "no picture"),
+            (6, "outside of the folder"),
+        ):
+            with pytest.raises(SittingError, match=message):
+                found.picture(row, "photo")
+
+
+def test_data_addresses_and_damaged_ones():
+    cells = [f"data:image/png;base64,{coded(png(k))}" for k in range(20)]
+    cells[1] = cells[1][:60]
+    with Sitting({"photo": cells, "size": list(range(20, 60, 2))}, background=False) as found:
+        assert found.picture(0, "photo").content == png(0)
+        with pytest.raises(SittingError, match="not valid base64"):
+            found.picture(1, "photo")
+
+
+def test_pictures_alone_can_be_labelled_but_not_learnt_from():
+    cells = [coded(png(k)) for k in range(20)]
+    with Sitting({"photo": cells}, classes=["a", "b"]) as found:
+        for k in range(4):
+            found.answer(found.ask().row, "ab"[k % 2])
+        status = found.status()
+        assert "pictures (photo) are shown, but they are not features" in status.fit_error
+        assert status.n_answered == 4
+        with pytest.raises(SittingError, match="nothing to learn from"):
+            found.learn()
+
+
+def test_words_that_end_like_pictures_are_words():
+    texts = ["see the file holiday.png", "please send me the report.jpg"] * 10
+    with Sitting({"body": texts, "n": list(range(1, 40, 2))}, background=False) as found:
+        assert found.view(0).fields[0].kind != "image"
+
+
+@pytest.mark.parametrize("thin", [False, True])
+def test_a_matrix(thin):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) + np.arange(60)[:, None] % 2 * 3
+    truth = ["ab"[k % 2] for k in range(60)]
+    data = MatrixData(sparse.csr_matrix(X) if thin else X)
+    with Sitting(data, classes=["a", "b"], background=False) as found:
+        found.fit()
+        for _ in range(20):
+            query = found.ask()
+            found.answer(query.row, truth[query.row])
+        found.fit()
+        assert np.mean([found.guess(row).value == truth[row] for row in range(60)]) > 0.9
+        assert found.guess(0).because[0][0].startswith("column ")
+        assert len(found.view(0).fields) == 5
+        assert [item.row for item in found.search("7").rows] == [6]
+
+
+def test_no_rows():
+    with pytest.raises(DataError, match="no rows"):
+        Sitting({"a": []})
+
+
+def test_a_key_is_no_feature_and_must_be_unique():
+    table = {"id": ["a", "b", "b"], "size": [1.0, 2.0, 4.5]}
+    with pytest.raises(DataError, match="must be unique"):
+        Sitting(table, key="id")
+    table["id"] = ["x", "y", "z"]
+    with Sitting(table, key="id", background=False) as found:
+        assert found.view(1).key == "y"
+        assert found.ask() is not None

@@ -1,0 +1,314 @@
+"""A sitting from the first question to the model, without a page."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from semisvm.labelling import Sitting, SittingError
+
+WORDS = {
+    "spam": ["cheap", "pills", "money", "win", "offer", "prize", "buy", "cash", "free", "deal"],
+    "ham": [
+        "lunch",
+        "monday",
+        "meeting",
+        "plan",
+        "report",
+        "project",
+        "team",
+        "budget",
+        "notes",
+        "agenda",
+    ],
+}
+
+
+def mails(n=120, seed=0):
+    """Return texts and their kinds."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.choice(["spam", "ham"], n, p=[0.4, 0.6])
+    common = [f"w{k}" for k in range(30)]
+    texts = [" ".join([*rng.choice(WORDS[k], 4), *rng.choice(common, 6)]) for k in kinds]
+    return texts, kinds.tolist()
+
+
+TEXTS, KINDS = mails()
+
+
+def sitting(texts=TEXTS, **options):
+    options = {"classes": ["spam", "ham"], "background": False, **options}
+    return Sitting({"body": texts}, **options)
+
+
+def label(found, n, kinds=KINDS, fit_every=None, client=None):
+    queries = []
+    for k in range(n):
+        query = found.ask(client)
+        found.answer(query.row, kinds[query.row])
+        queries.append(query)
+        if fit_every and k % fit_every == fit_every - 1:
+            found.fit()
+    return queries
+
+
+def test_ask_answer_fit():
+    with sitting() as found:
+        found.fit()
+        queries = label(found, 30, fit_every=5)
+        assert len({query.row for query in queries}) == 30
+        assert [query.number for query in queries] == list(range(1, 31))
+        assert {query.reason for query in queries} == {"cluster", "uncertain", "random"}
+        assert all(query.reason == "cluster" for query in queries[:8])
+        right = [found.guess(row).value == KINDS[row] for row in range(len(TEXTS))]
+        assert np.mean(right) > 0.95
+        status = found.status()
+        assert (status.n_answered, status.n_skipped, status.model_number) == (30, 0, 6)
+        assert [c.count for c in status.classes] == [
+            sum(KINDS[q.row] == name for q in queries) for name in ("spam", "ham")
+        ]
+
+
+def test_a_guess_names_words_of_the_row():
+    with sitting() as found:
+        label(found, 20)
+        found.fit()
+        row = next(row for row in range(len(TEXTS)) if found.guess(row).value == "spam")
+        guess = found.guess(row)
+        assert guess.because[0][0] in WORDS["spam"]
+        assert {word for word, _ in guess.because} <= set(TEXTS[row].split())
+        assert sum(guess.probabilities.values()) == pytest.approx(1.0)
+        assert max(guess.probabilities, key=guess.probabilities.get) == guess.value
+
+
+def test_no_guess_before_the_first_fit():
+    with sitting() as found:
+        assert found.guess(0) is None
+        assert found.sure().total == 0
+        with pytest.raises(SittingError, match="two classes"):
+            found.learn()
+
+
+def test_a_client_keeps_its_row_and_two_get_different_ones():
+    with sitting() as found:
+        first, second = found.ask("a"), found.ask("b")
+        assert found.ask("a") == first
+        assert second.row != first.row
+        found.answer(first.row, "spam", client="a")
+        assert found.ask("a").row not in (first.row, second.row)
+
+
+def test_a_row_that_nobody_answers_is_given_to_others():
+    with sitting(["the same words", "the same words again"]) as found:
+        first = found.ask("a")
+        second = found.ask("b")
+        assert found.ask("c") is None
+        found._clock = lambda: 1e9
+        assert found.ask("c").row in (first.row, second.row)
+
+
+def test_skipped_is_not_unlabelled():
+    with sitting() as found:
+        row = found.ask().row
+        found.skip(row)
+        assert found.ask().row != row
+        view = found.view(row)
+        assert (view.answer, view.skipped) == (None, True)
+        assert found.search(which="skipped").rows[0].row == row
+        assert row not in {item.row for item in found.search(which="open", count=1000).rows}
+        found.answer(row, "spam")
+        assert not found.view(row).skipped
+        with pytest.raises(SittingError, match="has an answer"):
+            found.skip(row)
+
+
+def test_change_remove_and_undo():
+    with sitting() as found:
+        found.answer(3, "spam")
+        found.answer(3, "ham")
+        assert found.view(3).answer == "ham"
+        found.remove(3)
+        assert found.view(3).answer is None
+        assert found.undo().kind == "remove"
+        assert found.view(3).answer == "ham"
+        found.undo()
+        assert found.view(3).answer == "spam"
+        found.undo()
+        assert found.view(3).answer is None
+        assert found.undo() is None
+        with pytest.raises(SittingError, match="no answer"):
+            found.remove(3)
+
+
+def test_undo_is_of_one_client():
+    with sitting() as found:
+        found.answer(1, "spam", client="a")
+        found.answer(2, "ham", client="b")
+        assert found.undo("a").rows == (1,)
+        assert found.view(2).answer == "ham"
+        found.answer(1, "spam", client="a")
+        found.answer(1, "ham", client="b")
+        with pytest.raises(SittingError, match="changed again"):
+            found.undo("a")
+
+
+def test_classes_are_added_and_taken_back():
+    with sitting(classes=[]) as found:
+        with pytest.raises(SittingError, match="no class 'spam'"):
+            found.answer(0, "spam")
+        found.add_class(" spam ")
+        with pytest.raises(SittingError, match="already"):
+            found.add_class("spam")
+        for name in ("", " ", "a\nb", "x" * 300):
+            with pytest.raises(SittingError, match="printable"):
+                found.add_class(name)
+        assert found.undo().kind == "class"
+        assert found.status().classes == []
+
+
+def test_a_class_with_answers_is_not_taken_back():
+    with sitting(classes=["ham"]) as found:
+        found.add_class("spam", client="a")
+        found.answer(0, "spam", client="b")
+        with pytest.raises(SittingError, match="has answers"):
+            found.undo("a")
+
+
+def test_many_are_confirmed_at_once():
+    with sitting() as found:
+        label(found, 20)
+        found.fit()
+        rows = [item.row for item in found.sure("spam", count=10).rows]
+        assert all(found.guess(row).value == "spam" for row in rows)
+        found.confirm(rows, "spam")
+        assert found.status().n_answered == 30
+        assert not set(rows) & {item.row for item in found.sure("spam", count=100).rows}
+        with pytest.raises(SittingError, match="already"):
+            found.confirm(rows[:1], "spam")
+        found.undo()
+        assert found.status().n_answered == 20
+
+
+def test_sure_rows_come_in_order():
+    with sitting() as found:
+        label(found, 20)
+        found.fit()
+        sure = [item.probability for item in found.sure(count=1000).rows]
+        assert len(sure) == 100
+        assert sure == sorted(sure, reverse=True)
+        assert [item.row for item in found.sure(start=5, count=3).rows] == [
+            item.row for item in found.sure(count=8).rows[5:]
+        ]
+
+
+def test_search_finds_all_words_in_any_case():
+    with sitting() as found:
+        rows = [item.row for item in found.search("CHEAP Pills", count=1000).rows]
+        assert rows == [k for k, text in enumerate(TEXTS) if "cheap" in text and "pills" in text]
+        with pytest.raises(SittingError, match="which"):
+            found.search("", which="some")
+
+
+@pytest.mark.parametrize("row", [-1, 120, "3", None, 1.5])
+def test_unknown_rows(row):
+    with sitting() as found:
+        for call in (found.view, found.skip, found.remove, found.guess):
+            with pytest.raises(SittingError, match="no row"):
+                call(row)
+        with pytest.raises(SittingError, match="no row"):
+            found.answer(row, "spam")
+        assert found.status().n_answered == 0
+
+
+def test_all_rows_answered():
+    with sitting(TEXTS[:10]) as found:
+        label(found, 10)
+        assert found.ask() is None
+        assert "Every row" in found.status().advice
+
+
+def test_everything_is_json():
+    import json
+
+    with sitting() as found:
+        label(found, 20)
+        found.fit()
+        found.skip(found.ask().row)
+        told = [found.status(), found.view(0), found.guess(0), found.ask(), found.sure(count=2)]
+        told += [found.doubts(), found.undo(), found.search("cheap")]
+        for item in told:
+            json.dumps(item.as_json(), allow_nan=False)
+
+
+def test_labels_of_the_file_are_given():
+    kinds = [kind if row % 10 == 0 else "" for row, kind in enumerate(KINDS)]
+    with Sitting({"body": TEXTS, "kind": kinds}, label="kind", background=False) as found:
+        status = found.status()
+        assert status.n_given == status.n_answered == 12
+        assert [c.name for c in status.classes] == ["ham", "spam"]
+        assert found.view(0).reason == "file"
+        assert [field.name for field in found.view(0).fields] == ["body"]
+        found.fit()
+        assert found.status().model_labels == 12
+
+
+def test_answers_from_many_threads_are_all_kept(tmp_path):
+    path = tmp_path / "answers.csv"
+
+    def work(client):
+        for _ in range(20):
+            query = found.ask(client)
+            found.answer(query.row, KINDS[query.row], client=client)
+
+    with sitting(answers=path, background=True, every=3) as found:
+        threads = [threading.Thread(target=work, args=(f"c{k}",)) for k in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found.status().n_answered == 100
+    with sitting(answers=path) as again:
+        assert again.status().n_answered == 100
+        assert all(again.view(i).answer in (None, KINDS[i]) for i in range(len(TEXTS)))
+
+
+def test_the_background_learns_by_itself():
+    with sitting(background=True) as found:
+        found.wait()
+        label(found, 20)
+        assert found.wait(60)
+        status = found.status()
+        assert status.model_number >= 1
+        assert not status.fitting
+        assert status.fit_error is None
+        assert found.guess(0).value == KINDS[0]
+
+
+def test_a_failed_fit_is_told_and_the_next_row_comes():
+    with sitting(background=True, reg=-1.0) as found:
+        label(found, 10)
+        assert found.wait(60)
+        assert "reg" in found.status().fit_error
+        assert found.ask() is not None
+
+
+def test_mistakes_are_found():
+    rng = np.random.default_rng(3)
+    with sitting() as found:
+        queries = label(found, 40)
+        wrong = set(rng.choice([query.row for query in queries], 4, replace=False).tolist())
+        for row in wrong:
+            found.answer(row, "ham" if KINDS[row] == "spam" else "spam")
+        found.fit()
+        doubts = [item.row for item in found.doubts().rows]
+        assert len(wrong.intersection(doubts[:6])) >= 3
+        row = next(row for row in doubts if row in wrong)
+        found.answer(row, KINDS[row])
+        assert row not in [item.row for item in found.doubts().rows]
+
+
+def test_right_answers_are_hardly_doubted():
+    with sitting() as found:
+        label(found, 40)
+        found.fit()
+        assert found.doubts().total <= 4
