@@ -255,7 +255,7 @@ class ScoredRows:
             return self._curvature[self.labeled, None]
         # before a step the labels may change, and with them the curvatures of the other rows
         curvature = np.empty(self.design.n_rows)
-        self._evaluate(curvature, curvature, self.labeled)
+        self._evaluate(self._costs(), curvature, curvature, self.labeled)
         return curvature[self.labeled, None]
 
     def look(self, step: Floats) -> None:

@@ -262,9 +262,16 @@ class AnnealedSVC(
         """Return the temperatures; none for a warm start, which begins with hard labels."""
         if start is not None:
             return []
-        usual = COOL if self.shares_are_estimated else HOT
-        first = usual if self.temperature is None else float(self.temperature)
-        hottest = first * self._weight_of_unlabeled()
+        hottest = self._first_temperature() * self._weight_of_unlabeled()
         # two levels for every usual step, see `Softening.stride`
         rate = float(self.annealing_rate) ** 0.5
         return falling(hottest, COLDEST * hottest, rate, self.tol)
+
+    def _first_temperature(self) -> float:
+        """Return the parameter ``temperature``, or what its None stands for."""
+        if self.temperature is not None:
+            return float(self.temperature)
+        return COOL if self.shares_are_estimated else HOT
+
+    def _when_estimated(self) -> dict[str, Any]:
+        return super()._when_estimated() | {"temperature": self._first_temperature()}

@@ -154,6 +154,16 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             return float(self.unlabeled_weight)
         return UNSURE_WEIGHT if self.shares_are_estimated else 1.0
 
+    def take_estimate(self, shares: Floats) -> None:
+        """Set class shares that were estimated elsewhere; fit as if the estimate were its own."""
+        self.set_params(**self._when_estimated(), class_prior=shares)
+
+    def _when_estimated(self) -> dict[str, Any]:
+        """Return the parameters that depend on whether the class shares are estimated."""
+        given = self.get_params(deep=False)
+        weighs = "unlabeled_weight" in given
+        return {"unlabeled_weight": self._weight_of_unlabeled()} if weighs else {}
+
     @property
     def keeps_labeled_shares(self) -> bool:
         """Whether the class shares of the unlabelled rows are the labelled fractions."""

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.designs import Design, Floats, Index, Workers, make_design
-from semisvm.estimators.base import ESTIMATE, LABELS, LinearSemiSupervisedClassifier
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.kernels import FeatureMap
@@ -165,14 +165,6 @@ def class_shares(
         Is told how sure they are.
     """
     return estimator._class_shares(labels, None, X, recorder or Recorder()).values
-
-
-def estimates_shares(estimator: Any) -> bool:
-    """Tell whether a fit of the estimator would estimate the class shares."""
-    given = estimator.get_params(deep=False).get("class_prior", LABELS)
-    if isinstance(given, str):
-        return given == ESTIMATE
-    return given is None and bool(getattr(estimator, "estimates_shares", False))
 
 
 def held_out_scores(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.designs import Floats, Index, Workers, thread_count
-from semisvm.estimators.held_out import Grounds, class_shares, estimates_shares, held_out_scores
+from semisvm.estimators.held_out import Grounds, class_shares, held_out_scores
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.loop import Recorder
 from semisvm.losses.log import probabilities
@@ -27,21 +27,21 @@ def share_estimate(
     Parameters
     ----------
     members : sequence of estimators
-        Not fitted; ``class_prior`` of those that would estimate is set.
+        Not fitted; those that would estimate are told.
     X : validated rows
     labels : PartialLabels
     n_jobs : int or None
     recorder : Recorder
         Is told how sure the shares are.
     """
-    estimating = [member for member in members if estimates_shares(member)]
+    estimating = [m for m in members if getattr(m, "shares_are_estimated", False)]
     if len(estimating) < 2:
         return
     shares = class_shares(TransductiveSVC(n_jobs=n_jobs), X, labels, recorder)
     # as shares that are given, those of less than one row would be refused
     if prior_counts(shares, len(labels.unlabeled)).min() > 0:
         for member in estimating:
-            member.set_params(class_prior=shares)
+            member.take_estimate(shares)
 
 
 def learned_weights(

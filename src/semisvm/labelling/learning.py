@@ -117,14 +117,16 @@ def fit_answers(
     given = dict(parameters or {})
     labels = labels_of(answers, prepared.X.shape[0])
     estimator, told = _start_from(last, method, given, answers), len(answers)
+    usual: dict[str, Any] = {}
     if estimator is None:
         estimator = get(method).make(unlabeled=None, **given)
     elif last is not None and keeps_shares(last, prepared.X.shape[0], len(answers)):
-        estimator.set_params(class_prior=last.estimator.class_prior_)
+        usual = estimator.get_params(deep=False)
+        estimator.take_estimate(last.estimator.class_prior_)
         told = last.labels_of_shares
     estimator.fit(prepared.X, labels)
-    if PRIOR not in given and PRIOR in estimator.get_params(deep=False):
-        estimator.set_params(class_prior=None)
+    if usual:
+        estimator.set_params(**usual)
     scores = _scores(estimator, prepared.X)
     found = np.abs(margins(scores if scores.shape[1] > 2 else scores[:, 1] - scores[:, 0]))
     order = np.argsort(found, kind="stable").astype(np.int32)
