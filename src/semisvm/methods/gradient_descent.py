@@ -91,16 +91,10 @@ class Descending:
     task : TwoClassTask
     v : array of shape (n_weights - 1,)
     max_steps : int
-    by_count : bool
-        The mean output of the unlabelled rows is 2 r - 1, as if all outputs were 1 or -1. If
-        a class is rare and outputs vary little, they are then all close to -1, where the
-        loss only presses them together. By count, the mean is chosen before each level
-        such that a share r of the outputs is positive.
     """
 
-    def __init__(self, task: TwoClassTask, v: Floats, max_steps: int, by_count: bool) -> None:
+    def __init__(self, task: TwoClassTask, v: Floats, max_steps: int) -> None:
         self.task = task
-        self.by_count = by_count
         self.mean_output = 2.0 * task.positive_share - 1.0
         self.block = task.rows.in_one_place()
         self.max_steps = max_steps
@@ -112,11 +106,7 @@ class Descending:
         self.state = State(v)
 
     def enter(self, level: Level) -> None:
-        """Choose the mean output, if it is the count that matters."""
-        rows, n = self.task.rows, self.task.n_positive
-        if self.by_count and self.v.any() and 0 < n < self.task.n_unlabeled:
-            first, last = (rows.largest(k).threshold for k in (n, n + 1))
-            self.mean_output -= 0.5 * (first + last)
+        """Do nothing: the weights are where the last level left them."""
 
     def weight_step(self, level: Level) -> State:
         """Descend from the last weights to a first-order point."""
@@ -146,13 +136,26 @@ def descend(
     start: Floats | None,
     levels: Sequence[Level],
     max_steps: int,
-    by_count: bool = False,
+    keep_mean: bool = False,
 ) -> tuple[State, int]:
-    """Raise the weight of the unlabelled rows; return the state and the number of levels."""
+    """Raise the weight of the unlabelled rows; return the state and the number of levels.
+
+    Parameters
+    ----------
+    task : TwoClassTask
+    start : array of shape (n_weights,), optional
+        Weights to start from; by default zero.
+    levels : sequence of Level
+    max_steps : int
+        Per level.
+    keep_mean : bool
+        Whether the mean output of the unlabelled rows stays that of the start. Otherwise it
+        is 2 r - 1, as if all outputs were 1 or -1. Where a class is rare and outputs vary
+        little, that would put all of them close to -1.
+    """
     v = np.zeros(task.n_weights - 1) if start is None else start[:-1].copy()
-    method = Descending(task, v, max_steps, by_count and start is None)
-    if by_count and start is not None:
-        # chosen in the fit before
+    method = Descending(task, v, max_steps)
+    if keep_mean and start is not None:
         method.mean_output = dot(method.mu, start)
     rounds, _ = follow("descending", levels, method, task.recorder, max_rounds=1)
     return method.state, rounds

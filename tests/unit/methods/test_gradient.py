@@ -13,7 +13,7 @@ from semisvm.methods.gradient_descent import Descending, Outputs
 def function_of(kind, lam=0.7):
     X, y = sparse_text(60, 20) if kind == "sparse" else two_blobs(60, 5)
     task = two_class_task(X, hide(y, 12), bias=0.6)
-    method = Descending(task, np.zeros(task.n_weights - 1), 1, by_count=False)
+    method = Descending(task, np.zeros(task.n_weights - 1), 1)
     return Outputs(task, method.block, lam, method.mu, method.mean_output)
 
 
