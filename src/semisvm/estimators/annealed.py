@@ -28,6 +28,9 @@ from semisvm.validation import check_real
 # Rows with equal scores at the threshold have equal beliefs at every temperature, so the
 # entropy may never vanish; below this fraction of the first temperature nothing changes.
 COLDEST = 1e-8
+# First temperatures with given and with estimated class shares. From 10 the path depends most
+# on the shares; where these are wrong, or clusters are not classes, it leads astray.
+HOT, COOL = 10.0, 0.3
 
 
 @parameters
@@ -63,8 +66,9 @@ class AnnealedSVC(
     reg : float or None, default=None
         Strength of the regularisation, lambda. None takes the default of the loss, which
         suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
-    unlabeled_weight : float, default=1.0
-        Weight of the unlabelled rows, lambda'.
+    unlabeled_weight : float or None, default=None
+        Weight of the unlabelled rows, lambda'. None is 1 with given class shares, and 0.3
+        with estimated ones: these may be off, and then do less harm.
     loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
         Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes only;
         "squared" is (1 - z)^2; "log" is maxent, also for two classes; "crammer_singer" is
@@ -76,8 +80,11 @@ class AnnealedSVC(
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None, or "estimate", estimates them from labelled and unlabelled rows
         (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
-    temperature : float, default=10.0
-        First temperature, in units of ``unlabeled_weight``.
+    temperature : float or None, default=None
+        First temperature, in units of ``unlabeled_weight``. At a high one the start is
+        forgotten: the path is decided by the class shares and by where rows are many. At a
+        low one the supervised start counts. None is 10 with given class shares, and 0.3
+        with estimated ones.
     annealing_rate : float, default=1.5
         Factor by which the temperature is divided from one level to the next.
     entropy_tol : float, default=1e-6
@@ -181,12 +188,12 @@ class AnnealedSVC(
     _only_passes = True
 
     reg: float | None = None
-    unlabeled_weight: float = 1.0
+    unlabeled_weight: float | None = None
     _: KW_ONLY
     loss: str = "squared_hinge"
     hierarchy: Any = None
     class_prior: ClassPrior = None
-    temperature: float = 10.0
+    temperature: float | None = None
     annealing_rate: float = 1.5
     entropy_tol: float = 1e-6
     balance_tol: float | None = BALANCE_TOL
@@ -208,8 +215,10 @@ class AnnealedSVC(
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
-        check_real("unlabeled_weight", self.unlabeled_weight, above=0)
-        check_real("temperature", self.temperature, above=0)
+        if self.unlabeled_weight is not None:
+            check_real("unlabeled_weight", self.unlabeled_weight, above=0)
+        if self.temperature is not None:
+            check_real("temperature", self.temperature, above=0)
         check_real("annealing_rate", self.annealing_rate, above=1)
         check_real("entropy_tol", self.entropy_tol, above=0)
         if self.balance_tol is not None:
@@ -225,7 +234,7 @@ class AnnealedSVC(
             task,
             first_state(task, start, self.tol),
             cooling=self._cooling(start),
-            lam=float(self.unlabeled_weight),
+            lam=self._weight_of_unlabeled(),
             tol=self.tol,
             entropy_tol=self.entropy_tol,
             max_rounds=self.max_iter,
@@ -241,7 +250,7 @@ class AnnealedSVC(
             # the start is forgotten at a high temperature
             first_state(task, start, max(LOOSE_TOL, self.tol)),
             levels=self._cooling(start),
-            lam=float(self.unlabeled_weight),
+            lam=self._weight_of_unlabeled(),
             tol=self.tol,
             entropy_tol=self.entropy_tol,
             max_rounds=self.max_iter,
@@ -251,5 +260,7 @@ class AnnealedSVC(
         """Return the temperatures; none for a warm start, which begins with hard labels."""
         if start is not None:
             return []
-        hottest = float(self.temperature) * float(self.unlabeled_weight)
+        usual = COOL if self.shares_are_estimated else HOT
+        first = usual if self.temperature is None else float(self.temperature)
+        hottest = first * self._weight_of_unlabeled()
         return falling(hottest, COLDEST * hottest, float(self.annealing_rate), self.tol)

@@ -42,6 +42,8 @@ LINEAR = "linear"
 SHORTEST, LONGEST = 0.03, 30.0
 """Lengths of rows beyond which the default regularisation is off by a factor of a thousand."""
 ESTIMATE, LABELS = "estimate", "labels"
+UNSURE_WEIGHT = 0.3
+"""Weight of the unlabelled rows where their class shares are an estimate, which may be off."""
 # Shares of more classes are not written out in a note.
 MOST_NAMED = 6
 DOUBT = (
@@ -137,6 +139,18 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
     def estimates_shares(self) -> bool:
         """Whether ``class_prior=None`` means an estimate, or leaves the shares free."""
         return "class_prior" in self.get_params(deep=False)
+
+    @property
+    def shares_are_estimated(self) -> bool:
+        """Whether a fit estimates the class shares of the unlabelled rows."""
+        given = getattr(self, "class_prior", None)
+        return _is(given, ESTIMATE) or (given is None and self.estimates_shares)
+
+    def _weight_of_unlabeled(self) -> float:
+        """Return the parameter ``unlabeled_weight``, or what its None stands for."""
+        if self.unlabeled_weight is not None:
+            return float(self.unlabeled_weight)
+        return UNSURE_WEIGHT if self.shares_are_estimated else 1.0
 
     @property
     def keeps_labeled_shares(self) -> bool:
@@ -282,7 +296,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
     ) -> Shares:
         """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says."""
         given = getattr(self, "class_prior", None)
-        if _is(given, ESTIMATE) or (given is None and self.estimates_shares):
+        if self.shares_are_estimated:
             shares = self._estimated_shares(labels, X)
             if len(labels.unlabeled):
                 recorder.note(_about_shares(labels.classes.tolist(), shares))

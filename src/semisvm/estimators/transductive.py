@@ -56,8 +56,9 @@ class TransductiveSVC(
     reg : float or None, default=None
         Strength of the regularisation, lambda. None takes the default of the loss, which
         suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
-    unlabeled_weight : float, default=1.0
-        Final weight of the unlabelled rows, lambda'.
+    unlabeled_weight : float or None, default=None
+        Final weight of the unlabelled rows, lambda'. None is 1 with given class shares, and
+        0.3 with estimated ones: these may be off, and then do less harm.
     loss : {"squared_hinge", "hinge", "squared", "log", "crammer_singer"}
         Default "squared_hinge". "hinge" is max(0, 1 - z), for two classes only;
         "squared" is (1 - z)^2; "log" is maxent, also for two classes; "crammer_singer" is
@@ -172,7 +173,7 @@ class TransductiveSVC(
     _only_passes = True
 
     reg: float | None = None
-    unlabeled_weight: float = 1.0
+    unlabeled_weight: float | None = None
     _: KW_ONLY
     loss: str = "squared_hinge"
     hierarchy: Any = None
@@ -199,7 +200,8 @@ class TransductiveSVC(
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
-        check_real("unlabeled_weight", self.unlabeled_weight, above=0)
+        if self.unlabeled_weight is not None:
+            check_real("unlabeled_weight", self.unlabeled_weight, above=0)
         if self.annealing_rate is not None:
             check_real("annealing_rate", self.annealing_rate, above=1)
         check_choice("label_step", self.label_step, LABEL_STEPS)
@@ -218,7 +220,7 @@ class TransductiveSVC(
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0:
             return without_unlabeled_rows(task, self.tol)
-        lam = float(self.unlabeled_weight)
+        lam = self._weight_of_unlabeled()
         rate = 1.5 if self.annealing_rate is None else float(self.annealing_rate)
         levels = settling(lam, self.tol)
         if start is None:
@@ -236,7 +238,7 @@ class TransductiveSVC(
         refuse_balancing(self.balance_tol)
         if task.n_unlabeled == 0:
             return without_unlabeled_rows(task, self.tol)
-        lam = float(self.unlabeled_weight)
+        lam = self._weight_of_unlabeled()
         levels = settling(lam, self.tol)
         if start is None and self.annealing_rate is not None:
             levels = rising(FIRST_WEIGHT_OF_MANY, lam, float(self.annealing_rate), self.tol)

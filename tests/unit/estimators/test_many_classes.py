@@ -183,11 +183,11 @@ def test_two_classes_give_the_same_answer_either_way(cls, loss, factor, monkeypa
         # with less, annealing has several valleys to end in
         options["reg"] = 1e-2
     # the entropy of one score counts half beside its losses, two of which make one of maxent
-    hot = {"temperature": 20.0 / factor} if cls is AnnealedSVC else {}
-    fast = cls(**options, **hot).fit(X, partly)
+    hot, hotter = ({"temperature": t} if cls is AnnealedSVC else {} for t in (10.0, 20.0 / factor))
+    fast = cls(**options, **hotter).fit(X, partly)
     wanted = cls._specification
     monkeypatch.setattr(cls, "_specification", lambda self: replace(wanted(self), one_score=False))
-    slow = cls(**options).fit(X, partly)
+    slow = cls(**options, **hot).fit(X, partly)
     assert (len(fast.node_coef_), len(slow.node_coef_)) == (1, 2)
     assert "assigning" in slow.trace_["phase"] or cls is NewtonSVC
     np.testing.assert_array_equal(slow.transduction_, fast.transduction_)
