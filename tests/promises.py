@@ -38,7 +38,6 @@ EXCUSED: dict[tuple[str, str], str] = {
     ("stopping", "means3vm-3"): LAST_MACHINE,
     ("stopping", "means3vm-mkl-3"): LAST_MACHINE,
     ("stopping", "rlp-3"): "the two linear programs of a class are solved to their ends",
-    ("renamed classes", "lds-3"): "equal shares are rounded to counts in the order of the classes",
     ("late stopping", "committee"): "members that have begun are fitted to their ends",
 }
 """Reasons by promise and estimator, perhaps with a number of classes. What is excused must fail."""

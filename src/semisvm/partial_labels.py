@@ -20,6 +20,8 @@ from semisvm.validation import check_same_length, floats
 
 PRIOR_SUM_TOLERANCE = 1e-6
 UNLABELED_CODE = -1
+# Digits of a remainder; what is left is rounding.
+ROUNDING = 9
 
 
 @dataclass(frozen=True)
@@ -292,13 +294,22 @@ def _prior_from_mapping(shares: Mapping[Any, float], classes: NDArray[Any]) -> F
     return floats("class_prior", [shares[label] for label in known])
 
 
-def prior_counts(prior: Floats, n: int) -> NDArray[np.intp]:
-    """Round n * prior to whole numbers of rows that sum to n (largest remainder method)."""
+def prior_counts(prior: Floats, n: int, order: Index | None = None) -> NDArray[np.intp]:
+    """Round n * prior to whole numbers of rows that sum to n (largest remainder method).
+
+    Parameters
+    ----------
+    prior : array of shape (m,)
+    n : int
+    order : array of the m classes, optional
+        Of equal remainders the first in this order are rounded up; by default by number.
+    """
     exact = prior * n
     counts = np.floor(exact).astype(np.intp)
     rest = n - int(counts.sum())
-    order = np.argsort(-(exact - counts), kind="stable")
-    counts[order[:rest]] += 1
+    classes = np.arange(len(prior)) if order is None else order
+    left = np.round(exact - counts, ROUNDING)[classes]
+    counts[classes[np.argsort(-left, kind="stable")[:rest]]] += 1
     return counts
 
 

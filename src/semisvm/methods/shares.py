@@ -46,33 +46,26 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, softmax
-from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.blocks.many_scores import Codes
-from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
-from semisvm.hierarchy import flat
-from semisvm.loop import Level, Recorder, decades, settling
+from semisvm.designs import Floats, Workers, make_design, thread_count
 from semisvm.losses import SQUARED_HINGE, Loss
-from semisvm.methods import assigning, switching
-from semisvm.methods.solution import decoded
-from semisvm.methods.supervised import first_state
-from semisvm.objectives.tasks import Task, make_task
-from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.methods.fold_fits import (
+    Fold,
+    Models,
+    fit_without,
+    make_folds,
+    supervised_fractions,
+    used_rows,
+)
 from semisvm.ondisk import RowsOnDisk
-from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, prior_counts
+from semisvm.partial_labels import PartialLabels
 from semisvm.rows import take_rows
-from semisvm.solvers import State
-from semisvm.validation import check_finite_model
 
-# Five folds and a longer schedule cost twice as much, and were no better.
-N_FOLDS = 3
 N_ROUNDS = 2
-# The shares are known to a few parts in a hundred: tighter models would not tell more, nor
-# would more rows.
+# The shares are known to a few parts in a hundred: tighter models would not tell more.
 TOL = 1e-2
 MAX_ITER = 200
-MOST_UNLABELED = 5000
-FIRST_WEIGHT = 0.1
 # Concentrations from shares of which most are tiny to equal shares.
 CONCENTRATIONS = np.geomspace(0.1, 1000.0, 41)
 # Large ones are a little less likely: some classes are rarer than few labels show.
@@ -112,34 +105,6 @@ class Shares:
 def sampled_shares(fractions: Floats, n_labels: float) -> Shares:
     """Return the fractions among labels drawn at random as shares."""
     return Shares(fractions, np.sqrt(fractions * (1.0 - fractions) / n_labels))
-
-
-@dataclass(frozen=True)
-class Models:
-    """How the models of the folds are fitted."""
-
-    loss: Loss
-    reg: float
-    tol: float
-    max_iter: int
-
-
-@dataclass
-class Fold:
-    """Labelled rows that are held out, and what the models without them found.
-
-    Attributes
-    ----------
-    rows : array of row indices
-    w : array of shape (n_weights,), optional
-        Weights of the last transductive model.
-    scores : array of shape (n, 2, m)
-        Of all rows, by the supervised and the transductive model.
-    """
-
-    rows: Index
-    w: Floats | None
-    scores: Floats
 
 
 @dataclass(frozen=True)
@@ -187,7 +152,7 @@ def estimate_shares(
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     prior, strength = shrunk_fractions(counts)
     n_unlabeled = len(labels.unlabeled)
-    used = _used_rows(labels)
+    used = used_rows(X, labels)
     on_disk = isinstance(X, RowsOnDisk)
     if n_unlabeled == 0 or counts.max() < 2 or (on_disk and not X.can_load(used)):
         # a gigabyte of labelled rows: their fractions have no error to speak of
@@ -195,18 +160,19 @@ def estimate_shares(
     rows = X if len(used) == X.shape[0] and not on_disk else take_rows(X, used)
     some = PartialLabels(labels.classes, labels.codes[used])
     empty = np.zeros((len(used), 2, len(prior)))
-    held = [Fold(fold, None, empty.copy()) for fold in _folds(rows, some, counts)]
-    models = Models(loss, loss.default_reg if reg is None else float(reg), tol, max_iter)
+    folds, order = make_folds(rows, some)
+    held = [Fold(fold, None, empty.copy()) for fold in folds]
+    models = Models(loss, loss.default_reg if reg is None else float(reg), tol, max_iter, order)
     strength = strength * n_unlabeled / (strength + n_unlabeled)
     shares = sampled_shares(prior, strength)
     with Workers(thread_count(n_jobs)) as workers:
         design = make_design(rows, bias, workers)
         for _ in range(N_ROUNDS):
             for fold in held:
-                _fit_without(fold, rows, design, some, shares.values, models)
+                fit_without(fold, rows, design, some, shares.values, models)
             shares = explaining_shares(_evidence(held, some, shares.values), prior, strength)
         if _in_doubt(held, some):
-            shares = moved(shares, _supervised_fractions(rows, design, some, models))
+            shares = moved(shares, supervised_fractions(rows, design, some, models))
     return shares
 
 
@@ -232,81 +198,6 @@ def shrunk_fractions(counts: Any) -> tuple[Floats, float]:
     shares = posterior @ ((c + more) / (total + m * more))
     strength = float(posterior @ np.minimum(total + m * more, MOST_STRENGTH * total).ravel())
     return np.asarray(shares / shares.sum(), dtype=np.float64), strength
-
-
-def _folds(X: Any, labels: PartialLabels, counts: Codes) -> list[Index]:
-    """Deal the labelled rows, but those that are the only ones of their class.
-
-    They are dealt in the order of their inner product with the mean of the labelled rows, class
-    by class, so that neither the order of the rows nor the names of the classes matter.
-    """
-    given = X[labels.labeled]
-    places = np.asarray(safe_sparse_dot(given, given.mean(axis=0).T)).ravel()
-    codes = labels.codes[labels.labeled]
-    first = np.full(len(counts), np.inf)
-    np.minimum.at(first, codes, places)
-    order = np.lexsort((places, first[codes], counts[codes]))
-    rows = labels.labeled[order[counts[codes[order]] > 1]]
-    return [np.sort(fold) for fold in (rows[k::N_FOLDS] for k in range(N_FOLDS)) if len(fold)]
-
-
-def _used_rows(labels: PartialLabels) -> Index:
-    """Return the labelled rows and some of the unlabelled ones, ascending."""
-    free = labels.unlabeled
-    if len(free) <= MOST_UNLABELED:
-        return np.arange(len(labels.codes))
-    some = free[np.random.RandomState(0).permutation(len(free))[:MOST_UNLABELED]]
-    return np.sort(np.concatenate([labels.labeled, some]))
-
-
-def _fit_without(
-    fold: Fold, X: Any, design: Design, labels: PartialLabels, shares: Floats, models: Models
-) -> None:
-    """Fit the models in which the rows of a fold are unlabelled, from the last ones if any."""
-    codes = labels.codes.copy()
-    codes[fold.rows] = UNLABELED_CODE
-    task = _task(design, PartialLabels(labels.classes, codes), shares, models)
-    state = first_state(task, fold.w, models.tol)
-    levels = settling(1.0, models.tol)
-    if fold.w is None:
-        check_finite_model(state.w, X)
-        fold.scores[:, 0] = _class_scores(X, *decoded(design, state.w))
-        levels = decades(FIRST_WEIGHT, 1.0, models.tol)
-    fold.w = _transductive(task, state, levels, models.max_iter)
-    check_finite_model(fold.w, X)
-    fold.scores[:, 1] = _class_scores(X, *decoded(design, fold.w))
-
-
-def _task(design: Design, labels: PartialLabels, shares: Floats, models: Models) -> Task:
-    """Return the task of the models of some labels."""
-    return make_task(
-        design,
-        labels.labeled,
-        labels.unlabeled,
-        labels.codes[labels.labeled],
-        np.full(len(labels.labeled), 1.0 / len(labels.labeled)),
-        counts=prior_counts(shares, len(labels.unlabeled)),
-        hierarchy=flat(np.arange(len(shares))),
-        loss=models.loss,
-        reg=models.reg,
-        recorder=Recorder(),
-    )
-
-
-def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int) -> Floats:
-    """Fit a transductive model from the supervised one; return its weights."""
-    if isinstance(task, TwoClassTask):
-        method = switching.Switching(task, state, None)
-        limits: dict[str, Any] = {"max_rounds": max_rounds, "balance_tol": None}
-        return switching.finish(method, levels, lam=1.0, **limits).w
-    several = assigning.Assigning(task, state)
-    return assigning.finish(several, levels, lam=1.0, max_rounds=max_rounds).w
-
-
-def _class_scores(X: Any, coef: Floats, intercept: Floats) -> Floats:
-    """Compute one score per class, (n, m); those of two classes differ by their one score."""
-    scores = np.asarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
-    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
 
 
 def _evidence(folds: list[Fold], labels: PartialLabels, shares: Floats) -> Evidence:
@@ -410,19 +301,6 @@ def _in_doubt(folds: list[Fold], labels: PartialLabels) -> bool:
     wrong = np.count_nonzero(held.argmax(axis=2) != codes[:, np.newaxis], axis=0)
     m = len(labels.classes)
     return bool(wrong[0] <= wrong[1] and m * wrong[0] < (m - 1) * len(codes))
-
-
-def _supervised_fractions(X: Any, design: Design, labels: PartialLabels, models: Models) -> Floats:
-    """Return the class fractions that a supervised model predicts for the unlabelled rows.
-
-    One row of every class is added, so that no fraction is zero.
-    """
-    m = len(labels.classes)
-    task = _task(design, labels, np.full(m, 1.0 / m), models)
-    state = first_state(task, None, models.tol)
-    check_finite_model(state.w, X)
-    counts = np.bincount(task.rows.predictions(), minlength=m) + 1.0
-    return np.asarray(counts / counts.sum(), dtype=np.float64)
 
 
 def moved(shares: Shares, fractions: Floats) -> Shares:

@@ -19,6 +19,7 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     TransductiveSVC,
 )
+from semisvm.methods.fold_fits import used_rows
 from semisvm.methods.shares import (
     LEEWAY,
     Evidence,
@@ -248,10 +249,26 @@ def test_some_of_many_rows_are_enough(monkeypatch):
     X, y = two_blobs(1500, gap=4.0, positive=0.3)
     partly = skewed_labels(y, 20, 20)
     whole = estimate_prior(X, partly, reg=0.1)
-    monkeypatch.setattr("semisvm.methods.shares.MOST_UNLABELED", 500)
+    monkeypatch.setattr("semisvm.methods.fold_fits.MOST_UNLABELED", 500)
     some = estimate_prior(X, partly, reg=0.1)
     assert not np.array_equal(some, whole)
     np.testing.assert_allclose(some, whole, atol=0.05)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_which_of_many_rows_are_used_does_not_depend_on_their_order(kind, monkeypatch):
+    monkeypatch.setattr("semisvm.methods.fold_fits.MOST_UNLABELED", 100)
+    X, y = two_blobs(600, gap=3.0, positive=0.3)
+    # every other unlabelled row is the same: some copies are drawn, not all or none
+    X[y == 0] = X[y == 0][0]
+    partly = skewed_labels(y, 12, 8)
+    found = used_rows(kind(X), encode(partly))
+    order = np.random.default_rng(0).permutation(len(y))
+    again = order[used_rows(kind(X[order]), encode(partly[order]))]
+    np.testing.assert_array_equal(np.sort(X[again], axis=0), np.sort(X[found], axis=0))
+    free = found[partly[found] < 0]
+    assert len(free) == 100
+    assert 0.5 < np.mean(y[free] == 0) < 0.9
 
 
 @pytest.mark.parametrize("cls", [*FAMILY[:-1], MeanSVC, LowDensitySeparation])
@@ -340,3 +357,36 @@ def test_guesses_are_no_reason_for_doubt():
     shares = estimate_shares(np.full((40, 3), 0.5), encode(partly))
     assert not shares.doubtful
     np.testing.assert_allclose(shares.values, 1 / 3, atol=0.01)
+
+
+def test_names_of_classes_with_as_many_labels_do_not_matter():
+    """Equal shares of 34 rows are 12, 11 and 11: the extra row goes where the rows say."""
+    rng = np.random.default_rng(0)
+    y = np.arange(45) % 3
+    X = np.eye(3)[y] + 0.8 * rng.standard_normal((45, 3))
+    partly = np.where(np.arange(45) < 12, y, -1)
+    found = estimate_prior(X, partly)
+    for order in ([1, 2, 0], [2, 1, 0], [0, 2, 1]):
+        renamed = np.append(order, -1)[partly]
+        np.testing.assert_allclose(estimate_prior(X, renamed)[order], found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("cls", [TransductiveSVC, AnnealedSVC])
+@pytest.mark.parametrize("m", [2, 3])
+def test_estimated_shares_weigh_less_and_anneal_from_cooler(cls, m):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % m
+    X = normalize(np.eye(8)[y] + 0.6 * rng.standard_normal((120, 8)))
+    partly = np.where(np.arange(120) < 18, y, -1)
+
+    def weights(unlabeled_weight, temperature, prior):
+        cool = {} if cls is TransductiveSVC else {"temperature": temperature}
+        return (
+            cls(unlabeled_weight=unlabeled_weight, class_prior=prior, **cool).fit(X, partly).coef_
+        )
+
+    given = np.full(m, 1.0 / m)
+    np.testing.assert_array_equal(weights(None, None, None), weights(0.3, 0.3, None))
+    np.testing.assert_array_equal(weights(None, None, "estimate"), weights(0.3, 0.3, None))
+    np.testing.assert_array_equal(weights(None, None, given), weights(1.0, 10.0, given))
+    np.testing.assert_array_equal(weights(None, None, "labels"), weights(1.0, 10.0, "labels"))

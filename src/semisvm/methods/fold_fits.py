@@ -1,0 +1,173 @@
+"""Models that see only some of the labels, for the estimate of the class shares."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from semisvm.designs import Design, Floats, Index
+from semisvm.hierarchy import flat
+from semisvm.loop import Level, Recorder, decades, settling
+from semisvm.losses import Loss
+from semisvm.methods import assigning, switching
+from semisvm.methods.solution import decoded
+from semisvm.methods.supervised import first_state
+from semisvm.objectives.tasks import Task, make_task
+from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.ondisk import RowsOnDisk
+from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, prior_counts
+from semisvm.solvers import State
+from semisvm.validation import check_finite_model
+
+# Five folds and a longer schedule cost twice as much, and were no better.
+N_FOLDS = 3
+FIRST_WEIGHT = 0.1
+# The shares are known to a few parts in a hundred: more rows would not tell more.
+MOST_UNLABELED = 5000
+
+
+@dataclass(frozen=True)
+class Models:
+    """How the models of the folds are fitted.
+
+    Attributes
+    ----------
+    loss, reg, tol, max_iter
+    order : array of the m classes
+        Which of equal shares are rounded up first; names of classes must not matter.
+    """
+
+    loss: Loss
+    reg: float
+    tol: float
+    max_iter: int
+    order: Index
+
+
+@dataclass
+class Fold:
+    """Labelled rows that are held out, and what the models without them found.
+
+    Attributes
+    ----------
+    rows : array of row indices
+    w : array of shape (n_weights,), optional
+        Weights of the last transductive model.
+    scores : array of shape (n, 2, m)
+        Of all rows, by the supervised and the transductive model.
+    """
+
+    rows: Index
+    w: Floats | None
+    scores: Floats
+
+
+def make_folds(X: Any, labels: PartialLabels) -> tuple[list[Index], Index]:
+    """Deal the labelled rows to folds, but those that are the only ones of their class.
+
+    They are dealt in the order of their inner product with the mean of the labelled rows, class
+    by class, so that neither the order of the rows nor the names of the classes matter.
+
+    Returns
+    -------
+    folds : list of arrays of row indices, ascending
+    order : array of the m classes
+    """
+    given, codes = X[labels.labeled], labels.codes[labels.labeled]
+    places = np.asarray(safe_sparse_dot(given, given.mean(axis=0).T)).ravel()
+    counts = np.bincount(codes, minlength=len(labels.classes))
+    first = np.full(len(counts), np.inf)
+    np.minimum.at(first, codes, places)
+    order = np.lexsort((places, first[codes], counts[codes]))
+    rows = labels.labeled[order[counts[codes[order]] > 1]]
+    dealt = [np.sort(fold) for fold in (rows[k::N_FOLDS] for k in range(N_FOLDS)) if len(fold)]
+    return dealt, np.lexsort((first, counts))
+
+
+def used_rows(X: Any, labels: PartialLabels) -> Index:
+    """Return the labelled rows and at most `MOST_UNLABELED` others, ascending.
+
+    The others are drawn from the rows sorted by content, so their order does not matter.
+
+    Parameters
+    ----------
+    X : CSR matrix or array, ndarray, or RowsOnDisk, of shape (n, d)
+    labels : PartialLabels
+    """
+    free = labels.unlabeled
+    if len(free) <= MOST_UNLABELED:
+        return np.arange(len(labels.codes))
+    sorted_rows = free[np.argsort(_places(X)[free], kind="stable")]
+    drawn = np.random.RandomState(0).permutation(len(free))[:MOST_UNLABELED]
+    return np.sort(np.concatenate([labels.labeled, sorted_rows[drawn]]))
+
+
+def _places(X: Any) -> Floats:
+    """Project the rows on a random line."""
+    line = np.random.RandomState(0).standard_normal(X.shape[1])
+    parts = X.parts() if isinstance(X, RowsOnDisk) else [X]
+    return np.concatenate([np.asarray(part @ line, dtype=np.float64).ravel() for part in parts])
+
+
+def fit_without(
+    fold: Fold, X: Any, design: Design, labels: PartialLabels, shares: Floats, models: Models
+) -> None:
+    """Fit the models in which the rows of a fold are unlabelled, from the last ones if any."""
+    codes = labels.codes.copy()
+    codes[fold.rows] = UNLABELED_CODE
+    task = _task(design, PartialLabels(labels.classes, codes), shares, models)
+    state = first_state(task, fold.w, models.tol)
+    levels = settling(1.0, models.tol)
+    if fold.w is None:
+        check_finite_model(state.w, X)
+        fold.scores[:, 0] = _class_scores(X, *decoded(design, state.w))
+        levels = decades(FIRST_WEIGHT, 1.0, models.tol)
+    fold.w = _transductive(task, state, levels, models.max_iter)
+    check_finite_model(fold.w, X)
+    fold.scores[:, 1] = _class_scores(X, *decoded(design, fold.w))
+
+
+def _task(design: Design, labels: PartialLabels, shares: Floats, models: Models) -> Task:
+    """Return the task of the models of some labels."""
+    return make_task(
+        design,
+        labels.labeled,
+        labels.unlabeled,
+        labels.codes[labels.labeled],
+        np.full(len(labels.labeled), 1.0 / len(labels.labeled)),
+        counts=prior_counts(shares, len(labels.unlabeled), models.order),
+        hierarchy=flat(np.arange(len(shares))),
+        loss=models.loss,
+        reg=models.reg,
+        recorder=Recorder(),
+    )
+
+
+def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int) -> Floats:
+    """Fit a transductive model from the supervised one; return its weights."""
+    if isinstance(task, TwoClassTask):
+        method = switching.Switching(task, state, None)
+        limits: dict[str, Any] = {"max_rounds": max_rounds, "balance_tol": None}
+        return switching.finish(method, levels, lam=1.0, **limits).w
+    several = assigning.Assigning(task, state)
+    return assigning.finish(several, levels, lam=1.0, max_rounds=max_rounds).w
+
+
+def _class_scores(X: Any, coef: Floats, intercept: Floats) -> Floats:
+    """Compute one score per class, (n, m); those of two classes differ by their one score."""
+    scores = np.asarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
+    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+
+
+def supervised_fractions(X: Any, design: Design, labels: PartialLabels, models: Models) -> Floats:
+    """Return the class fractions that a supervised model predicts for the unlabelled rows.
+
+    One row of every class is added, so that no fraction is zero.
+    """
+    m = len(labels.classes)
+    task = _task(design, labels, np.full(m, 1.0 / m), models)
+    state = first_state(task, None, models.tol)
+    check_finite_model(state.w, X)
+    counts = np.bincount(task.rows.predictions(), minlength=m) + 1.0
+    return np.asarray(counts / counts.sum(), dtype=np.float64)
