@@ -24,6 +24,7 @@ BENCHMARKS = {
     "checkpoints": "what a checkpoint costs, and whether a resumed fit ends with the same model",
     "paths": "a path of ten regularisations against one fit, and what it chooses",
     "shares": "class shares that nobody told: how far off, and what the models gain",
+    "careful": "how much unlabelled rows should weigh where their class shares are estimated",
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",

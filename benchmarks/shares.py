@@ -85,11 +85,11 @@ def read(folder: Path, name: str) -> tuple[Matrix, Ints]:
     return X, y
 
 
-def draw(X: Matrix, y: Ints, n_labels: int, seed: int) -> Case:
+def draw(X: Matrix, y: Ints, n_labels: int, seed: int, most_rows: int = MOST_ROWS) -> Case:
     """Draw rows, and labels at random, again while a class has none."""
     rng = np.random.default_rng(seed)
     while True:
-        rows = np.sort(rng.permutation(len(y))[:MOST_ROWS])
+        rows = np.sort(rng.permutation(len(y))[:most_rows])
         given = rng.choice(len(rows), n_labels, replace=False)
         if len(np.unique(y[rows][given])) == y.max() + 1:
             break

@@ -70,7 +70,7 @@ def test_other_data(path, change):
     ("parameters", "reason"),
     [
         ({"reg": 0.5}, r"reg was None and is 0\.5"),
-        ({"unlabeled_weight": 2}, "unlabeled_weight was 1 and is 2"),
+        ({"unlabeled_weight": 2}, "unlabeled_weight was None and is 2"),
         ({"class_prior": {0: 0.5, 1: 0.5}}, "class_prior was None and is "),
         ({"class_prior": [0.5, 0.5]}, r"class_prior was None and is \[0\.5, 0\.5\]"),
         ({"loss": "log"}, "loss was 'squared_hinge' and is 'log'"),
