@@ -70,18 +70,19 @@ def test_the_intercept_keeps_the_prior(cls, loss, data):
 @each_loss
 def test_the_weight_of_the_unlabelled_rows_goes_up_at_the_rate(loss, data):
     for rate in (2.0, 10.0):
-        model = TransductiveSVC(0.05, loss=loss, annealing_rate=rate).fit(*data)
+        model = TransductiveSVC(0.05, 0.5, loss=loss, annealing_rate=rate).fit(*data)
         found = {row["level"]: row["value"] for row in rows_of(model, "switching")}
-        expected = [level.value for level in rising(1e-5, 1.0, rate, model.tol)]
+        expected = [level.value for level in rising(1e-5, 0.5, rate, model.tol)]
         assert list(found.values()) == pytest.approx(expected)
 
 
 @each_loss
 def test_the_temperature_falls_at_the_rate(loss, data):
     for rate in (1.5, 3.0):
-        model = AnnealedSVC(0.05, loss=loss, annealing_rate=rate).fit(*data)
+        options = {"loss": loss, "annealing_rate": rate, "temperature": 20.0}
+        model = AnnealedSVC(0.05, 0.5, **options).fit(*data)
         found = {row["level"]: row["value"] for row in rows_of(model, "annealing")}
         values = [found[level] for level in sorted(found)]
-        assert values[0] == model.temperature
+        assert values[0] == 0.5 * model.temperature
         assert len(values) > 3
         assert [a / b for a, b in pairwise(values)] == pytest.approx([rate] * (len(values) - 1))
