@@ -92,8 +92,8 @@ def suited_reg(X: Any) -> float | None:
     X : validated rows
     """
     found = float(f"{STRENGTH * typical_variance(X):.2g}")
-    ratio = found / SQUARED_HINGE.default_reg
-    return found if max(ratio, 1.0 / ratio) >= APART else None
+    usual = SQUARED_HINGE.default_reg
+    return None if usual / APART < found < usual * APART or found == 0.0 else found
 
 
 def candidates(labels: PartialLabels, is_sparse: bool) -> list[Method]:
