@@ -191,7 +191,7 @@ def _in_order(X: Any) -> bool:
     # in blocks, since a vector over all entries is up to an eighth of X
     for at in range(1, len(indices), BLOCK_ENTRIES):
         some = indices[at : at + BLOCK_ENTRIES]
-        falls += np.count_nonzero(some <= indices[at - 1 : at - 1 + len(some)])
+        falls += int(np.count_nonzero(some <= indices[at - 1 : at - 1 + len(some)]))
     return bool(falls == np.count_nonzero(indices[starts] <= indices[starts - 1]))
 
 
