@@ -97,9 +97,15 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
     if len(classes) == 1:
         only = classes.tolist()[0]
         raise ValueError(_one_class_message(only, bool((marked & ~missing).any()), unlabeled))
-    codes = np.full(len(target), UNLABELED_CODE, dtype=np.int32)
+    codes = np.full(len(target), UNLABELED_CODE, dtype=_code_type(len(classes)))
     codes[~marked] = found
     return PartialLabels(classes, codes)
+
+
+def _code_type(n_classes: int) -> np.dtype[Any]:
+    """Return the type of codes: one byte is usually enough, and a fit keeps one code per row."""
+    # two numbers to spare, so that shifting all codes by one does no harm
+    return np.min_scalar_type(-(n_classes + 2))
 
 
 def is_unlabeled(y: ArrayLike, unlabeled: Any = -1) -> NDArray[np.bool_]:

@@ -58,12 +58,16 @@ class Rows(Generic[Block]):
         of them, with None in those of the others.
     """
 
+    _keeps_vectors = False
+
     def __init__(self, blocks: Sequence[Block], ask: Ask | None = None) -> None:
         self.blocks: Sequence[Block] = blocks
         self.ask = asking(blocks) if ask is None else ask
         self.elsewhere = ask is not None
         self.workers: Workers = blocks[0].workers
         self._labeled: tuple[Design, RowList] | None = None
+        # vectors over weights that solvers have no use for at the moment
+        self.spare: list[Floats] | None = [] if self._keeps_vectors else None
 
     @property
     def n_labeled(self) -> int:
