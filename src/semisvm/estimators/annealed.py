@@ -79,8 +79,8 @@ class AnnealedSVC(
     temperature : float, default=10.0
         First temperature, in units of ``unlabeled_weight``.
     annealing_rate : float, default=1.5
-        Factor by which the temperature is divided from one level to the next; its square
-        root where much is decided at once.
+        Factor by which the temperature is divided from one level to the next; with more than
+        two classes its square root where much is decided at once.
     entropy_tol : float, default=1e-6
         A temperature is done when the mean divergence between successive beliefs is below
         this value, or the gradient is (or is predicted to be) small; with more than two
