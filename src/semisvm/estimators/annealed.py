@@ -87,8 +87,8 @@ class AnnealedSVC(
         low one the supervised start counts. None is 10 with given class shares, and 0.3
         with estimated ones.
     annealing_rate : float, default=1.5
-        Factor by which the temperature is divided from one level to the next; its square
-        root where much is decided at once.
+        Factor by which the temperature is divided from one level to the next; with more than
+        two classes its square root where much is decided at once.
     entropy_tol : float, default=1e-6
         A temperature is done when the mean divergence between successive beliefs is below
         this value, or the gradient is (or is predicted to be) small; with more than two
