@@ -24,7 +24,7 @@ ALLOWED = {
     "rows": "ondisk",
     "scaling": "rows",
     "fingerprints": "ondisk",
-    "validation": "designs ondisk rows",
+    "validation": "designs rows",
     "partial_labels": "designs validation",
     "hierarchy": "designs",
     "margins": "partial_labels rows",

@@ -8,7 +8,6 @@ that Dask opens itself, and every wait has an end.
 
 import asyncio
 import pickle
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -173,9 +172,8 @@ class Cluster:
         places = self._source.found_at(self.client, futures)
         for shard in self._shards:
             if not shard.address:
-                has = Counter(places.get(k, "") for k in shard.chunks)
                 free = sorted(workers - taken) or sorted(workers)
-                shard.address = max(free, key=lambda address, has=has: has[address])
+                shard.address = _most(free, [places.get(k, "") for k in shard.chunks])
                 taken.add(shard.address)
 
     def _wait_for(self, futures: Iterable[Any]) -> None:
@@ -377,6 +375,11 @@ class Cluster:
         """Free the shards."""
         for shard in self._shards:
             shard.release()
+
+
+def _most(workers: Sequence[str], places: Sequence[str]) -> str:
+    """Return the worker at which most of some chunks are."""
+    return max(workers, key=places.count)
 
 
 def _runs(chunks: list[int], n: int) -> list[list[int]]:

@@ -256,6 +256,13 @@ class TestCluster:
         rounds, size = model.trace_["rounds"][-1], model.trace_["bytes"][-1]
         assert size / rounds < 2 * 1200 + 4 * 8 * 9
 
+    def test_many_labelled_rows_stay_where_they_are(self, client):
+        X, _, y = blobs()
+        rows = in_chunks(np.tile(X, (5, 1))[: 5 * 600].reshape(600, 40))
+        model = NewtonSVC(reg=1e-2).fit(rows, y)
+        rounds, size = model.trace_["rounds"][-1], model.trace_["bytes"][-1]
+        assert size / rounds < 2 * 1200 + 4 * 8 * 41
+
     def test_chunks_stay_where_they_are(self, client):
         X, labels, _ = blobs()
         rows = in_chunks(X).persist()
