@@ -281,6 +281,17 @@ class TestCluster:
             check_same(here, there, 1e-6)
             np.testing.assert_array_equal(there.predict(rows).compute(), here.predict(X))
 
+    def test_workers_that_only_the_scheduler_can_reach(self, client, monkeypatch):
+        X, labels, _ = blobs()
+        rows = in_chunks(X)
+        whole = NewtonSVC(reg=1e-2).fit(rows, labels)
+
+        def unreachable(address):
+            raise OSError(address)
+
+        monkeypatch.setattr(client, "rpc", unreachable)
+        np.testing.assert_array_equal(NewtonSVC(reg=1e-2).fit(rows, labels).coef_, whole.coef_)
+
     def test_another_version_on_the_workers(self, client, monkeypatch):
         X, labels, _ = blobs()
         monkeypatch.setattr("semisvm.remote.cluster.__version__", "0.0.1")
