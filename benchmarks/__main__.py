@@ -62,7 +62,7 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--sets", metavar="A,B", help="ranks, shares: only these sets")
     parser.add_argument(
-        "--methods", metavar="NAMES", help="shares, distributed: only TSVM, or only DA"
+        "--methods", metavar="NAMES", help="shares, outofcore, distributed: only TSVM, or DA"
     )
     parser.add_argument("--base", metavar="REV", help="revisions: what to compare with")
     parser.add_argument("--head", metavar="REV", help="revisions: default is the working tree")
@@ -81,8 +81,8 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("--base and --head are for revisions")
     if options.name not in ("shares", "ranks") and options.sets:
         parser.error("--sets is for shares and ranks")
-    if options.name not in ("shares", "distributed") and options.methods:
-        parser.error("--methods is for shares and distributed")
+    if options.name not in ("shares", "outofcore", "distributed") and options.methods:
+        parser.error("--methods is for shares, outofcore and distributed")
     if options.name != "outofcore" and options.memory:
         parser.error("--memory is for outofcore")
     if options.name not in ("outofcore", "distributed") and options.rows:
