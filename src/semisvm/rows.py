@@ -23,6 +23,11 @@ and a Hessian H of squares, and sum over rows: fourth powers of lengths, and sum
 of them, must be finite. Values in single precision are never too large."""
 BLOCK = 10_000
 BLOCK_ENTRIES = 1 << 16
+IN_PARTS = (
+    "X is in parts (a collection of Dask, or a list of folders of rows), but all rows are needed "
+    "in one place. TransductiveSVC, AnnealedSVC and NewtonSVC fit parts where they are, and every "
+    "estimator predicts them. Otherwise give X.compute(), if it fits in memory."
+)
 SCALE = (
     "Scale the columns first, for instance with sklearn.preprocessing.StandardScaler or "
     "MaxAbsScaler."
@@ -33,6 +38,13 @@ def is_sparse(X: Any) -> bool:
     """Tell whether X is a scipy sparse matrix or array."""
     found: bool = sparse.issparse(X)
     return found
+
+
+def is_spread(X: Any) -> bool:
+    """Tell whether X is in parts: a collection of Dask, or a list of folders of rows."""
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and all(isinstance(part, RowsOnDisk) for part in X)
+    return type(X).__module__.split(".")[0] == "dask"
 
 
 def mean_square_length(X: Any) -> float:
@@ -83,7 +95,11 @@ def read_rows(
     ------
     ValueError
         If sparse arrays are inconsistent, or a value is not finite or too large.
+    TypeError
+        If X is in parts.
     """
+    if is_spread(X):
+        raise TypeError(IN_PARTS)
     if isinstance(X, RowsOnDisk):
         if estimator is not None:
             validate_data(estimator, X, reset=reset, skip_check_array=True)

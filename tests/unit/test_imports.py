@@ -38,7 +38,7 @@ ALLOWED = {
     "programs": "designs forking",
     "solvers": "blocks compiling designs hierarchy programs vectors",
     "loop": "solvers",
-    "remote": "blocks designs fingerprints hierarchy losses ondisk rows",
+    "remote": "_version blocks designs fingerprints hierarchy losses ondisk rows",
     "clusters": "compiling designs loop rows validation",
     "objectives": "blocks designs graphs hierarchy label_steps loop losses solvers vectors",
     "methods": (
@@ -191,6 +191,8 @@ NOT_NEEDED = [
         "sklearn.metrics",
         "sklearn.neighbors",
         "sklearn.cluster",
+        "dask",
+        "distributed",
     ),
     *("sklearn.model_selection", "sklearn.decomposition", "semisvm.model_selection"),
     *("semisvm.programs", "semisvm.graphs", "semisvm.clusters", "semisvm.active", "semisvm.io"),

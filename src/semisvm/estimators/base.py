@@ -30,8 +30,8 @@ from semisvm.partial_labels import (
     prior_counts,
     resolve_prior,
 )
-from semisvm.remote import is_spread
-from semisvm.rows import mean_square_length
+from semisvm.remote import require_dask
+from semisvm.rows import is_spread, mean_square_length
 from semisvm.validation import (
     check_choice,
     check_count,
@@ -178,8 +178,12 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         check_real("tol", self.tol, above=0)
 
     def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        if is_spread(X):
-            # it needs Dask, which is not imported otherwise
+        if self._only_passes and is_spread(X):
+            reason = self._why_not_spread()
+            if reason is not None:
+                raise TypeError(reason)
+            require_dask()
+            # Dask is not imported otherwise
             from semisvm.estimators.spread import fit_spread
 
             fit_spread(self, X, y, sample_weight)
@@ -284,8 +288,6 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
 
     def _why_not_spread(self) -> str | None:
         """Say why X may not be in parts; None if it may."""
-        if not self._only_passes:
-            return super()._why_not_spread()
         if self.kernel == PRECOMPUTED or (self.kernel != LINEAR and self.n_components is None):
             return (
                 f"X is in parts, so the number of features of kernel={self.kernel!r} must be "

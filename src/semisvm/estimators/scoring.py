@@ -22,8 +22,8 @@ from semisvm.loop import FitKeeper, Recorder
 from semisvm.methods.solution import Solution
 from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import PartialLabels, encode
-from semisvm.remote import is_spread
-from semisvm.rows import read_rows
+from semisvm.remote import require_dask
+from semisvm.rows import is_spread, read_rows
 from semisvm.validation import check_same_length
 
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
@@ -64,24 +64,9 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
             if reason is not None:
                 raise ValueError(reason)
 
-    def _why_not_spread(self) -> str | None:
-        """Say why X may not be a collection of Dask; None if it may."""
-        return (
-            f"{type(self).__name__} needs all rows of X in one place, but X is "
-            "in parts. TransductiveSVC, AnnealedSVC and NewtonSVC do not; or give X.compute(), if "
-            "it fits in memory."
-        )
-
-    def _check_spread(self, X: Any) -> None:
-        """Refuse X in parts if the fit cannot go on where they are."""
-        reason = self._why_not_spread() if is_spread(X) else None
-        if reason is not None:
-            raise TypeError(reason)
-
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()
         self._check_checkpoint()
-        self._check_spread(X)
         before = dict(self.__dict__)
         try:
             self._fit_checked(X, y, sample_weight)
@@ -195,6 +180,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
 
     def _lazily(self, method: str, X: Any, dtype: Any, n_outputs: int = 1) -> Any:
         """Return what a method answers for X in parts, as a Dask array."""
+        require_dask()
         from semisvm.remote.results import over_chunks
 
         return over_chunks(self, method, X, dtype, None if n_outputs == 1 else n_outputs)

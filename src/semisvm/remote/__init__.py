@@ -1,18 +1,19 @@
-"""Rows that are spread over chunks: on the workers of a Dask cluster, or in this process.
+"""Rows in parts: on the workers of a Dask cluster, or in this process.
 
-Nothing here imports Dask until a collection of Dask is given.
+Dask is imported only where X is in parts; see `semisvm.rows.is_spread`.
 """
 
-from typing import Any
+from importlib.util import find_spec
 
-from semisvm.ondisk import RowsOnDisk
 from semisvm.remote.errors import ClusterError
 
-__all__ = ["ClusterError", "is_spread"]
+__all__ = ["ClusterError", "require_dask"]
 
 
-def is_spread(X: Any) -> bool:
-    """Tell whether X is a collection of Dask, or a list of folders of rows."""
-    if isinstance(X, (list, tuple)):
-        return len(X) > 0 and all(isinstance(part, RowsOnDisk) for part in X)
-    return type(X).__module__.split(".")[0] == "dask"
+def require_dask() -> None:
+    """Raise ImportError, and say what to install, if Dask is not there."""
+    if find_spec("dask") is None:
+        raise ImportError(
+            "X in parts needs Dask, which is not installed: pip install 'semisvm[dask]'. Or give "
+            "one matrix, or one folder of rows."
+        )

@@ -8,30 +8,38 @@ that Dask opens itself, and every wait has an end.
 
 import asyncio
 import pickle
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import monotonic, sleep
 from typing import Any
 
 import dask
-from distributed import Client, wait
+from distributed import CancelledError, Client, Future, KilledWorker, wait
 from distributed.actor import ProxyRPC
 from distributed.protocol import to_serialize
+from distributed.protocol.pickle import dumps
 
-from semisvm.remote.errors import ClusterError
+from semisvm._version import __version__
+from semisvm.remote.errors import ANSWER_SECONDS, WORKER_SECONDS, ClusterError
 from semisvm.remote.messages import CALL, RemoteShard
 from semisvm.remote.shard import Question
 from semisvm.remote.sources import Source
 
-ANSWER_SECONDS = 600.0
-"""How long a worker may take for an answer; `dask.config` "semisvm.answer-seconds"."""
-WORKER_SECONDS = 60.0
-"""How long to wait for a worker if there is none; `dask.config` "semisvm.worker-seconds"."""
 MOST_LOSSES = 3
 """How often in a row a shard may be lost with its worker."""
-CLOSE_SECONDS = 5.0
 POLL_SECONDS = 0.5
+TOO_LARGE = (
+    "a part of X was lost several times in a row with the worker that held it. Workers that reach "
+    "their memory limit are killed: give them more memory, use more workers, or smaller chunks."
+)
+OTHER_PACKAGES = (
+    "the workers cannot run this fit ({}). Install the same version of semisvm, and of what it "
+    "needs, on all workers."
+)
+SOURCE_GONE = "a part of X could not be loaded ({}): its source is gone. Load the data again."
 
 
 @dataclass
@@ -45,6 +53,12 @@ class Placed:
     rows_read: int = 0
     read_before: int = 0
     avoid: set[str] = field(default_factory=set)
+
+    def release(self) -> None:
+        """Have Dask free the shard."""
+        if self.future is not None:
+            self.future.release()
+            self.future = None
 
 
 class Lost(Exception):  # noqa: N818
@@ -86,6 +100,7 @@ class Cluster:
         self._shards = self._placed()
         self.chunks = [shard.chunks for shard in self._shards]
         self._load()
+        self._check_versions()
 
     # Where the shards are ------------------------------------------------------------------
 
@@ -122,57 +137,115 @@ class Cluster:
             sleep(POLL_SECONDS)
 
     def _placed(self) -> list[Placed]:
-        """Leave chunks in memory where they are; give the others to all workers in turn."""
+        """Decide which chunks make a shard.
+
+        Chunks that the user keeps in memory stay where they are. The others are divided into
+        consecutive runs, one per worker: that does not depend on where Dask computes them, so
+        neither do the last bits of sums over shards.
+        """
         workers = sorted(self._some_workers(set()))
-        at = self._source.places(self.client)
-        homes = [address if address in workers else None for address in at]
-        free = [k for k, home in enumerate(homes) if home is None]
-        for number, k in enumerate(free):
-            homes[k] = workers[number * len(workers) // len(free)]
+        held = self._source.places(self.client)
+        free = [k for k, home in enumerate(held) if home not in workers]
         by_home: dict[str, list[int]] = {}
-        for k, home in enumerate(homes):
-            by_home.setdefault(str(home), []).append(k)
-        return [Placed(chunks, home) for home, chunks in by_home.items()]
+        for k, home in enumerate(held):
+            if home in workers:
+                by_home.setdefault(str(home), []).append(k)
+        kept = [Placed(chunks, home) for home, chunks in by_home.items()]
+        return [*kept, *(Placed(run) for run in _runs(free, len(workers)))]
 
     def _load(self) -> None:
+        """Have all chunks computed, wherever Dask likes, and make shards of them."""
+        chunks = [k for shard in self._shards for k in shard.chunks]
+        futures = dict(zip(chunks, self._source.futures(self.client, chunks), strict=True))
+        self._wait_for(futures.values())
+        self._settle(futures)
         for shard in self._shards:
-            self._submit(shard)
+            self._submit(shard, [futures[k] for k in shard.chunks])
+        del futures
         for number, shard in enumerate(self._shards):
             if not self._is_loaded(shard):
                 self._rebuild(number, ())
 
-    def _submit(self, shard: Placed) -> None:
+    def _settle(self, futures: dict[int, Any]) -> None:
+        """Choose a worker for each run of chunks: the one that has most of them, if it is free."""
+        workers = set(self._some_workers(set()))
+        taken = {shard.address for shard in self._shards}
+        places = self._source.found_at(self.client, futures)
+        for shard in self._shards:
+            if not shard.address:
+                has = Counter(places.get(k, "") for k in shard.chunks)
+                free = sorted(workers - taken) or sorted(workers)
+                shard.address = max(free, key=lambda address, has=has: has[address])
+                taken.add(shard.address)
+
+    def _wait_for(self, futures: Iterable[Any]) -> None:
+        """Wait until chunks are computed; the limit of time is for a single one."""
+        pending, end = [f for f in futures if isinstance(f, Future)], 0.0
+        n_done = -1
+        while True:
+            with suppress(TimeoutError, CancelledError):
+                wait(pending, timeout=POLL_SECONDS)
+            self._some_workers(set())
+            statuses = [future.status for future in pending]
+            for future, status in zip(pending, statuses, strict=True):
+                if status == "error":
+                    raise self._why_not_loaded(future.exception())
+                if status not in ("pending", "finished"):
+                    raise ClusterError(SOURCE_GONE.format(status))
+            if "pending" not in statuses:
+                return
+            if statuses.count("finished") > n_done:
+                n_done, end = statuses.count("finished"), monotonic() + self._answer_seconds
+            if monotonic() > end:
+                raise ClusterError(
+                    f"no part of X was computed within {self._answer_seconds:g} s. If that is how "
+                    "long a part takes, raise 'semisvm.answer-seconds' in Dask's configuration."
+                )
+
+    def _check_versions(self) -> None:
+        others = set(self.call("version", [()] * len(self._shards))) - {__version__}
+        if others:
+            reason = f"semisvm is {__version__} here and {', '.join(sorted(others))} there"
+            raise ClusterError(OTHER_PACKAGES.format(reason))
+
+    def _submit(self, shard: Placed, chunks: Sequence[Any]) -> None:
         n_threads = self._n_threads or self._workers().get(shard.address, 1)
-        here = {"workers": [shard.address], "allow_other_workers": False}
-        chunks = self._source.futures(self.client, shard.chunks, **here)
         shard.future = self.client.submit(
-            RemoteShard, chunks, n_threads, actor=True, pure=False, **here
+            RemoteShard,
+            chunks,
+            n_threads,
+            actor=True,
+            pure=False,
+            workers=[shard.address],
+            allow_other_workers=False,
         )
 
     def _is_loaded(self, shard: Placed) -> bool:
-        """Wait until a shard is there; False if its worker is gone."""
+        """Wait until a shard is there; False if its worker is gone, or takes too long."""
         end = monotonic() + self._answer_seconds
-        while True:
-            with suppress(TimeoutError):
+        while monotonic() < end:
+            with suppress(TimeoutError, CancelledError):
                 wait([shard.future], timeout=POLL_SECONDS)
-            status = shard.future.status
+            status, workers = shard.future.status, self._workers()
             if status == "finished":
                 return True
-            if status == "error" and shard.address in self._workers():
+            if shard.address not in workers:
+                return False
+            if status == "error":
                 raise self._why_not_loaded(shard.future.exception())
-            if status in ("error", "cancelled", "lost") or shard.address not in self._workers():
-                return False
-            if monotonic() > end:
-                return False
+            if status != "pending":
+                raise ClusterError(SOURCE_GONE.format(status))
+        return False
 
     def _why_not_loaded(self, error: BaseException) -> BaseException:
         """Return the error of rows that cannot be used, or that cannot be had."""
         if isinstance(error, (ValueError, TypeError, MemoryError)):
             return error
-        found = ClusterError(
-            f"a part of X could not be loaded ({type(error).__name__}: {error}). If its source is "
-            "gone, load the data again."
-        )
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, ImportError):
+            return ClusterError(OTHER_PACKAGES.format(reason))
+        text = TOO_LARGE if isinstance(error, KilledWorker) else SOURCE_GONE.format(reason)
+        found = ClusterError(text)
         found.__cause__ = error
         return found
 
@@ -182,17 +255,15 @@ class Cluster:
         while True:
             shard.losses += 1
             if shard.losses > MOST_LOSSES:
-                raise ClusterError(
-                    f"a part of X was lost {MOST_LOSSES} times in a row with the worker that held "
-                    "it. Workers that reach their memory limit are killed: give them more memory, "
-                    "use more workers, or smaller chunks."
-                )
+                raise ClusterError(TOO_LARGE)
             shard.avoid.add(shard.address)
-            shard.future = None
+            shard.release()
             shard.read_before, shard.rows_read = shard.read_before + shard.rows_read, 0
             workers = self._some_workers(shard.avoid)
             shard.address = min(workers, key=lambda address: (self._load_of(address), address))
-            self._submit(shard)
+            chunks = self._source.futures(self.client, shard.chunks)
+            self._wait_for(chunks)
+            self._submit(shard, chunks)
             if not self._is_loaded(shard):
                 continue
             self.recovered += 1
@@ -262,10 +333,16 @@ class Cluster:
             # what goes to all shards is packed once
             same = tuple(id(argument) for argument in call[1])
             if same not in packed:
-                packed[same] = pickle.dumps(call)
+                packed[same] = dumps(call)
             sent[number] = packed[same]
         self.bytes += sum(len(message) for message in sent.values())
-        return self.client.sync(self._send, sent)
+        try:
+            found: list[Any] = self.client.sync(self._send, sent)
+        except RuntimeError:
+            # a client that was closed has no loop; say what it means
+            self._workers()
+            raise
+        return found
 
     async def _send(self, sent: dict[int, bytes]) -> list[Any]:
         return await asyncio.gather(*(self._one(*message) for message in sent.items()))
@@ -282,7 +359,8 @@ class Cluster:
             response = await asyncio.wait_for(request, self._answer_seconds)
         except TimeoutError:
             return Lost(f"{shard.address} did not answer")
-        except (OSError, KeyError) as error:
+        except (OSError, KeyError, RuntimeError) as error:
+            # the worker is gone, or the shard, or the client is closed
             return Lost(f"{shard.address} is gone ({error})")
         if response["status"] != "OK":
             return response["exception"]
@@ -298,6 +376,10 @@ class Cluster:
     def close(self) -> None:
         """Free the shards."""
         for shard in self._shards:
-            if shard.future is not None:
-                shard.future.release()
-                shard.future = None
+            shard.release()
+
+
+def _runs(chunks: list[int], n: int) -> list[list[int]]:
+    """Divide a list into at most n consecutive runs of about equal length."""
+    cuts = [len(chunks) * i // n for i in range(n + 1)]
+    return [chunks[a:b] for a, b in pairwise(cuts) if a < b]

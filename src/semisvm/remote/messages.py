@@ -2,6 +2,7 @@
 
 import pickle
 
+from semisvm._version import __version__
 from semisvm.remote.shard import Shard
 
 CALL = "call"
@@ -14,6 +15,10 @@ class RemoteShard(Shard):
         """Call a method; message and answer, with the number of rows read so far, are packed."""
         method, arguments = pickle.loads(message)
         return pickle.dumps((getattr(self, method)(*arguments), self.rows_read))
+
+    def version(self) -> str:
+        """Return the version of the package on the worker."""
+        return __version__
 
     def __del__(self) -> None:
         self.close()

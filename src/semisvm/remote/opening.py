@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from semisvm.remote.spread import SpreadRows
+from dask import config
+from dask.system import CPU_COUNT
 
-INSTALL = 'pip install "semisvm[dask]"'
-NEEDS_DASK = (
-    f"X in parts needs Dask, which is not installed: {INSTALL}. Or give one matrix, or one folder "
-    "of rows."
-)
+from semisvm.remote.local import Local
+from semisvm.remote.sources import source_of
+from semisvm.remote.spread import SpreadRows
 
 
 def current_client() -> Any:
@@ -20,9 +19,12 @@ def current_client() -> Any:
     except ImportError:
         return None
     try:
-        return Client.current(allow_global=True)
+        client = Client.current(allow_global=True)
     except ValueError:
         return None
+    if client.asynchronous:
+        raise TypeError("fit waits for its result: use a Client that is not asynchronous.")
+    return client
 
 
 @contextmanager
@@ -37,17 +39,8 @@ def opened(X: Any, n_jobs: int | None, threads: int) -> Iterator[SpreadRows]:
     threads : int
         The same as a number.
     """
-    try:
-        from semisvm.remote.sources import source_of
-    except ImportError as error:
-        raise ImportError(NEEDS_DASK) from error
     source, client = source_of(X), current_client()
     if client is None:
-        from dask import config
-        from dask.system import CPU_COUNT
-
-        from semisvm.remote.local import Local
-
         all_of_them = int(config.get("num_workers", None) or CPU_COUNT)
         shards: Any = Local(source, all_of_them if n_jobs is None else threads)
     else:

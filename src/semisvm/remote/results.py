@@ -9,6 +9,8 @@ import numpy as np
 from dask import delayed
 from numpy.typing import NDArray
 
+from semisvm.remote.errors import ANSWER_SECONDS, ClusterError
+from semisvm.remote.opening import current_client
 from semisvm.remote.sources import source_of
 
 HEAVY = ("trace_", "transduction_", "label_distribution_")
@@ -60,7 +62,15 @@ def computed(y: Any) -> Any:
     """Return a vector over rows in this process, whatever it was."""
     if type(y).__module__.split(".")[0] != "dask":
         return y
-    [found] = dask.compute(y)
+    client = current_client()
+    if client is None:
+        [found] = dask.compute(y, scheduler="threads")
+    else:
+        seconds = float(dask.config.get("semisvm.answer-seconds", ANSWER_SECONDS))
+        try:
+            found = client.compute(y).result(timeout=seconds)
+        except TimeoutError as error:
+            raise ClusterError(f"y was not computed within {seconds:g} s.") from error
     return found.to_numpy() if hasattr(found, "to_numpy") else found
 
 

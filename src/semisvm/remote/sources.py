@@ -1,6 +1,6 @@
 """Where the rows come from: collections of Dask, or folders of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import dask
@@ -11,6 +11,9 @@ from dask.core import flatten
 
 from semisvm.ondisk import RowsOnDisk
 
+ASK_SECONDS = 60.0
+"""How long the scheduler may take for an answer."""
+
 
 class Source(Protocol):
     """Rows in chunks."""
@@ -20,10 +23,16 @@ class Source(Protocol):
     n_chunks: int
 
     def places(self, client: Any) -> list[str | None]:
-        """Return, per chunk, the worker that holds it in memory."""
+        """Return, per chunk, the worker that holds it in memory for the user."""
         ...
 
-    def futures(self, client: Any, chunks: Sequence[int], **where: Any) -> list[Any]:
+    def found_at(self, client: Any, futures: Mapping[int, Any]) -> dict[int, str]:
+        """Return where chunks are that were computed."""
+        who = _who_has(client, [one for one in futures.values() if hasattr(one, "key")])
+        keys = {k: str(getattr(one, "key", "")) for k, one in futures.items()}
+        return {k: who[key] for k, key in keys.items() if key in who}
+
+    def futures(self, client: Any, chunks: Sequence[int]) -> list[Any]:
         """Have chunks computed by workers."""
         ...
 
@@ -63,17 +72,15 @@ class CollectionSource(Source):
         self.n_chunks = len(parts)
 
     def places(self, client: Any) -> list[str | None]:
-        """Return, per chunk, the worker that holds it in memory."""
+        """Return, per chunk, the worker that holds it in memory for the user."""
         from distributed import futures_of
 
-        held = futures_of(self._X)
-        who = {str(k): v for k, v in client.who_has(held).items()} if held else {}
-        keys = [str(key) for key in flatten(self._X.__dask_keys__())]
-        return [min(who[key]) if who.get(key) else None for key in keys]
+        who = _who_has(client, futures_of(self._X))
+        return [who.get(str(key)) for key in flatten(self._X.__dask_keys__())]
 
-    def futures(self, client: Any, chunks: Sequence[int], **where: Any) -> list[Any]:
+    def futures(self, client: Any, chunks: Sequence[int]) -> list[Any]:
         """Have chunks computed by workers."""
-        found: list[Any] = client.compute([self._parts[k] for k in chunks], **where)
+        found: list[Any] = client.compute([self._parts[k] for k in chunks])
         return found
 
     def compute(self) -> list[Any]:
@@ -109,7 +116,7 @@ class FoldersSource(Source):
         """Return None for all chunks: none of them is in memory."""
         return [None] * self.n_chunks
 
-    def futures(self, client: Any, chunks: Sequence[int], **where: Any) -> list[Any]:
+    def futures(self, client: Any, chunks: Sequence[int]) -> list[Any]:
         """Return the folders: a worker opens what it unpickles."""
         return [self._folders[k] for k in chunks]
 
@@ -124,6 +131,15 @@ class FoldersSource(Source):
     def sizes(self) -> list[float]:
         """Return the rows per folder."""
         return [folder.shape[0] for folder in self._folders]
+
+
+def _who_has(client: Any, futures: Sequence[Any]) -> dict[str, str]:
+    """Return, by key, one worker that has the result of a future."""
+    if not futures:
+        return {}
+    keys = [future.key for future in futures]
+    found = client.sync(client.scheduler.who_has, keys=keys, callback_timeout=ASK_SECONDS)
+    return {str(key): min(workers) for key, workers in found.items() if workers}
 
 
 def _check_array(X: da.Array) -> None:

@@ -1,0 +1,192 @@
+"""Workers that die, stop or run out of memory: the fit goes on, or ends with a clear error."""
+
+import os
+import signal
+import time
+
+import dask
+import dask.array as da
+import distributed
+import numpy as np
+import pytest
+
+from dask_clusters import start_cluster
+from semisvm import Checkpoint, TransductiveSVC
+from semisvm.remote import ClusterError
+from semisvm.remote.cluster import Cluster
+
+PATIENCE = 60
+
+
+def blobs(m=2, n=600, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, m, n)
+    X = 2.5 * rng.standard_normal((m, d))[y] + rng.standard_normal((n, d))
+    labels = np.full(n, -1)
+    known = rng.choice(n, 8 * m, replace=False)
+    labels[known] = y[known]
+    return X, labels
+
+
+@pytest.fixture(scope="module")
+def client():
+    with start_cluster(3) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def before_round(monkeypatch):
+    """Have something happen before the n-th message of a fit."""
+    plain = Cluster._round
+
+    def plan(event, *moments):
+        count = 0
+
+        def counted(self, calls):
+            nonlocal count
+            count += 1
+            if count in moments:
+                event(self)
+            return plain(self, calls)
+
+        monkeypatch.setattr(Cluster, "_round", counted)
+        return lambda: count
+
+    return plan
+
+
+def pid_of(client, address):
+    return client.run(os.getpid, workers=[address])[address]
+
+
+def kill(number):
+    """Kill the worker that holds a shard."""
+
+    def event(cluster):
+        address = cluster._shards[number].address
+        os.kill(pid_of(cluster.client, address), signal.SIGKILL)
+
+    return event
+
+
+def check_same(model, whole):
+    """Nannies may be slow to start workers, and the number of shards changes the last bits."""
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
+    np.testing.assert_array_equal(model.transduction_.compute(), whole.transduction_.compute())
+
+
+def fit(method, X, y, **options):
+    settings = {"reg": 1e-2, "annealing_rate": 5.0, "class_prior": [0.5, 0.5]}
+    return method(**settings, **options).fit(da.from_array(X, chunks=(100, -1)), y)
+
+
+def test_a_worker_that_is_killed_costs_only_time(client, before_round):
+    client.wait_for_workers(3, PATIENCE)
+    X, y = blobs()
+    rounds = before_round(lambda _: None)
+    whole = fit(TransductiveSVC, X, y)
+    n = rounds()
+    before_round(kill(1), 2, n // 2, n - 2)
+    broken = fit(TransductiveSVC, X, y)
+    np.testing.assert_array_equal(broken.coef_, whole.coef_)
+    np.testing.assert_array_equal(broken.transduction_.compute(), whole.transduction_.compute())
+    assert broken.objective_ == whole.objective_
+
+
+def test_a_worker_that_is_killed_while_it_computes(client, before_round):
+    client.wait_for_workers(2, PATIENCE)
+    X, y = blobs()
+    whole = fit(TransductiveSVC, X, y)
+
+    def stop_then_kill(cluster):
+        pid = pid_of(client, cluster._shards[1].address)
+        os.kill(pid, signal.SIGSTOP)
+        client.loop.call_later(0.3, lambda: os.kill(pid, signal.SIGKILL))
+
+    before_round(stop_then_kill, 40)
+    broken = fit(TransductiveSVC, X, y)
+    check_same(broken, whole)
+
+
+def test_a_worker_that_stops_answering_is_replaced(client, before_round):
+    client.wait_for_workers(2, PATIENCE)
+    X, y = blobs()
+    whole = fit(TransductiveSVC, X, y)
+    stopped = []
+
+    def stop(cluster):
+        stopped.append(pid_of(client, cluster._shards[1].address))
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    before_round(stop, 40)
+    try:
+        with dask.config.set({"semisvm.answer-seconds": 1.5}):
+            slow = fit(TransductiveSVC, X, y)
+    finally:
+        os.kill(stopped[0], signal.SIGCONT)
+    check_same(slow, whole)
+
+
+def test_a_fit_without_workers_ends_and_can_go_on(client, before_round, tmp_path):
+    client.wait_for_workers(2, PATIENCE)
+    X, y = blobs()
+    whole = fit(TransductiveSVC, X, y, callback=Checkpoint(tmp_path / "whole"))
+    path = tmp_path / "kept"
+
+    def kill_all(cluster):
+        for number in range(len(cluster.chunks)):
+            kill(number)(cluster)
+
+    before_round(kill_all, 60)
+    settings = {"semisvm.worker-seconds": 0.2, "semisvm.answer-seconds": 5}
+    with dask.config.set(settings), pytest.raises(ClusterError, match="no worker left") as error:
+        fit(TransductiveSVC, X, y, callback=Checkpoint(path))
+    assert "holds the fit up to its last round" in error.value.__notes__[0]
+    client.wait_for_workers(2, PATIENCE)
+    late = fit(TransductiveSVC, X, y, callback=Checkpoint(path, resume=True))
+    check_same(late, whole)
+
+
+def test_a_source_that_is_gone(client, before_round):
+    client.wait_for_workers(2, PATIENCE)
+    X, y = blobs()
+    workers = sorted(client.nthreads())[:2]
+    parts = [
+        client.scatter(part, workers=[worker], hash=False)
+        for part, worker in zip(np.split(X, 2), workers, strict=True)
+    ]
+    rows = [da.from_delayed(part, (300, 6), dtype=float) for part in parts]
+    before_round(kill(1), 40)
+    with (
+        dask.config.set({"semisvm.answer-seconds": 5, "semisvm.worker-seconds": 5}),
+        pytest.raises(ClusterError, match=r"source is\s+gone"),
+    ):
+        TransductiveSVC(reg=1e-2).fit(da.concatenate(rows), y)
+
+
+def test_a_cluster_that_goes_away(before_round):
+    X, y = blobs()
+    with start_cluster(2) as cluster, distributed.Client(cluster, set_as_default=True):
+        before_round(lambda _: cluster.close(timeout=5), 30)
+        with pytest.raises(ClusterError, match="scheduler of the cluster"):
+            fit(TransductiveSVC, X, y)
+
+
+def test_nothing_is_left_on_the_workers(client, before_round):
+    X, y = blobs()
+    fit(TransductiveSVC, X, y)
+
+    def fail(_):
+        raise KeyboardInterrupt
+
+    before_round(fail, 30)
+    with pytest.raises(KeyboardInterrupt):
+        fit(TransductiveSVC, X, y)
+
+    def held(dask_worker):
+        return [*dask_worker.state.actors, *dask_worker.data]
+
+    end = time.monotonic() + PATIENCE
+    while found := [key for keys in client.run(held).values() for key in keys]:
+        assert time.monotonic() < end, found
+        time.sleep(0.1)
