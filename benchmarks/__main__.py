@@ -59,7 +59,7 @@ TOOLS = {
 
 ONLY = {
     "sets": ("labelling", "ranks", "shares", "strengths"),
-    "methods": ("shares", "distributed"),
+    "methods": ("shares", "outofcore", "distributed"),
     "base": ("revisions",),
     "head": ("revisions",),
     "rows": ("outofcore", "distributed", "labelspeed"),

@@ -16,15 +16,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import getpid
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from benchmarks import ROOT
 from benchmarks.outofcore import FEW, LABELED_PER_CLASS, N_ROWS, write_problem
+from semisvm.designs import Workers, make_design
+from semisvm.hierarchy import flat
 from semisvm.ondisk import RowsOnDisk, open_rows
+from semisvm.remote.cluster import Cluster
 from semisvm.remote.connecting import connected
+from semisvm.remote.shard import Form
+from semisvm.remote.sources import source_of
+from semisvm.remote.spread import SpreadRows
 from semisvm.reproduce.methods import METHODS, REG, SEMI_SUPERVISED, UNLABELED_WEIGHT
 from semisvm.reproduce.table import Report, verdict
 from semisvm.reproduce.timing import Spread
@@ -36,6 +43,8 @@ WAYS = (ONE, MEMORY, DISK)
 COUNTED = ("passes", "rounds", "bytes")
 RATIO_BAR, MEMORY_BAR = 1.7, 1.5
 TICK = 0.02
+COLUMNS = (10_000, 100_000, 1_000_000, 10_000_000)
+PASS_ROWS, PASS_ENTRIES, PASSES, ROUNDS = 100_000, 100, 3, 6
 
 
 def anonymous_bytes(process: int) -> int:
@@ -182,6 +191,55 @@ def bar_rows(
     return rows
 
 
+def pass_row(n_columns: int) -> dict[str, Any]:
+    """Time a pass of one thread over rows whose columns are drawn at random: the worst case."""
+    random = np.random.default_rng(0)
+    indices = random.integers(0, n_columns, PASS_ROWS * PASS_ENTRIES, dtype=np.int32)
+    ends = np.arange(0, len(indices) + 1, PASS_ENTRIES)
+    values = np.ones(len(indices), dtype=np.float32)
+    X = sparse.csr_matrix((values, indices, ends), shape=(PASS_ROWS, n_columns))
+    with Workers(1) as workers:
+        design = make_design(X, 1.0, workers, renumber=False)
+        rows, out = design.all_rows, np.empty(design.n_weights)
+        w, costs = np.ones(design.n_weights), np.ones(PASS_ROWS)
+        design.curvature(w, costs, rows, out)
+        start = process_time()
+        for _ in range(PASSES):
+            design.curvature(w, costs, rows, out)
+    seconds = (process_time() - start) / PASSES
+    return {"columns": n_columns, "ns per entry": 1e9 * seconds / len(indices)}
+
+
+def round_row(client: Any, n_columns: int) -> dict[str, Any]:
+    """Time a round in which every worker gets and returns a vector over columns."""
+    y = np.array([0, 1] * N_WORKERS)
+    parts = [sparse.csr_matrix(([1.0, 1.0], ([0, 1], [k, k + 1])), (2, n_columns)) for k in (0, 1)]
+    shards = Cluster(client, source_of(in_memory(parts)))
+    try:
+        form = Form(True, "squared_hinge", 1.0, 0, flat(np.array([0, 1])))
+        labeled, weight = np.arange(len(y)), np.full(len(y), 1.0 / len(y))
+        with Workers(1) as workers:
+            rows = SpreadRows(shards).rows(form, labeled, y, weight, workers)
+            w, times = np.zeros(n_columns + 1), []
+            for _ in range(ROUNDS):
+                start = perf_counter()
+                rows.score(w)
+                rows.charge_given()
+                rows.linearize()
+                times.append(perf_counter() - start)
+    finally:
+        shards.close()
+    return {"columns": n_columns, "ms per round": 1e3 * float(np.median(times[1:]))}
+
+
+def show_constants(report: Report) -> None:
+    """Print what an estimate for other sizes needs."""
+    report.table("one pass of one thread", [pass_row(d) for d in COLUMNS])
+    with connected(n_workers=N_WORKERS) as client:
+        rows = [round_row(client, d) for d in COLUMNS]
+    report.table(f"a round with {N_WORKERS} workers, a vector both ways", rows)
+
+
 def run(
     folder: Path, repeat: int, n_rows: int = N_ROWS, methods: list[str] | None = None
 ) -> dict[str, Any]:
@@ -200,6 +258,7 @@ def run(
         place = Path(scratch) / "imdb.rows"
         write_problem(folder, place, n_rows)
         X = open_rows(place)
+        show_constants(report)
         report.table("data", [{"entries": X.nnz, "columns": X.shape[1], "MB": X.nbytes / 1e6}])
         for name in methods or SEMI_SUPERVISED:
             found = rounds_of(place, name, repeat)

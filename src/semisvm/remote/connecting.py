@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from semisvm.remote.errors import ClusterError
-from semisvm.remote.opening import INSTALL
 
 CONNECT_SECONDS = 10.0
 """How long to wait for a scheduler, and for its first worker."""
@@ -57,7 +56,9 @@ def connected(address: str | None = None, n_workers: int | None = None) -> Itera
     try:
         import distributed
     except ImportError as error:
-        raise ImportError(f"A cluster needs Dask, which is not installed: {INSTALL}.") from error
+        raise ImportError(
+            'A cluster needs Dask, which is not installed: pip install "semisvm[dask]".'
+        ) from error
     with _quiet():
         if address is None:
             with _interrupts_later():
