@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 from benchmarks.labelspeed import experts, journal, write_table
+
 from semisvm.labelling import Sitting
 from semisvm.labelling.server import PageServer
 

@@ -398,7 +398,11 @@ def test_serve_reports_changes(served, sitting, monkeypatch):
 
 
 def test_a_port_that_is_taken(server):
-    with pytest.raises(
-        OSError, match=rf"cannot listen on 127\.0\.0\.1:{server.port}: .* try port 0"
-    ):
+    said = rf"127\.0\.0\.1:{server.port} cannot be used \(.* in use\)\. Port 0 takes"
+    with pytest.raises(OSError, match=said):
         listen("127.0.0.1", server.port)
+
+
+def test_a_host_that_is_not_there():
+    with pytest.raises(OSError, match=r"nowhere\.invalid:0 cannot be used"):
+        listen("nowhere.invalid", 0)
