@@ -1,7 +1,6 @@
 """What the labelling page is answered."""
 
 import http.client
-import time
 from base64 import b64decode
 from contextlib import closing
 
@@ -116,16 +115,17 @@ def test_files_of_the_package_are_not_served(server):
 
 
 def test_a_slow_answer_holds_up_nobody(server, sitting):
-    sitting.seconds = 1.0
+    sitting.gate.clear()
     known = cookie(server)
     with closing(http.client.HTTPConnection("127.0.0.1", server.port)) as slow:
         headers = {"Cookie": known, "Origin": origin(server), "Content-Type": "application/json"}
         slow.request("POST", "/api/answer", '{"client": "a", "row": 0, "value": "spam"}', headers)
-        begin = time.monotonic()
         for _ in range(5):
             assert send(server, "GET", "/api/row?row=1", Cookie=known).status == 200
-        assert time.monotonic() - begin < 0.9
+        assert sitting.marks == {}
+        sitting.gate.set()
         assert slow.getresponse().status == 200
+    assert sitting.marks == {0: ("answer", "spam")}
 
 
 def test_the_model_and_the_report_are_saved_where_the_server_was_told(sitting, tmp_path):
