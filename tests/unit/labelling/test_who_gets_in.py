@@ -12,6 +12,7 @@ import pytest
 
 from page_client import TOKEN, answer_row, content, cookie, origin, post, send
 from semisvm.labelling.guard import MAX_BODY
+from semisvm.labelling.security import Doorkeeper, Hosts, Keys, RefusedError
 from semisvm.labelling.server import MAX_CONNECTIONS, PageServer, listen, serve
 
 # --- the token and the cookie
@@ -216,19 +217,37 @@ def breaks(raw, piece, every):
     return False
 
 
+def begun(server, *more):
+    """Open a connection on which the head of a post was sent."""
+    head = [
+        "POST /api/answer HTTP/1.1",
+        "Host: localhost",
+        "Origin: http://localhost",
+        f"Cookie: {cookie(server)}",
+        "Content-Type: application/json",
+        *more,
+    ]
+    raw = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    raw.sendall("\r\n".join([*head, "", ""]).encode())
+    return closing(raw)
+
+
 def test_large_bodies_are_refused(server, sitting):
     body = json.dumps({"client": "a", "row": 0, "value": "x" * MAX_BODY}).encode()
     assert post(server, "answer", body).status == 413
-    # a length that is not told in advance
-    with closing(socket.create_connection(("127.0.0.1", server.port))) as raw:
-        head = (
-            f"POST /api/answer HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
-            f"Cookie: {cookie(server)}\r\nContent-Type: application/json\r\n"
-            "Transfer-Encoding: chunked\r\n\r\n"
-        )
-        raw.sendall(head.encode())
-        assert breaks(raw, b"400\r\n" + b"x" * 1024 + b"\r\n", every=0.001)
     assert sitting.events == []
+
+
+def test_large_bodies_are_refused_before_they_come(server):
+    with begun(server, f"Content-Length: {MAX_BODY + 1}") as raw:
+        assert raw.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_large_bodies_of_a_length_that_is_not_told(server):
+    with begun(server, "Transfer-Encoding: chunked") as raw:
+        piece = b"400\r\n" + b"x" * 1024 + b"\r\n"
+        raw.sendall(piece * (1 + MAX_BODY // 1024))
+        assert raw.recv(100).startswith(b"HTTP/1.1 413")
 
 
 def test_a_head_without_end_is_refused(server):
@@ -296,15 +315,10 @@ def test_a_head_that_trickles_is_closed(server):
         assert breaks(raw, b"X-A: b\r\n", every=0.1)
 
 
-def test_a_body_that_trickles_is_refused(server, sitting):
-    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=10)) as raw:
-        head = (
-            f"POST /api/next HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
-            f"Cookie: {cookie(server)}\r\nContent-Type: application/json\r\n"
-            "Content-Length: 90\r\n\r\n"
-        )
-        raw.sendall(head.encode() + b'{"client"')
-        assert raw.recv(1000).startswith(b"HTTP/1.1 408")
+def test_a_body_that_trickles_is_refused(server):
+    with begun(server, "Content-Length: 90") as raw:
+        raw.sendall(b'{"client"')
+        assert raw.recv(100).startswith(b"HTTP/1.1 408")
 
 
 def closed(raw):
@@ -335,13 +349,35 @@ def test_the_number_of_connections_is_bounded(sitting):
         assert send(server, "GET", "/").status == 401
 
 
-def test_strangers_cannot_use_up_the_rate(sitting):
+def test_too_many_requests_are_refused(sitting):
     with PageServer(sitting, token=TOKEN) as server:
         answers = (send(server, "GET", "/?token=guess") for _ in range(1000))
         refused = next(answer for answer in answers if answer.status != 401)
         assert refused.status == 429
         assert refused.getheader("Retry-After") == "1"
-        assert send(server, "GET", "/api/status", Cookie=cookie(server)).status == 200
+
+
+def test_strangers_cannot_use_up_the_rate():
+    keys, now = Keys(80, TOKEN), [0.0]
+    keeper = Doorkeeper(Hosts("127.0.0.1"), keys, clock=lambda: now[0])
+    stranger = {"host": "localhost"}
+    known = {**stranger, "cookie": keys.grant().partition(";")[0]}
+
+    def number_let_in(headers):
+        statuses = []
+        for _ in range(1000):
+            try:
+                keeper.check("GET", "/api/status", headers, None)
+                statuses.append(200)
+            except RefusedError as refusal:
+                statuses.append(refusal.status)
+        return sum(status != 429 for status in statuses)
+
+    assert number_let_in(stranger) == 40
+    assert number_let_in(known) == 400
+    now[0] += 1.0
+    assert number_let_in(stranger) == 10
+    assert number_let_in(known) == 200
 
 
 # --- starting
