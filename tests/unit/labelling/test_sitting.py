@@ -103,7 +103,7 @@ def test_a_row_that_nobody_answers_is_given_to_others():
         first = found.ask("a")
         second = found.ask("b")
         assert found.ask("c") is None
-        found._clock = lambda: 1e9
+        found._queries.clock = lambda: 1e9
         assert found.ask("c").row in (first.row, second.row)
 
 
