@@ -9,6 +9,7 @@ and australian.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from semisvm import NewtonSVC
 from semisvm.io import MatrixData
-from semisvm.labelling import Sitting
+from semisvm.labelling import Sitting, SittingError
 from semisvm.labelling.learning import Fitted, fit_answers, labels_of
 from semisvm.reproduce.data import Floats, Ints, Matrix, load
 from semisvm.reproduce.table import Report, verdict
@@ -51,13 +52,13 @@ def by_the_page(X: Matrix, truth: list[str], seed: int) -> Iterator[tuple[Any, A
     """Answer what a sitting asks for; yield its model and status after every fit."""
     classes = sorted(set(truth))
     with Sitting(MatrixData(X), classes=classes, background=False, random_state=seed) as sitting:
-        sitting.fit()
         for n_labels in range(1, N_LABELS + 1):
             query = sitting.ask()
             assert query is not None
             sitting.answer(query.row, truth[query.row])
             if is_time(n_labels):
-                sitting.fit()
+                with suppress(SittingError):  # one class so far
+                    sitting.fit()
                 yield sitting._learner.fitted, sitting.status()
 
 

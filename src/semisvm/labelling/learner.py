@@ -124,15 +124,14 @@ class Learner:
 
     def fit(self, auto: bool = False) -> None:
         """Fit now, and return when it is done; what goes wrong is raised."""
-        if self._pool.prepared is None:
-            return
-        if not self._can_fit():
-            if self._centres is None:
-                self._find_centres()
-            return
         if auto:
             self._choose_now()
         self._fit_now()
+
+    def find_first_rows(self) -> None:
+        """Look for clusters now, if no thread does it."""
+        if self._work is None and self._centres is None and self._pool.prepared is not None:
+            self._find_centres()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the background; tell whether nothing is left to do."""

@@ -70,17 +70,19 @@ class Sitting(Looking):
 
     Examples
     --------
+    >>> from semisvm.columns import ColumnFeatures
     >>> from semisvm.labelling import Sitting
     >>> texts = ["cheap pills", "lunch on monday", "cheap cheap flights", "monday plan"] * 5
-    >>> with Sitting({"text": texts}, classes=["spam", "ham"], background=False) as sitting:
-    ...     for _ in range(6):
-    ...         query = sitting.ask()
-    ...         is_spam = "cheap" in texts[query.row]
-    ...         sitting.answer(query.row, "spam" if is_spam else "ham")
-    ...     sitting.fit()
-    ...     guess = sitting.guess(2)
+    >>> table, words = {"body": texts}, ColumnFeatures(text=["body"])
+    >>> sitting = Sitting(table, classes=["spam", "ham"], features=words, background=False)
+    >>> for _ in range(6):
+    ...     query = sitting.ask()
+    ...     _ = sitting.answer(query.row, "spam" if "cheap" in texts[query.row] else "ham")
+    >>> sitting.fit()
+    >>> guess = sitting.guess(2)
     >>> guess.value, guess.because[0][0]
     ('spam', 'cheap')
+    >>> sitting.close()
     """
 
     def __init__(
@@ -174,6 +176,7 @@ class Sitting(Looking):
             Who asks. The same client is asked for the same row until it is answered or
             skipped; others get other rows meanwhile.
         """
+        self._learner.find_first_rows()
         with self._lock:
             return self._queries.ask(client)
 
@@ -309,13 +312,13 @@ class Sitting(Looking):
     def fit(self, auto: bool = False) -> None:
         """Fit to all answers, and return when that is done.
 
-        Without answers of two classes, the first rows to ask for are chosen.
-
         Parameters
         ----------
         auto : bool, default=False
             As for `learn`.
         """
+        with self._lock:
+            self._check_classes()
         self._learner.fit(auto)
 
     def wait(self, timeout: float | None = None) -> bool:

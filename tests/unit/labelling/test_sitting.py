@@ -54,7 +54,6 @@ def label(found, n, kinds=KINDS, fit_every=None, client=None):
 
 def test_ask_answer_fit():
     with sitting() as found:
-        found.fit()
         queries = label(found, 30, fit_every=5)
         assert len({query.row for query in queries}) == 30
         assert [query.number for query in queries] == list(range(1, 31))
@@ -85,8 +84,9 @@ def test_no_guess_before_the_first_fit():
     with sitting() as found:
         assert found.guess(0) is None
         assert found.sure().total == 0
-        with pytest.raises(SittingError, match="two classes"):
-            found.learn()
+        for learn in (found.learn, found.fit, found.model):
+            with pytest.raises(SittingError, match="two classes"):
+                learn()
 
 
 def test_a_client_keeps_its_row_and_two_get_different_ones():
