@@ -9,7 +9,6 @@ and australian.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from semisvm import NewtonSVC
 from semisvm.io import MatrixData
-from semisvm.labelling import Sitting, SittingError
+from semisvm.labelling import Sitting
 from semisvm.labelling.learning import Fitted, fit_answers, labels_of
 from semisvm.reproduce.data import Floats, Ints, Matrix, load
 from semisvm.reproduce.table import Report, verdict
@@ -57,8 +56,7 @@ def by_the_page(X: Matrix, truth: list[str], seed: int) -> Iterator[tuple[Any, A
             assert query is not None
             sitting.answer(query.row, truth[query.row])
             if is_time(n_labels):
-                with suppress(SittingError):  # one class so far
-                    sitting.fit()
+                sitting.fit()
                 yield sitting._learner.fitted, sitting.status()
 
 

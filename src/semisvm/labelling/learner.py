@@ -124,7 +124,7 @@ class Learner:
 
     def fit(self, auto: bool = False) -> None:
         """Fit now, and return when it is done; what goes wrong is raised."""
-        if auto:
+        if auto and self._can_fit():
             self._choose_now()
         self._fit_now()
 

@@ -312,13 +312,15 @@ class Sitting(Looking):
     def fit(self, auto: bool = False) -> None:
         """Fit to all answers, and return when that is done.
 
+        Nothing is fitted before two classes have an answer.
+
         Parameters
         ----------
         auto : bool, default=False
             As for `learn`.
         """
-        with self._lock:
-            self._check_classes()
+        if self._pool.prepared is None:
+            raise SittingError(str(self._pool.why_no_features))
         self._learner.fit(auto)
 
     def wait(self, timeout: float | None = None) -> bool:

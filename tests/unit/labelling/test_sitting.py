@@ -84,9 +84,11 @@ def test_no_guess_before_the_first_fit():
     with sitting() as found:
         assert found.guess(0) is None
         assert found.sure().total == 0
-        for learn in (found.learn, found.fit, found.model):
+        for learn in (found.learn, found.model):
             with pytest.raises(SittingError, match="two classes"):
                 learn()
+        found.fit()
+        assert found.status().model_number == 0
 
 
 def test_a_client_keeps_its_row_and_two_get_different_ones():
