@@ -99,6 +99,17 @@ def test_fit_goes_on_with_the_answers(mail, person):
     assert facts["summary"]["labelled"] == 20
 
 
+def test_fit_tells_of_answers_that_only_the_journal_has(mail, person):
+    run("label", "mail.csv", *OPTIONS)
+    journal = Path("mail.answers.csv.journal")
+    line = json.loads(journal.read_text().splitlines()[-2])
+    with journal.open("a") as stream:  # as after a kill
+        stream.write(json.dumps({**line, "kind": "skip", "seq": 1000}) + "\n")
+    fit = ["fit", "mail.csv", "--label", "kind", "--answers", "mail.answers.csv", "-o", "m.semisvm"]
+    shown = run(*fit, "--algorithm", "svm").output
+    assert "1 later answers are in" in " ".join(shown.split())
+
+
 def test_the_same_command_goes_on(mail, person):
     run("label", "mail.csv", *OPTIONS)
     result = run("label", "mail.csv", *OPTIONS)

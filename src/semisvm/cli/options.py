@@ -201,7 +201,19 @@ def join(
     joined = join_answers(
         data, answers, label=label, key=key, unlabeled=unlabeled, na_is_class=na_is_class
     )
-    return joined.data, joined.notes
+    return joined.data, [*joined.notes, *_about_journals(answers)]
+
+
+def _about_journals(answers: list[Path]) -> list[str]:
+    """Say which answers of a sitting are in its journal only, as after a crash."""
+    from semisvm.labelling.store import SUFFIX, unwritten
+
+    counts = {path: unwritten(path) for path in answers if Path(f"{path}{SUFFIX}").exists()}
+    return [
+        f"{n} later answers are in {path}{SUFFIX} only: 'semisvm label' brings them to {path}."
+        for path, n in counts.items()
+        if n
+    ]
 
 
 def check_column(data: "Table | MatrixData", name: str) -> None:

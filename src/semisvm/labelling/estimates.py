@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from semisvm.labelling.book import Mark
 from semisvm.labelling.records import RANDOM, CurvePoint, Interval
@@ -23,8 +22,15 @@ RECENT = 0.5
 """Trials of models with fewer labels than this share of today's are left out."""
 FEWEST = 4
 """Trials below which no accuracy is shown."""
+UNSEEN = 1.5**2
+"""Added to the sum of squares of deviations, for what a few rows did not show."""
 USUAL_RATE = (0.5, 0.25)
 """Mean and standard deviation of the exponent of a learning curve, before it is seen."""
+ERRORS = np.geomspace(1e-3, 0.99, 80)
+RATES = np.linspace(0.05, 1.5, 30)
+N_BINS = 20
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -78,20 +84,24 @@ def accuracy_at(trials: Sequence[Trial], n_labels: int) -> Interval | None:
     n_labels : int
     """
     recent = [t.right for t in trials if RECENT * n_labels <= t.labels <= n_labels]
-    n = len(recent)
-    if n < FEWEST:
-        return None
-    right = sum(recent)
+    return None if len(recent) < FEWEST else _interval(sum(recent), len(recent))
+
+
+def _interval(right: int, n: int) -> Interval:
     low, high = wilson(right, n)
     return Interval(right / n, low, high, n)
 
 
 def learning_curve(trials: Sequence[Trial]) -> list[CurvePoint]:
     """Estimate the accuracy at every number of labels at which a model was tested."""
+    ordered = sorted(trials, key=lambda trial: trial.labels)
+    labels = np.array([trial.labels for trial in ordered])
+    right = np.cumsum([0, *(trial.right for trial in ordered)])
     points = []
-    for n_labels in sorted({trial.labels for trial in trials}):
-        found = accuracy_at(trials, n_labels)
-        if found is not None:
+    for n_labels in dict.fromkeys(labels.tolist()):
+        first, last = np.searchsorted(labels, [RECENT * n_labels, n_labels + 1]).tolist()
+        if last - first >= FEWEST:
+            found = _interval(int(right[last] - right[first]), last - first)
             points.append(CurvePoint(n_labels, found.value, found.low, found.high))
     return points
 
@@ -122,29 +132,36 @@ class PowerLaw:
 
 
 def fit_curve(trials: Sequence[Trial], n_labels: int) -> PowerLaw | None:
-    """Fit a power law to trials, by likelihood, with a prior on its exponent.
+    """Fit a power law to trials: the posterior mean of its error and exponent, on a grid.
 
-    The prior is that of a coin with one success and one failure for the error, and the exponent
-    of usual curves: a few trials say little about the slope.
+    A few trials say little about the slope, so the prior of the exponent is that of usual
+    curves; that of the error is flat but for its ends.
     """
     if len(trials) < 2 * FEWEST or n_labels < 1:
         return None
-    ratio = np.log(np.array([max(t.labels, 1) for t in trials]) / n_labels)
-    wrong = np.array([not t.right for t in trials])
+    ratio, wrong, right = _in_bins(trials, n_labels)
+    error = ERRORS[:, None, None] * np.exp(-RATES[None, :, None] * ratio)
+    error = np.clip(error, 1e-9, 1 - 1e-6)
+    chance = (wrong * np.log(error) + right * np.log1p(-error)).sum(axis=2)
     mean, deviation = USUAL_RATE
+    chance += (np.log(ERRORS) + np.log1p(-ERRORS))[:, None]
+    chance -= 0.5 * ((RATES - mean) / deviation) ** 2
+    weight = np.exp(chance - chance.max())
+    weight /= weight.sum()
+    now, rate = ERRORS @ weight.sum(axis=1), RATES @ weight.sum(axis=0)
+    return PowerLaw(n_labels, float(now), float(rate))
 
-    def loss(parameters: NDArray[np.float64]) -> float:
-        level, rate = parameters
-        error = np.clip(np.exp(level - rate * ratio), 1e-9, 1 - 1e-6)
-        now = min(max(math.exp(level), 1e-9), 1 - 1e-6)
-        fit = np.sum(np.log(np.where(wrong, error, 1 - error)))
-        prior = math.log(now) + math.log(1 - now) - 0.5 * ((rate - mean) / deviation) ** 2
-        return -float(fit + prior)
 
-    start = np.array([math.log((wrong.sum() + 1) / (len(wrong) + 2)), mean])
-    bounds = [(math.log(1e-4), math.log(0.99)), (0.05, 2.0)]
-    found = minimize(loss, start, bounds=bounds, method="L-BFGS-B")
-    return PowerLaw(n_labels, float(math.exp(found.x[0])), float(found.x[1]))
+def _in_bins(trials: Sequence[Trial], n_labels: int) -> tuple[Floats, Floats, Floats]:
+    """Count wrong and right trials by the logarithm of their labels, over today's."""
+    ratio = np.log(np.array([max(trial.labels, 1) for trial in trials]) / n_labels)
+    right = np.array([trial.right for trial in trials], dtype=np.float64)
+    edges = np.linspace(ratio.min(), ratio.max(), N_BINS + 1)[1:-1]
+    place = np.searchsorted(edges, ratio)
+    counts = np.bincount(place, minlength=N_BINS)
+    middle = np.bincount(place, ratio, N_BINS) / np.maximum(counts, 1)
+    good = np.bincount(place, right, N_BINS)
+    return middle, counts - good, good
 
 
 def class_shares(
@@ -152,14 +169,32 @@ def class_shares(
 ) -> dict[str, tuple[float, float]] | None:
     """Estimate the class shares of all rows from random ones; None if there are none.
 
-    The posterior mean and deviation under Jeffreys' prior, half a row per class.
+    The mean over random rows of ``F(c) + [answer = c] - [guess = c]``, where F are the shares of
+    the guesses of the model in force among all rows, is free of bias whatever the model is, since
+    the row was random. The better the model, the smaller is its variance. Answers that were given
+    before the first model, or after the guess was shown, count as ``[answer = c]``.
+
+    Returns
+    -------
+    shares : dict of (float, float)
+        Class -> share, standard error. By the rule of three, twice the error is 3/n if all n rows
+        agree: mistakes of the model are rare, and a few rows may well show none.
     """
-    values = [m.value for m in marks if m.value is not None and m.reason == RANDOM]
-    if not values or not classes:
+    random = [m for m in marks if m.value is not None and m.reason == RANDOM]
+    if not random or not classes:
         return None
-    weights = np.array([values.count(name) + 0.5 for name in classes])
-    total = float(weights.sum())
-    shares = weights / total
-    errors = np.sqrt(shares * (1 - shares) / (total + 1))
-    pairs = zip(shares.tolist(), errors.tolist(), strict=True)
+    found = np.array([[_part(mark, name) for name in classes] for mark in random])
+    n, mean = len(found), found.mean(axis=0)
+    shares = np.clip(mean, 0.0, 1.0)
+    shares = shares / shares.sum()
+    errors = np.sqrt(((found - mean) ** 2).sum(axis=0) + UNSEEN) / n
+    pairs = zip(shares.tolist(), np.minimum(errors, 0.5).tolist(), strict=True)
     return dict(zip(classes, pairs, strict=True))
+
+
+def _part(mark: Mark, name: str) -> float:
+    answered = float(mark.value == name)
+    guessed: Mapping[str, float] | None = mark.facts.get("guessed")
+    if guessed is None or not is_trial(mark.facts):
+        return answered
+    return guessed.get(name, 0.0) + answered - float(mark.facts["guess"] == name)

@@ -199,6 +199,14 @@ class Journal:
             self._broken = True
 
 
+def read_lines(path: str | Path) -> list[Line]:
+    """Return the lines of a journal that may be open elsewhere; none if it cannot be read."""
+    try:
+        return list(_parsed(Path(path).read_bytes()))
+    except OSError:
+        return []
+
+
 def _write(file: int, content: bytes, place: int) -> None:
     os.lseek(file, place, os.SEEK_SET)
     while content:

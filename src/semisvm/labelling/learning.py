@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -51,6 +51,8 @@ class Fitted:
         How "auto" chose the method.
     labels_of_shares : int
         Number of labels from which the class shares were estimated.
+    guessed : dict of float
+        Share of each class among the guesses for all rows.
     """
 
     number: int
@@ -65,6 +67,7 @@ class Fitted:
     seconds: float
     choice: dict[str, Any] | None = None
     labels_of_shares: int = 0
+    guessed: dict[str, float] = field(default_factory=dict)
 
     @property
     def n_labels(self) -> int:
@@ -127,9 +130,11 @@ def fit_answers(
     order = np.argsort(found, kind="stable").astype(np.int32)
     classes = [str(value) for value in estimator.classes_.tolist()]
     number = 1 if last is None else last.number + 1
+    counts = np.bincount(scores.argmax(axis=1), minlength=len(classes)) / len(scores)
+    guessed = dict(zip(classes, counts.tolist(), strict=True))
     seconds = perf_counter() - start
     about = (number, estimator, method, given, dict(answers), classes)
-    return Fitted(*about, scores, found.astype(np.float32), order, seconds, choice, told)
+    return Fitted(*about, scores, found.astype(np.float32), order, seconds, choice, told, guessed)
 
 
 def keeps_shares(last: Fitted, n_rows: int, n_labels: int) -> bool:

@@ -14,8 +14,8 @@ from typing import Any
 from semisvm.io import DataError, join_answers
 from semisvm.io.answers import write_answers
 from semisvm.io.table import Table
-from semisvm.labelling.book import ANSWER, Book, Event, event_of, line_of
-from semisvm.labelling.journal import Journal, Line, MemoryJournal
+from semisvm.labelling.book import ANSWER, CHANGES, UNDO, Book, Event, event_of, line_of
+from semisvm.labelling.journal import Journal, Line, MemoryJournal, read_lines
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import FILE
 
@@ -23,6 +23,19 @@ DATA, CLASSES, EXPORT = "data", "classes", "export"
 """Kinds of lines that nobody can undo: what names the rows; the classes that are known from the
 start; a file of answers that was written."""
 SUFFIX = ".journal"
+
+
+def unwritten(answers: str | Path) -> int:
+    """Count the changes in a journal that came after its file of answers was last written.
+
+    Parameters
+    ----------
+    answers : str or Path
+        The file of answers; 0 if there is no journal beside it.
+    """
+    kinds = [line["kind"] for line in read_lines(f"{answers}{SUFFIX}")]
+    last = max((k for k, kind in enumerate(kinds) if kind == EXPORT), default=-1)
+    return sum(kind in (*CHANGES, UNDO) for kind in kinds[last + 1 :])
 
 
 class Store:

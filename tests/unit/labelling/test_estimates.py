@@ -67,6 +67,9 @@ def test_the_curve_rises_with_the_models():
     curve = learning_curve(trials)
     assert curve[-1].accuracy > curve[0].accuracy
     assert all(point.low <= point.accuracy <= point.high for point in curve)
+    for point in curve:
+        found = accuracy_at(trials, point.n_labels)
+        assert (found.value, found.low, found.high) == (point.accuracy, point.low, point.high)
     assert [point.n_labels for point in curve] == sorted(point.n_labels for point in curve)
 
 
@@ -100,6 +103,38 @@ def test_shares_come_from_random_rows():
     shares = class_shares(marks, ["a", "b", "c"])
     assert shares["a"][0] == pytest.approx(0.75, abs=0.01)
     assert shares["a"][1] == pytest.approx(np.sqrt(0.75 * 0.25 / 400), rel=0.02)
-    assert 0 < shares["c"][0] < 0.01
+    assert shares["c"][0] == 0.0
+    assert shares["c"][1] == pytest.approx(1.5 / 400)
     assert sum(share for share, _ in shares.values()) == pytest.approx(1.0)
     assert class_shares([mark(1, reason="uncertain")], ["a"]) is None
+
+
+@pytest.mark.parametrize("accuracy", [0.5, 0.9])
+def test_shares_are_free_of_bias_and_surer_with_a_good_model(accuracy):
+    """Whatever the model says about all rows, random answers correct it."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(5000) < 0.3
+    guess = np.where(rng.random(5000) < accuracy, truth, rng.random(5000) < 0.9)
+    guessed = {"a": float(guess.mean()), "b": 1 - float(guess.mean())}
+    found, plain = [], []
+    for _ in range(300):
+        rows = rng.choice(5000, 30)
+        facts = {"reason": "random", "labels": 1, "guessed": guessed}
+        marks = [
+            Mark(k, "ba"[int(truth[i])], {**facts, "guess": "ba"[int(guess[i])]})
+            for k, i in enumerate(rows)
+        ]
+        found.append(class_shares(marks, ["a", "b"])["a"])
+        plain.append(
+            class_shares([Mark(m.seq, m.value, {"reason": "random"}) for m in marks], "ab")
+        )
+    shares, errors = np.array(found).T
+    assert abs(shares.mean() - truth.mean()) < 0.02
+    assert np.mean(np.abs(shares - truth.mean()) < 2 * errors) > 0.9
+    if accuracy == 0.9:
+        assert errors.mean() < 0.9 * np.mean([pair["a"][1] for pair in plain])
+
+
+def test_a_few_rows_that_agree_are_not_sure():
+    shares = class_shares([mark(k) for k in range(3)], ["a", "b"])
+    assert shares["a"] == (1.0, pytest.approx(0.5))

@@ -10,6 +10,7 @@ import pytest
 from semisvm.io import DataError, join_answers, read
 from semisvm.labelling import Sitting, SittingError
 from semisvm.labelling import journal as journal_module
+from semisvm.labelling.store import unwritten
 
 ROWS = [(f"k{i}", f"text number {i} about topic {i % 7}", i * 3 % 11) for i in range(30)]
 
@@ -212,6 +213,20 @@ def test_a_full_disk_takes_no_answer(folder, monkeypatch):
         found.answer(1, "b")
     with opened(folder) as found:
         assert found.status().n_answered == 2
+
+
+def test_answers_that_are_in_the_journal_only_are_counted(folder):
+    path = folder / "data.answers.csv"
+    assert unwritten(path) == 0
+    with opened(folder) as found:
+        found.answer(0, "a")
+        found.save_answers()
+        assert unwritten(path) == 0
+        found._exports.end()
+        found.answer(1, "b")
+        found.skip(2)
+        assert unwritten(path) == 2
+    assert unwritten(path) == 0
 
 
 LABEL = """
