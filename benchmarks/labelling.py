@@ -51,7 +51,6 @@ def by_the_page(X: Matrix, truth: list[str], seed: int) -> Iterator[tuple[Any, A
     """Answer what a sitting asks for; yield its model and status after every fit."""
     classes = sorted(set(truth))
     with Sitting(MatrixData(X), classes=classes, background=False, random_state=seed) as sitting:
-        sitting.fit()
         for n_labels in range(1, N_LABELS + 1):
             query = sitting.ask()
             assert query is not None
@@ -92,32 +91,41 @@ def covers(fitted: Fitted, status: Any, truth: list[str]) -> bool | None:
     return bool(status.accuracy.low <= right <= status.accuracy.high)
 
 
-def measure(X: Matrix, y: Ints, repeat: int) -> dict[str, Any]:
-    """Return areas by policy and method, and whether the intervals hold."""
-    truth = [str(value) for value in y.tolist()]
+def sit(prepared: Prepared, X: Matrix, truth: list[str], seed: int) -> dict[str, Any]:
+    """Return the areas of both policies, and whether the intervals held, in one sitting."""
+    steps = list(by_the_page(X, truth, seed))
+    by_page = [accuracies(fitted, prepared.X, truth) for fitted, _ in steps]
+    random = [accuracies(fitted, prepared.X, truth) for fitted in by_chance(prepared, truth, seed)]
+    return {
+        "page": np.mean(by_page, axis=0).tolist(),
+        "random": np.mean(random, axis=0).tolist(),
+        "held": [covers(fitted, status, truth) for fitted, status in steps if fitted],
+    }
+
+
+def prepared_rows(X: Matrix) -> Prepared:
+    """Return the rows as a sitting learns from them."""
     with Sitting(MatrixData(X), background=False) as sitting:
         prepared = sitting._pool.prepared
     assert prepared is not None
-    areas: dict[str, list[Any]] = {"page": [], "random": []}
-    held: list[list[bool | None]] = []
-    for seed in range(repeat):
-        steps = list(by_the_page(X, truth, seed))
-        held.append([covers(fitted, status, truth) for fitted, status in steps if fitted])
-        curves = {
-            "page": [accuracies(fitted, prepared.X, truth) for fitted, _ in steps],
-            "random": [accuracies(f, prepared.X, truth) for f in by_chance(prepared, truth, seed)],
-        }
-        for policy, curve in curves.items():
-            areas[policy].append(np.mean(curve, axis=0))
-    found = {policy: np.array(values) for policy, values in areas.items()}
-    return {**found, "held": held}
+    return prepared
 
 
-def lines(name: str, found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def measure(X: Matrix, y: Ints, repeat: int) -> list[dict[str, Any]]:
+    """Return what happened in several sittings."""
+    truth, prepared = [str(value) for value in y.tolist()], prepared_rows(X)
+    return [sit(prepared, X, truth, seed) for seed in range(repeat)]
+
+
+def areas(sittings: list[dict[str, Any]], policy: str) -> Floats:
+    """Return the areas of a policy, one line per sitting and one column per method."""
+    return np.array([sitting[policy] for sitting in sittings])
+
+
+def lines(name: str, sittings: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Write what was measured on a set."""
     for k, method in enumerate(METHODS):
-        page: Floats = found["page"][:, k]
-        random: Floats = found["random"][:, k]
+        page, random = (areas(sittings, policy)[:, k] for policy in ("page", "random"))
         gain = page - random
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else None
         bar = verdict(gain.mean() >= -POINT) if method == "TSVM" else None
@@ -136,13 +144,19 @@ def run(folder: Path, repeat: int, sets: list[str] | None = None) -> dict[str, A
     """Print areas under the curves, and how often the accuracy that is shown is right."""
     report = Report("labelling", sittings=repeat, labels=N_LABELS, every=EVERY)
     names = list(sets or SETS)
-    found = {name: measure(*rows_of(folder, name), repeat) for name in names}
-    report.table("area under the curve, %", [line for n in names for line in lines(n, found[n])])
-    gains = [(found[n]["page"] - found[n]["random"]).mean(axis=0) for n in names]
+    show(report, {name: measure(*rows_of(folder, name), repeat) for name in names})
+    return report.result()
+
+
+def show(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
+    """Print tables of what was measured, by set."""
+    table = [line for name, sittings in found.items() for line in lines(name, sittings)]
+    report.table("area under the curve, %", table)
+    gains = [(areas(s, "page") - areas(s, "random")).mean(axis=0) for s in found.values()]
     means = dict(zip(METHODS, np.mean(gains, axis=0).round(2).tolist(), strict=True))
     above = {"above random": verdict(means["TSVM"] > 0)}
     report.table("mean gain over the sets, points", [{**means, **above}])
-    held = [steps for n in names for steps in found[n]["held"]]
+    held = [sitting["held"] for sittings in found.values() for sitting in sittings]
     ends = [steps[-1] for steps in held if steps and steps[-1] is not None]
     every = [value for steps in held for value in steps if value is not None]
     share = float(np.mean(ends))
@@ -157,4 +171,3 @@ def run(folder: Path, repeat: int, sets: list[str] | None = None) -> dict[str, A
             }
         ],
     )
-    return report.result()

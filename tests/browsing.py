@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "there is no Chromium: apt-get install chromium, or set SEMISVM_CHROMIUM to its path"
+PATIENCE = 30_000
 OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -22,8 +23,9 @@ def chromium():
 @contextmanager
 def launched():
     """Run the browser of this machine; nothing is downloaded."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium(), args=list(OPTIONS))
         yield browser
@@ -44,7 +46,7 @@ class Person:
         self.problems = []
         self.asked = []
         self.page = context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(PATIENCE)
         self.page.on("console", lambda m: m.type == "error" and self.problems.append(m.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("dialog", lambda dialog: self.problems.append(dialog.message))
@@ -88,7 +90,7 @@ class Person:
         """Wait until an element says something."""
         from playwright.sync_api import expect
 
-        expect(self.page.locator(selector)).to_have_text(re.compile(pattern), timeout=10_000)
+        expect(self.page.locator(selector)).to_have_text(re.compile(pattern))
 
     def tab(self, name):
         self.page.click(f"#tab-{name}")

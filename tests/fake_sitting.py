@@ -1,8 +1,7 @@
 """A sitting in memory that follows the interface of the real one, and fails when told to."""
 
-import time
 from base64 import b64decode
-from threading import Lock
+from threading import Event, Lock
 from types import SimpleNamespace
 
 from semisvm.labelling.errors import SittingError
@@ -22,7 +21,10 @@ def jsonable(value):
 
 
 class FakeSitting:
-    """Rows in order, no model: what the server needs to be tested without one."""
+    """Rows in order, no model: what the server needs to be tested without one.
+
+    Changes fail with the error ``fails``, and wait while ``gate`` is closed.
+    """
 
     def __init__(self, texts, classes=("spam", "ham"), guesses=True):
         self.texts = list(texts)
@@ -31,7 +33,8 @@ class FakeSitting:
         self.events = []
         self.held = {}
         self.fails = None
-        self.seconds = 0.0
+        self.gate = Event()
+        self.gate.set()
         self.learned = []
         self.seen = []
         self.columns = []
@@ -45,7 +48,7 @@ class FakeSitting:
         return row
 
     def _change(self, kind, rows, value, client):
-        time.sleep(self.seconds)
+        assert self.gate.wait(30.0)
         if self.fails is not None:
             raise self.fails
         with self.lock:

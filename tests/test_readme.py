@@ -19,6 +19,7 @@ PAGES = (
     "docs/graphs.md",
     "docs/kernels.md",
     "docs/label_means.md",
+    "docs/labelling.md",
     "docs/linear.md",
     "docs/many_classes.md",
     "docs/parameters.md",
@@ -67,6 +68,7 @@ MODULES = (
     "semisvm.active.random_rows",
     "semisvm.active.clusters",
     "semisvm.active.margins",
+    "semisvm.labelling.sitting",
 )
 
 

@@ -18,12 +18,13 @@ def test_answers_by_mouse(person, sitting):
 
 
 def test_saved_is_said_after_it_is(person, sitting):
-    sitting.seconds = 0.8
+    sitting.gate.clear()
     person.press("1")
     person.until("#state", "Saving")
     assert sitting.marks == {}
     # the next row is not there yet: a key has nothing to answer
     person.press("2")
+    sitting.gate.set()
     person.until("#state", "Saved")
     person.until("#row-name", "Row 2")
     assert sitting.marks == {0: ("answer", "spam")}

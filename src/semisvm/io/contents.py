@@ -33,23 +33,26 @@ def row_hashes(data: Table | MatrixData, columns: Sequence[str] | None = None) -
 
 
 def _digest(text: str) -> str:
-    content = text.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(content, digest_size=DIGEST).hexdigest()
+    return _hash(text.encode("utf-8", "surrogatepass"))
+
+
+def _hash(*parts: bytes) -> str:
+    found = hashlib.blake2b(digest_size=DIGEST)
+    for part in parts:
+        found.update(part)
+    # a letter first, or a spreadsheet takes 12e4567 for a number
+    return "x" + found.hexdigest()
 
 
 def _of_matrix(data: MatrixData) -> list[str]:
     X = data.in_memory().X
     is_sparse: bool = sparse.issparse(X)
     if not is_sparse:
-        rows = np.ascontiguousarray(X, dtype=np.float64)
-        return [hashlib.blake2b(row, digest_size=DIGEST).hexdigest() for row in rows]
-    found = []
-    for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
-        own = hashlib.blake2b(digest_size=DIGEST)
-        own.update(np.asarray(X.indices[start:stop], dtype=np.int64).tobytes())
-        own.update(np.asarray(X.data[start:stop], dtype=np.float64).tobytes())
-        found.append(own.hexdigest())
-    return found
+        return [_hash(row.tobytes()) for row in np.asarray(X, dtype=np.float64)]
+    places = np.asarray(X.indices, dtype=np.int64)
+    values = np.asarray(X.data, dtype=np.float64)
+    spans = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [_hash(places[a:b].tobytes(), values[a:b].tobytes()) for a, b in spans]
 
 
 def counted(names: Sequence[str]) -> list[str]:

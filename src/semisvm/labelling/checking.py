@@ -1,6 +1,6 @@
 """Answers that may be mistakes: models that have not seen them say something else."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,18 @@ from semisvm.registry import get
 from semisvm.training import Prepared
 
 FOLDS = 5
-MOST_ROWS = 5000
+MOST_ROWS = 2000
 """Unlabelled rows of the models; of more rows a sample is taken."""
 FEWEST = 10
 """Answers below which no model is good enough to doubt one."""
 
 
-def disagreements(prepared: Prepared, fitted: Fitted, seed: int = 0) -> dict[int, float]:
+def disagreements(
+    prepared: Prepared,
+    fitted: Fitted,
+    seed: int = 0,
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[int, float] | None:
     """Find answers that a model without them contradicts.
 
     The answers are dealt to folds, and each is scored by a model to which it was unlabelled. The
@@ -29,10 +34,12 @@ def disagreements(prepared: Prepared, fitted: Fitted, seed: int = 0) -> dict[int
     fitted : Fitted
         The last model, whose method and answers are used.
     seed : int
+    stop : function
+        Asked before every fit; if it returns True, nothing is found.
 
     Returns
     -------
-    found : dict of float
+    found : dict of float, or None if it was stopped
         Row -> how much higher the best class scores than the answer.
     """
     if fitted.n_labels < FEWEST:
@@ -48,6 +55,8 @@ def disagreements(prepared: Prepared, fitted: Fitted, seed: int = 0) -> dict[int
     several = rng.permutation(np.flatnonzero(counts[codes[:own]] > 1))
     found: dict[int, float] = {}
     for fold in deal(several, codes, min(FOLDS, max(2, len(several)))):
+        if stop():
+            return None
         scores = _held_out(fitted, X, answered, fold, len(rows))
         best = scores.max(axis=1) - scores[np.arange(len(fold)), codes[fold]]
         pairs = zip(answered[fold].tolist(), best.tolist(), strict=True)

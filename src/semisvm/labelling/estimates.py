@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from semisvm.labelling.book import Mark
 from semisvm.labelling.records import RANDOM, CurvePoint, Interval
@@ -27,6 +26,11 @@ UNSEEN = 1.5**2
 """Added to the sum of squares of deviations, for what a few rows did not show."""
 USUAL_RATE = (0.5, 0.25)
 """Mean and standard deviation of the exponent of a learning curve, before it is seen."""
+ERRORS = np.geomspace(1e-3, 0.99, 80)
+RATES = np.linspace(0.05, 1.5, 30)
+N_BINS = 20
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -80,20 +84,24 @@ def accuracy_at(trials: Sequence[Trial], n_labels: int) -> Interval | None:
     n_labels : int
     """
     recent = [t.right for t in trials if RECENT * n_labels <= t.labels <= n_labels]
-    n = len(recent)
-    if n < FEWEST:
-        return None
-    right = sum(recent)
+    return None if len(recent) < FEWEST else _interval(sum(recent), len(recent))
+
+
+def _interval(right: int, n: int) -> Interval:
     low, high = wilson(right, n)
     return Interval(right / n, low, high, n)
 
 
 def learning_curve(trials: Sequence[Trial]) -> list[CurvePoint]:
     """Estimate the accuracy at every number of labels at which a model was tested."""
+    ordered = sorted(trials, key=lambda trial: trial.labels)
+    labels = np.array([trial.labels for trial in ordered])
+    right = np.cumsum([0, *(trial.right for trial in ordered)])
     points = []
-    for n_labels in sorted({trial.labels for trial in trials}):
-        found = accuracy_at(trials, n_labels)
-        if found is not None:
+    for n_labels in dict.fromkeys(labels.tolist()):
+        first, last = np.searchsorted(labels, [RECENT * n_labels, n_labels + 1]).tolist()
+        if last - first >= FEWEST:
+            found = _interval(int(right[last] - right[first]), last - first)
             points.append(CurvePoint(n_labels, found.value, found.low, found.high))
     return points
 
@@ -124,29 +132,36 @@ class PowerLaw:
 
 
 def fit_curve(trials: Sequence[Trial], n_labels: int) -> PowerLaw | None:
-    """Fit a power law to trials, by likelihood, with a prior on its exponent.
+    """Fit a power law to trials: the posterior mean of its error and exponent, on a grid.
 
-    The prior is that of a coin with one success and one failure for the error, and the exponent
-    of usual curves: a few trials say little about the slope.
+    A few trials say little about the slope, so the prior of the exponent is that of usual
+    curves; that of the error is flat but for its ends.
     """
     if len(trials) < 2 * FEWEST or n_labels < 1:
         return None
-    ratio = np.log(np.array([max(t.labels, 1) for t in trials]) / n_labels)
-    wrong = np.array([not t.right for t in trials])
+    ratio, wrong, right = _in_bins(trials, n_labels)
+    error = ERRORS[:, None, None] * np.exp(-RATES[None, :, None] * ratio)
+    error = np.clip(error, 1e-9, 1 - 1e-6)
+    chance = (wrong * np.log(error) + right * np.log1p(-error)).sum(axis=2)
     mean, deviation = USUAL_RATE
+    chance += (np.log(ERRORS) + np.log1p(-ERRORS))[:, None]
+    chance -= 0.5 * ((RATES - mean) / deviation) ** 2
+    weight = np.exp(chance - chance.max())
+    weight /= weight.sum()
+    now, rate = ERRORS @ weight.sum(axis=1), RATES @ weight.sum(axis=0)
+    return PowerLaw(n_labels, float(now), float(rate))
 
-    def loss(parameters: NDArray[np.float64]) -> float:
-        level, rate = parameters
-        error = np.clip(np.exp(level - rate * ratio), 1e-9, 1 - 1e-6)
-        now = min(max(math.exp(level), 1e-9), 1 - 1e-6)
-        fit = np.sum(np.log(np.where(wrong, error, 1 - error)))
-        prior = math.log(now) + math.log(1 - now) - 0.5 * ((rate - mean) / deviation) ** 2
-        return -float(fit + prior)
 
-    start = np.array([math.log((wrong.sum() + 1) / (len(wrong) + 2)), mean])
-    bounds = [(math.log(1e-4), math.log(0.99)), (0.05, 2.0)]
-    found = minimize(loss, start, bounds=bounds, method="L-BFGS-B")
-    return PowerLaw(n_labels, float(math.exp(found.x[0])), float(found.x[1]))
+def _in_bins(trials: Sequence[Trial], n_labels: int) -> tuple[Floats, Floats, Floats]:
+    """Count wrong and right trials by the logarithm of their labels, over today's."""
+    ratio = np.log(np.array([max(trial.labels, 1) for trial in trials]) / n_labels)
+    right = np.array([trial.right for trial in trials], dtype=np.float64)
+    edges = np.linspace(ratio.min(), ratio.max(), N_BINS + 1)[1:-1]
+    place = np.searchsorted(edges, ratio)
+    counts = np.bincount(place, minlength=N_BINS)
+    middle = np.bincount(place, ratio, N_BINS) / np.maximum(counts, 1)
+    good = np.bincount(place, right, N_BINS)
+    return middle, counts - good, good
 
 
 def class_shares(

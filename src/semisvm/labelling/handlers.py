@@ -6,9 +6,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from semisvm.labelling.sitting import Sitting
 from semisvm.labelling.values import Values
 
-Handler = Callable[[Any, Values], dict[str, Any]]
+Handler = Callable[[Sitting, Values], dict[str, Any]]
 LONG_TEXT = 20_000
 MAX_WHOLE = 2_000_000
 PATH_TEXT = 200
@@ -26,18 +27,18 @@ def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
     return {**view, "fields": fields}
 
 
-def shown(sitting: Any, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
+def shown(sitting: Sitting, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
     """Return a row as the page shows it."""
     return clipped(sitting.view(row).as_json(), most)
 
 
-def guessed(sitting: Any, row: int) -> dict[str, Any] | None:
+def guessed(sitting: Sitting, row: int) -> dict[str, Any] | None:
     """Return the model's guess, if there is a model."""
     guess = sitting.guess(row)
     return None if guess is None else guess.as_json()
 
 
-def following(sitting: Any, values: Values) -> dict[str, Any]:
+def following(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Return the next row of a browser, with what the page shows beside it."""
     query = sitting.ask(client=values.text("client"))
     row = None if query is None else shown(sitting, query.row)
@@ -45,7 +46,7 @@ def following(sitting: Any, values: Values) -> dict[str, Any]:
     return {"query": asked, "view": row, "status": sitting.status().as_json()}
 
 
-def answer(sitting: Any, values: Values) -> dict[str, Any]:
+def answer(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Keep an answer. The guess is that of before the answer."""
     row, value = values.integer("row"), values.text("value")
     guess = guessed(sitting, row) if values.flag("want_guess") else None
@@ -54,14 +55,14 @@ def answer(sitting: Any, values: Values) -> dict[str, Any]:
     return {"saved": {"row": row, "value": value, "guess": guess}, **following(sitting, values)}
 
 
-def skip(sitting: Any, values: Values) -> dict[str, Any]:
+def skip(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Set a row aside."""
     row = values.integer("row")
     sitting.skip(row, client=values.text("client"))
     return {"saved": {"row": row, "value": None}, **following(sitting, values)}
 
 
-def undo(sitting: Any, values: Values) -> dict[str, Any]:
+def undo(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Take the last change of this browser back, and show its row again."""
     event = sitting.undo(values.text("client"))
     if event is None:
@@ -70,54 +71,54 @@ def undo(sitting: Any, values: Values) -> dict[str, Any]:
     return {"undone": event.as_json(), "view": view, "status": sitting.status().as_json()}
 
 
-def remove(sitting: Any, values: Values) -> dict[str, Any]:
+def remove(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Remove an answer: the row is unlabelled again."""
     sitting.remove(values.integer("row"), client=values.text("client"))
     return {"status": sitting.status().as_json()}
 
 
-def change(sitting: Any, values: Values) -> dict[str, Any]:
+def change(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Change an answer from a list, where no next row is wanted."""
     row, value = values.integer("row"), values.text("value")
     sitting.answer(row, value, seen_guess=True, client=values.text("client"))
     return {"status": sitting.status().as_json()}
 
 
-def confirm(sitting: Any, values: Values) -> dict[str, Any]:
+def confirm(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Give many rows the class that the model guessed."""
     sitting.confirm(values.integers("rows"), values.text("value"), client=values.text("client"))
     return {"status": sitting.status().as_json()}
 
 
-def add_class(sitting: Any, values: Values) -> dict[str, Any]:
+def add_class(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Add a class."""
     sitting.add_class(values.text("name"), client=values.text("client"))
     return {"status": sitting.status().as_json()}
 
 
-def learn(sitting: Any, values: Values) -> dict[str, Any]:
+def learn(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Ask for a fit in the background."""
     sitting.learn(auto=values.flag("auto"))
     return {"status": sitting.status().as_json()}
 
 
-def status(sitting: Any, values: Values) -> dict[str, Any]:
+def status(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Return how far the sitting is."""
     return {"status": sitting.status().as_json()}
 
 
-def one_row(sitting: Any, values: Values) -> dict[str, Any]:
+def one_row(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Return a row, in full if asked."""
     most = MAX_WHOLE if values.optional("whole") else LONG_TEXT
     return {"view": shown(sitting, values.integer("row"), most)}
 
 
-def guess(sitting: Any, values: Values) -> dict[str, Any]:
+def guess(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Return the model's guess of a row."""
     return {"guess": guessed(sitting, values.integer("row"))}
 
 
-def search(sitting: Any, values: Values) -> dict[str, Any]:
+def search(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Find rows by their words."""
     found = sitting.search(
         values.text("words", ""),
@@ -128,13 +129,13 @@ def search(sitting: Any, values: Values) -> dict[str, Any]:
     return listed(found)
 
 
-def sure(sitting: Any, values: Values) -> dict[str, Any]:
+def sure(sitting: Sitting, values: Values) -> dict[str, Any]:
     """List rows that the model is sure about."""
     start, count = values.integer("start", 0), min(values.integer("count", 20), MAX_LIST)
     return listed(sitting.sure(values.optional("value"), start=start, count=count))
 
 
-def doubts(sitting: Any, values: Values) -> dict[str, Any]:
+def doubts(sitting: Sitting, values: Values) -> dict[str, Any]:
     """List answers that the model disagrees with."""
     start, count = values.integer("start", 0), min(values.integer("count", 20), MAX_LIST)
     return listed(sitting.doubts(start=start, count=count))

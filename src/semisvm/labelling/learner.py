@@ -75,7 +75,7 @@ class Learner:
         self._method, self._parameters = method, dict(parameters or {})
         self._seed, self._every, self._changed = seed, every, changed
         self._centres: Centres | None = None
-        self._fits = threading.Lock()
+        self._one_at_a_time = threading.RLock()
         self._since = 0
         self._choice: dict[str, Any] | None = None
         self.fitted: Fitted | None = None
@@ -124,15 +124,14 @@ class Learner:
 
     def fit(self, auto: bool = False) -> None:
         """Fit now, and return when it is done; what goes wrong is raised."""
-        if self._pool.prepared is None:
-            return
-        if not self._can_fit():
-            if self._centres is None:
-                self._find_centres()
-            return
-        if auto:
+        if auto and self._can_fit():
             self._choose_now()
         self._fit_now()
+
+    def find_first_rows(self) -> None:
+        """Look for clusters now, if no thread does it."""
+        if self._work is None and self._centres is None and self._pool.prepared is not None:
+            self._find_centres()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the background; tell whether nothing is left to do."""
@@ -172,7 +171,7 @@ class Learner:
 
     def _fit_now(self) -> None:
         assert self._pool.prepared is not None
-        with self._fits:
+        with self._one_at_a_time:
             answers = self._answers()
             if len(set(answers.values())) < 2:
                 return
@@ -197,11 +196,14 @@ class Learner:
         if fitted is None or prepared is None or fitted is self._checked:
             return
         try:
-            found = disagreements(prepared, fitted, self._seed)
+            with self._one_at_a_time:
+                found = disagreements(prepared, fitted, self._seed, lambda: self.is_fitting)
         except Exception as error:
             with self._lock:
                 self.error = f"Answers could not be checked for mistakes: {in_short(error)}"
             return
+        if found is None:
+            return  # the next model is checked
         with self._lock:
             self.doubts, self._checked = found, fitted
             self._changed()
@@ -213,18 +215,22 @@ class Learner:
         return [int(row) for row in order[~marked[order]][:CANDIDATES]]
 
     def _find_centres(self) -> None:
-        assert self._pool.prepared is not None
         try:
-            if self._centres is None:
-                self._centres = Centres(self._pool.prepared.X, self._seed)
-            with self._lock:
-                answered = list(self._book.answers())
-                skipped = [row for row in self._book.marks if self._book.marks[row].value is None]
-            count = max(NEW_CENTRES, 2 * len(self._book.classes)) if answered else 3 * NEW_CENTRES
-            rows = self._centres.find(count, answered, skipped)
+            with self._one_at_a_time:
+                rows = self._new_centres()
         except Exception as error:
             with self._lock:
                 self.error = f"No clusters were found, so rows are random: {in_short(error)}"
             return
         with self._lock:
             self._policy.fill(CLUSTER, rows)
+
+    def _new_centres(self) -> list[int]:
+        assert self._pool.prepared is not None
+        if self._centres is None:
+            self._centres = Centres(self._pool.prepared.X, self._seed)
+        with self._lock:
+            marks, answered = dict(self._book.marks), list(self._book.answers())
+            several = max(NEW_CENTRES, 2 * len(self._book.classes))
+        skipped = [row for row, mark in marks.items() if mark.value is None]
+        return self._centres.find(several if answered else 3 * several, answered, skipped)

@@ -15,11 +15,11 @@ class Once:
 
     Parameters
     ----------
-    most : int, default=256
+    most : int, default=64
         How many results are remembered.
     """
 
-    def __init__(self, most: int = 256) -> None:
+    def __init__(self, most: int = 64) -> None:
         self._most = most
         self._results: OrderedDict[str, Future[Any]] = OrderedDict()
         self._lock = Lock()

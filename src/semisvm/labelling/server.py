@@ -13,7 +13,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from semisvm.labelling.guard import BODY_SECONDS, Guard
+from semisvm.labelling.records import Status
 from semisvm.labelling.security import Doorkeeper, Hosts, Keys, is_loopback, netloc
+from semisvm.labelling.sitting import Sitting
 from semisvm.labelling.web import Places, application
 
 MAX_CONNECTIONS = 100
@@ -89,7 +91,7 @@ class PageServer:
 
     def __init__(
         self,
-        sitting: Any,
+        sitting: Sitting,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
@@ -152,8 +154,11 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
-        raise OSError(f"cannot listen on {netloc(host, port)}: {error}; try port 0") from error
+    except OSError as error:
+        why = str(error.strerror).partition(" (while")[0]
+        raise OSError(
+            f"{netloc(host, port)} cannot be used ({why}). Port 0 takes one that is free."
+        ) from error
 
 
 def settings(app: Any, protocol: type[H11Protocol], quiet_seconds: float) -> uvicorn.Config:
@@ -176,7 +181,7 @@ def settings(app: Any, protocol: type[H11Protocol], quiet_seconds: float) -> uvi
 
 
 def serve(
-    sitting: Any,
+    sitting: Sitting,
     host: str = "127.0.0.1",
     port: int = 0,
     *,
@@ -186,7 +191,7 @@ def serve(
     report: str | Path | None = None,
     open_browser: bool = True,
     tell: Callable[[str], None] = print,
-    watch: Callable[[Any], None] | None = None,
+    watch: Callable[[Status], None] | None = None,
 ) -> None:
     """Show the page of a sitting until Ctrl-C.
 
@@ -235,7 +240,7 @@ def start_browser(address: str) -> None:
         Thread(target=browser.open, args=(address,), daemon=True).start()
 
 
-def report_changes(sitting: Any, watch: Callable[[Any], None], over: Event) -> None:
+def report_changes(sitting: Sitting, watch: Callable[[Status], None], over: Event) -> None:
     """Call a function with the status of a sitting after every change."""
     last = None
     while not over.wait(WATCH_SECONDS):

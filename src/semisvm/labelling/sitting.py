@@ -1,8 +1,7 @@
 """One sitting: a person is asked, answers, and a model learns."""
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -11,38 +10,25 @@ import numpy as np
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError
 from semisvm.io.reading import read_to_label
+from semisvm.labelling.asking import Queries
 from semisvm.labelling.background import Background
-from semisvm.labelling.book import ANSWER, CLASS, REMOVE, SKIP, UNDO, Event, Mark
+from semisvm.labelling.book import ANSWER, CLASS, REMOVE, SKIP, UNDO, Event
 from semisvm.labelling.errors import SittingError
 from semisvm.labelling.exporting import write_labelled
 from semisvm.labelling.learner import EVERY, Learner
 from semisvm.labelling.learning import METHOD, model_of
+from semisvm.labelling.looking import Looking
 from semisvm.labelling.outlook import Outlook
-from semisvm.labelling.pictures import IMAGE, read_picture
-from semisvm.labelling.policy import WORDS, Policy
+from semisvm.labelling.policy import Policy
 from semisvm.labelling.pool import make_pool
-from semisvm.labelling.records import (
-    CHOSEN,
-    RANDOM,
-    SURE,
-    Found,
-    FoundRow,
-    Guess,
-    Picture,
-    Query,
-    RowView,
-    Status,
-)
+from semisvm.labelling.records import CHOSEN, RANDOM, SURE, Query
 from semisvm.labelling.store import Store
 
-EXPIRES = 600.0
-"""Seconds for which a row is kept for the client that was asked for it."""
 LONGEST_CLASS = 200
 EXPORT_DELAY = 0.5
-WHICH = ("all", "answered", "open", "skipped")
 
 
-class Sitting:
+class Sitting(Looking):
     """Rows to be labelled, the answers so far, and a model that learns from them.
 
     `ask` returns a row and says why it was picked, `answer` takes its class. After every few
@@ -84,17 +70,19 @@ class Sitting:
 
     Examples
     --------
+    >>> from semisvm.columns import ColumnFeatures
     >>> from semisvm.labelling import Sitting
     >>> texts = ["cheap pills", "lunch on monday", "cheap cheap flights", "monday plan"] * 5
-    >>> with Sitting({"text": texts}, classes=["spam", "ham"], background=False) as sitting:
-    ...     for _ in range(6):
-    ...         query = sitting.ask()
-    ...         is_spam = "cheap" in texts[query.row]
-    ...         sitting.answer(query.row, "spam" if is_spam else "ham")
-    ...     sitting.fit()
-    ...     guess = sitting.guess(2)
+    >>> table, words = {"body": texts}, ColumnFeatures(text=["body"])
+    >>> sitting = Sitting(table, classes=["spam", "ham"], features=words, background=False)
+    >>> for _ in range(6):
+    ...     query = sitting.ask()
+    ...     _ = sitting.answer(query.row, "spam" if "cheap" in texts[query.row] else "ham")
+    >>> sitting.fit()
+    >>> guess = sitting.guess(2)
     >>> guess.value, guess.because[0][0]
     ('spam', 'cheap')
+    >>> sitting.close()
     """
 
     def __init__(
@@ -117,11 +105,10 @@ class Sitting:
         self._store = Store(self._pool, _class_names(classes), answers)
         self._book = self._store.book
         self._lock = threading.RLock()
-        self._out: dict[str | None, tuple[Query, float]] = {}
-        self._clock: Callable[[], float] = time.monotonic
         self._settings = dict(settings or {})
         self._news = 0
         self._policy = Policy(len(self._pool), np.random.default_rng(random_state))
+        self._queries = Queries(self._policy, self._book)
         self._learner = Learner(
             self._pool,
             self._book,
@@ -189,42 +176,9 @@ class Sitting:
             Who asks. The same client is asked for the same row until it is answered or
             skipped; others get other rows meanwhile.
         """
+        self._learner.find_first_rows()
         with self._lock:
-            self._forget_old()
-            if client in self._out and self._book.is_open(self._out[client][0].row):
-                query = self._out[client][0]
-            else:
-                self._out.pop(client, None)
-                found = self._next()
-                if found is None:
-                    return None
-                query = found
-            self._out[client] = query, self._clock()
-            return query
-
-    def _next(self) -> Query | None:
-        waiting = [query for query, _ in self._out.values()]
-        taken = {query.row for query in waiting}
-        asked = dict(self._book.asked)
-        for query in waiting:
-            asked[query.reason] = asked.get(query.reason, 0) + 1
-        found = self._policy.next(
-            asked,
-            len(self._book.classes),
-            lambda row: row not in taken and self._book.is_open(row),
-        )
-        if found is None:
-            return None
-        row, reason = found
-        return Query(row, reason, WORDS[reason], len(self._book.marks) + len(waiting) + 1)
-
-    def _forget_old(self) -> None:
-        now = self._clock()
-        self._out = {
-            client: (query, since)
-            for client, (query, since) in self._out.items()
-            if now - since < EXPIRES and self._book.is_open(query.row)
-        }
+            return self._queries.ask(client)
 
     # changes
 
@@ -328,139 +282,11 @@ class Sitting:
         mark = self._book.marks.get(row)
         if mark is not None and mark.value is None:
             return mark.reason
-        waiting = (query.reason for query, _ in self._out.values() if query.row == row)
-        return next(waiting, CHOSEN)
+        return self._queries.reason_of(row) or CHOSEN
 
     def _has_answer(self, row: int) -> bool:
         mark = self._book.marks.get(row)
         return mark is not None and mark.value is not None
-
-    def _check_row(self, row: int) -> None:
-        if not isinstance(row, (int, np.integer)) or not 0 <= row < len(self._pool):
-            raise SittingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
-
-    def _check_class(self, value: str) -> None:
-        if value not in self._book.classes:
-            known = ", ".join(self._book.classes) or "none yet"
-            raise SittingError(f"There is no class {value!r}; add it first. The classes: {known}.")
-
-    # looking
-
-    def view(self, row: int) -> RowView:
-        """Return a row as a person sees it."""
-        with self._lock:
-            self._check_row(row)
-            mark = self._book.marks.get(row)
-        about = (self._pool.name_of(row), self._pool.fields(row))
-        if mark is None:
-            return RowView(int(row), *about)
-        return RowView(int(row), *about, mark.value, mark.value is None, mark.reason)
-
-    def picture(self, row: int, name: str) -> Picture:
-        """Return a picture of a row.
-
-        Parameters
-        ----------
-        row : int
-        name : str
-            Of the column.
-        """
-        self._check_row(row)
-        for found in self._pool.fields(row):
-            if found.name == name and found.kind == IMAGE:
-                return read_picture(found.value, self._pool.folder)
-        raise SittingError(f"The column {name!r} holds no pictures.")
-
-    def guess(self, row: int) -> Guess | None:
-        """Return what the model says about a row; None before the first fit."""
-        self._check_row(row)
-        fitted = self._learner.fitted
-        return None if fitted is None else self._outlook.guess(fitted, int(row))
-
-    def search(self, words: str = "", which: str = "all", start: int = 0, count: int = 20) -> Found:
-        """Find rows by words, all of which must occur; in any case, in any column.
-
-        Parameters
-        ----------
-        words : str
-        which : {"all", "answered", "open", "skipped"}
-        start, count : int
-            The piece of the list to return; answered rows come with the latest first.
-        """
-        if which not in WHICH:
-            raise SittingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.")
-        found = self._pool.search(words).tolist()
-        with self._lock:
-            marks = dict(self._book.marks)
-        rows = [row for row in found if which in ("all", _place(marks.get(row)))]
-        if which in ("answered", "skipped"):
-            rows.sort(key=lambda row: -marks[row].seq)
-        return self._piece(rows, start, count)
-
-    def sure(self, value: str | None = None, start: int = 0, count: int = 20) -> Found:
-        """Return open rows of which the model is sure, the most certain first.
-
-        Parameters
-        ----------
-        value : str, optional
-            Only rows that the model takes for this class.
-        start, count : int
-            The piece of the list to return.
-        """
-        with self._lock:
-            if value is not None:
-                self._check_class(value)
-            fitted, marked = self._learner.fitted, list(self._book.marks)
-        rows = [] if fitted is None else self._outlook.sure(fitted, marked, value)
-        return self._piece(rows, start, count)
-
-    def doubts(self, start: int = 0, count: int = 20) -> Found:
-        """Return answers that models which have not seen them contradict, the strongest first.
-
-        They may be mistakes. The guesses that come with them are those of the last model, which
-        has seen the answers.
-        """
-        self._learner.look_for_mistakes()
-        with self._lock:
-            fitted, doubts = self._learner.fitted, self._learner.doubts
-            seen = {} if fitted is None else fitted.answers
-            answers = self._book.answers()
-        # what was changed since is no longer what was doubted
-        rows = [row for row in doubts if row in answers and answers[row] == seen.get(row)]
-        return self._piece(sorted(rows, key=lambda row: -doubts[row]), start, count)
-
-    def _piece(self, rows: Sequence[int], start: int, count: int) -> Found:
-        piece = rows[max(0, start) : max(0, start) + max(0, count)]
-        return Found(len(rows), [self._in_short(int(row)) for row in piece])
-
-    def _in_short(self, row: int) -> FoundRow:
-        fitted, mark = self._learner.fitted, self._book.marks.get(row)
-        about = (None, False) if mark is None else (mark.value, mark.value is None)
-        told: tuple[str | None, float | None] = (None, None)
-        if fitted is not None:
-            value = fitted.guess(row)
-            told = value, self._outlook.probabilities(fitted, row)[value]
-        return FoundRow(row, self._pool.name_of(row), self._pool.summary(row), *about, *told)
-
-    def status(self) -> Status:
-        """Return how far the sitting is."""
-        with self._lock:
-            learner = self._learner
-            notes = [*self._store.notes, *self._pool_notes()]
-            if self._export_error is not None:
-                notes.append(self._export_error)
-            return self._outlook.status(
-                learner.fitted,
-                version=self._store.version + self._news,
-                fitting=learner.is_fitting,
-                fit_error=learner.error,
-                saved=self._store.is_kept,
-                notes=notes,
-            )
-
-    def _pool_notes(self) -> list[str]:
-        prepared = self._pool.prepared
-        return [] if prepared is None else list(prepared.notes)
 
     def _tell(self) -> None:
         """Learn that there is a new model."""
@@ -486,13 +312,15 @@ class Sitting:
     def fit(self, auto: bool = False) -> None:
         """Fit to all answers, and return when that is done.
 
-        Without answers of two classes, the first rows to ask for are chosen.
+        Nothing is fitted before two classes have an answer.
 
         Parameters
         ----------
         auto : bool, default=False
             As for `learn`.
         """
+        if self._pool.prepared is None:
+            raise SittingError(str(self._pool.why_no_features))
         self._learner.fit(auto)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -572,12 +400,6 @@ class Sitting:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _place(mark: Mark | None) -> str:
-    if mark is None:
-        return "open"
-    return "skipped" if mark.value is None else "answered"
 
 
 def _class_names(names: Iterable[str]) -> list[str]:

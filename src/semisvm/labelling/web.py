@@ -27,9 +27,10 @@ from semisvm.labelling.errors import SittingError
 from semisvm.labelling.handlers import ACTIONS, VIEWS
 from semisvm.labelling.once import Once
 from semisvm.labelling.security import RefusedError
+from semisvm.labelling.sitting import Sitting
 from semisvm.labelling.values import Values
 
-Handler = Callable[[Any, Values], dict[str, Any] | Response]
+Handler = Callable[[Sitting, Values], dict[str, Any] | Response]
 LOG = logging.getLogger(__name__)
 SCRIPTS = ("api", "app", "common", "dom", "files", "label", "lists", "progress", "row", "theme")
 PAGE = {
@@ -65,12 +66,12 @@ class Places:
             "report": f"{stem}.report.html",
         }
 
-    def about(self, sitting: Any, values: Values) -> dict[str, Any]:
+    def about(self, sitting: Sitting, values: Values) -> dict[str, Any]:
         """Tell the page what it shows (a handler)."""
         saves = None if self.model is None else self.model.name
         return {"title": self.title, "downloads": self.downloads(), "saves": saves}
 
-    def save(self, sitting: Any, values: Values) -> dict[str, Any]:
+    def save(self, sitting: Sitting, values: Values) -> dict[str, Any]:
         """Save the model and the report (a handler)."""
         if self.model is None:
             raise SittingError("No file was named for the model when the page was started.")
@@ -79,12 +80,16 @@ class Places:
             sitting.report(self.report)
         return {"files": [str(path) for path in (self.model, self.report) if path is not None]}
 
-    def download(self, sitting: Any, values: Values) -> Response:
+    def download(self, sitting: Sitting, values: Values) -> Response:
         """Return a file that the sitting writes for this request (a handler)."""
         what = values.text("what")
         if what not in self.downloads():
             raise RefusedError(404, "There is no such file.")
-        write = {"labelled": sitting.export, "model": sitting.save, "report": sitting.report}
+        write: dict[str, Callable[[Path], None]] = {
+            "labelled": sitting.export,
+            "model": sitting.save,
+            "report": sitting.report,
+        }
         folder, name = Path(tempfile.mkdtemp(prefix="semisvm-")), self.downloads()[what]
         try:
             write[what](folder / name)
@@ -110,7 +115,7 @@ class Answers:
     places : Places
     """
 
-    def __init__(self, sitting: Any, places: Places) -> None:
+    def __init__(self, sitting: Sitting, places: Places) -> None:
         self.sitting = sitting
         self.places = places
         self._once = Once()
@@ -160,7 +165,7 @@ async def posted(request: Request) -> dict[str, Any]:
     return found
 
 
-def picture(sitting: Any, values: Values) -> Response:
+def picture(sitting: Sitting, values: Values) -> Response:
     """Return an image of a row (a handler)."""
     found = sitting.picture(values.integer("row"), values.text("name"))
     return Response(found.content, media_type=found.media_type)
@@ -181,7 +186,7 @@ def static(name: str, kind: str) -> Callable[[Request], Response]:
     return give
 
 
-def application(sitting: Any, places: Places) -> Starlette:
+def application(sitting: Sitting, places: Places) -> Starlette:
     """Return the application of a sitting, which must stand behind a `Guard`."""
     answers = Answers(sitting, places)
     actions: dict[str, Handler] = {**ACTIONS, "save": places.save}

@@ -67,6 +67,9 @@ def test_the_curve_rises_with_the_models():
     curve = learning_curve(trials)
     assert curve[-1].accuracy > curve[0].accuracy
     assert all(point.low <= point.accuracy <= point.high for point in curve)
+    for point in curve:
+        found = accuracy_at(trials, point.n_labels)
+        assert (found.value, found.low, found.high) == (point.accuracy, point.low, point.high)
     assert [point.n_labels for point in curve] == sorted(point.n_labels for point in curve)
 
 

@@ -26,10 +26,10 @@ def play(n, seed=0, classes=2, skip=()):
 
 
 def test_clusters_come_first_then_all_take_turns():
-    reasons = [reason for _, reason in play(FIRST + 12)]
+    reasons = [reason for _, reason in play(FIRST + 10)]
     assert set(reasons[:FIRST]) == {"cluster"}
     later = Counter(reasons[FIRST:])
-    assert later == {reason: round(12 * share) for reason, share in SHARES.items() if share}
+    assert later == {reason: round(10 * share) for reason, share in SHARES.items() if share}
     assert set(WORDS) >= set(later)
 
 

@@ -120,7 +120,6 @@ def test_a_matrix(thin):
     truth = ["ab"[k % 2] for k in range(60)]
     data = MatrixData(sparse.csr_matrix(X) if thin else X)
     with Sitting(data, classes=["a", "b"], background=False) as found:
-        found.fit()
         for _ in range(20):
             query = found.ask()
             found.answer(query.row, truth[query.row])

@@ -5,13 +5,14 @@ import json
 import re
 import socket
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from types import SimpleNamespace
 
 import pytest
 
 from page_client import TOKEN, answer_row, content, cookie, origin, post, send
 from semisvm.labelling.guard import MAX_BODY
+from semisvm.labelling.security import Doorkeeper, Hosts, Keys, RefusedError
 from semisvm.labelling.server import MAX_CONNECTIONS, PageServer, listen, serve
 
 # --- the token and the cookie
@@ -216,19 +217,37 @@ def breaks(raw, piece, every):
     return False
 
 
+def begun(server, *more):
+    """Open a connection on which the head of a post was sent."""
+    head = [
+        "POST /api/answer HTTP/1.1",
+        "Host: localhost",
+        "Origin: http://localhost",
+        f"Cookie: {cookie(server)}",
+        "Content-Type: application/json",
+        *more,
+    ]
+    raw = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    raw.sendall("\r\n".join([*head, "", ""]).encode())
+    return closing(raw)
+
+
 def test_large_bodies_are_refused(server, sitting):
     body = json.dumps({"client": "a", "row": 0, "value": "x" * MAX_BODY}).encode()
     assert post(server, "answer", body).status == 413
-    # a length that is not told in advance
-    with closing(socket.create_connection(("127.0.0.1", server.port))) as raw:
-        head = (
-            f"POST /api/answer HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
-            f"Cookie: {cookie(server)}\r\nContent-Type: application/json\r\n"
-            "Transfer-Encoding: chunked\r\n\r\n"
-        )
-        raw.sendall(head.encode())
-        assert breaks(raw, b"400\r\n" + b"x" * 1024 + b"\r\n", every=0.001)
     assert sitting.events == []
+
+
+def test_large_bodies_are_refused_before_they_come(server):
+    with begun(server, f"Content-Length: {MAX_BODY + 1}") as raw:
+        assert raw.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_large_bodies_of_a_length_that_is_not_told(server):
+    with begun(server, "Transfer-Encoding: chunked") as raw:
+        piece = b"400\r\n" + b"x" * 1024 + b"\r\n"
+        raw.sendall(piece * (1 + MAX_BODY // 1024))
+        assert raw.recv(100).startswith(b"HTTP/1.1 413")
 
 
 def test_a_head_without_end_is_refused(server):
@@ -296,45 +315,69 @@ def test_a_head_that_trickles_is_closed(server):
         assert breaks(raw, b"X-A: b\r\n", every=0.1)
 
 
-def test_a_body_that_trickles_is_refused(server, sitting):
-    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=10)) as raw:
-        head = (
-            f"POST /api/next HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
-            f"Cookie: {cookie(server)}\r\nContent-Type: application/json\r\n"
-            "Content-Length: 90\r\n\r\n"
-        )
-        raw.sendall(head.encode() + b'{"client"')
-        assert raw.recv(1000).startswith(b"HTTP/1.1 408")
+def test_a_body_that_trickles_is_refused(server):
+    with begun(server, "Content-Length: 90") as raw:
+        raw.sendall(b'{"client"')
+        assert raw.recv(100).startswith(b"HTTP/1.1 408")
 
 
-def test_the_number_of_connections_is_bounded(server):
-    raws = [
-        socket.create_connection(("127.0.0.1", server.port)) for _ in range(MAX_CONNECTIONS + 20)
-    ]
-    time.sleep(0.3)
-    closed = 0
-    for raw in raws:
-        raw.settimeout(0.01)
-        try:
-            raw.recv(1)
-            closed += 1
-        except TimeoutError:
-            pass
-        except ConnectionResetError:
-            closed += 1
-        raw.close()
-    assert closed >= 20
-    # afterwards there is room again
-    time.sleep(0.3)
-    assert send(server, "GET", "/").status == 401
+def closed(raw):
+    """Tell whether the other side has closed a connection by now."""
+    raw.setblocking(False)
+    try:
+        return raw.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
 
 
-def test_strangers_cannot_use_up_the_rate(sitting):
+def test_the_number_of_connections_is_bounded(sitting):
+    with PageServer(sitting, token=TOKEN) as server, ExitStack() as stack:
+        place = ("127.0.0.1", server.port)
+        raws = [
+            stack.enter_context(closing(socket.create_connection(place)))
+            for _ in range(MAX_CONNECTIONS + 20)
+        ]
+        end = time.monotonic() + 20.0
+        while sum(map(closed, raws)) < 20 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert sum(map(closed, raws)) == 20
+        # one that goes makes room
+        next(raw for raw in raws if not closed(raw)).close()
+        time.sleep(0.2)
+        assert send(server, "GET", "/").status == 401
+
+
+def test_too_many_requests_are_refused(sitting):
     with PageServer(sitting, token=TOKEN) as server:
-        seen = [send(server, "GET", "/?token=guess") for _ in range(60)]
-        assert {answer.status for answer in seen} == {401, 429}
-        assert seen[-1].getheader("Retry-After") == "1"
-        assert send(server, "GET", "/api/status", Cookie=cookie(server)).status == 200
+        answers = (send(server, "GET", "/?token=guess") for _ in range(1000))
+        refused = next(answer for answer in answers if answer.status != 401)
+        assert refused.status == 429
+        assert refused.getheader("Retry-After") == "1"
+
+
+def test_strangers_cannot_use_up_the_rate():
+    keys, now = Keys(80, TOKEN), [0.0]
+    keeper = Doorkeeper(Hosts("127.0.0.1"), keys, clock=lambda: now[0])
+    stranger = {"host": "localhost"}
+    known = {**stranger, "cookie": keys.grant().partition(";")[0]}
+
+    def number_let_in(headers):
+        statuses = []
+        for _ in range(1000):
+            try:
+                keeper.check("GET", "/api/status", headers, None)
+                statuses.append(200)
+            except RefusedError as refusal:
+                statuses.append(refusal.status)
+        return sum(status != 429 for status in statuses)
+
+    assert number_let_in(stranger) == 40
+    assert number_let_in(known) == 400
+    now[0] += 1.0
+    assert number_let_in(stranger) == 10
+    assert number_let_in(known) == 200
 
 
 # --- starting
@@ -398,7 +441,11 @@ def test_serve_reports_changes(served, sitting, monkeypatch):
 
 
 def test_a_port_that_is_taken(server):
-    with pytest.raises(
-        OSError, match=rf"cannot listen on 127\.0\.0\.1:{server.port}: .* try port 0"
-    ):
+    said = rf"127\.0\.0\.1:{server.port} cannot be used \(.* in use\)\. Port 0 takes"
+    with pytest.raises(OSError, match=said):
         listen("127.0.0.1", server.port)
+
+
+def test_a_host_that_is_not_there():
+    with pytest.raises(OSError, match=r"nowhere\.invalid:0 cannot be used"):
+        listen("nowhere.invalid", 0)

@@ -1,0 +1,161 @@
+"""What a sitting can be asked without changing anything."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semisvm.labelling.book import Book, Mark
+from semisvm.labelling.errors import SittingError
+from semisvm.labelling.learner import Learner
+from semisvm.labelling.outlook import Outlook
+from semisvm.labelling.pictures import IMAGE, read_picture
+from semisvm.labelling.pool import Pool
+from semisvm.labelling.records import Found, FoundRow, Guess, Picture, RowView, Status
+from semisvm.labelling.store import Store
+
+WHICH = ("all", "answered", "open", "skipped")
+
+
+class Looking:
+    """Rows, guesses, lists and the status of a sitting."""
+
+    _lock: Any
+    _pool: Pool
+    _book: Book
+    _store: Store
+    _learner: Learner
+    _outlook: Outlook
+    _news: int
+    _export_error: str | None
+
+    def view(self, row: int) -> RowView:
+        """Return a row as a person sees it."""
+        with self._lock:
+            self._check_row(row)
+            mark = self._book.marks.get(row)
+        about = (self._pool.name_of(row), self._pool.fields(row))
+        if mark is None:
+            return RowView(int(row), *about)
+        return RowView(int(row), *about, mark.value, mark.value is None, mark.reason)
+
+    def picture(self, row: int, name: str) -> Picture:
+        """Return a picture of a row.
+
+        Parameters
+        ----------
+        row : int
+        name : str
+            Of the column.
+        """
+        self._check_row(row)
+        for found in self._pool.fields(row):
+            if found.name == name and found.kind == IMAGE:
+                return read_picture(found.value, self._pool.folder)
+        raise SittingError(f"The column {name!r} holds no pictures.")
+
+    def guess(self, row: int) -> Guess | None:
+        """Return what the model says about a row; None before the first fit."""
+        self._check_row(row)
+        fitted = self._learner.fitted
+        return None if fitted is None else self._outlook.guess(fitted, int(row))
+
+    def search(self, words: str = "", which: str = "all", start: int = 0, count: int = 20) -> Found:
+        """Find rows by words, all of which must occur; in any case, in any column.
+
+        Parameters
+        ----------
+        words : str
+        which : {"all", "answered", "open", "skipped"}
+        start, count : int
+            The piece of the list to return; answered rows come with the latest first.
+        """
+        if which not in WHICH:
+            raise SittingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.")
+        found = self._pool.search(words).tolist()
+        with self._lock:
+            marks = dict(self._book.marks)
+        rows = [row for row in found if which in ("all", _place(marks.get(row)))]
+        if which in ("answered", "skipped"):
+            rows.sort(key=lambda row: -marks[row].seq)
+        return self._piece(rows, start, count)
+
+    def sure(self, value: str | None = None, start: int = 0, count: int = 20) -> Found:
+        """Return open rows of which the model is sure, the most certain first.
+
+        Parameters
+        ----------
+        value : str, optional
+            Only rows that the model takes for this class.
+        start, count : int
+            The piece of the list to return.
+        """
+        with self._lock:
+            if value is not None:
+                self._check_class(value)
+            fitted, marked = self._learner.fitted, list(self._book.marks)
+        rows = [] if fitted is None else self._outlook.sure(fitted, marked, value)
+        return self._piece(rows, start, count)
+
+    def doubts(self, start: int = 0, count: int = 20) -> Found:
+        """Return answers that models which have not seen them contradict, the strongest first.
+
+        They may be mistakes. The guesses that come with them are those of the last model, which
+        has seen the answers.
+        """
+        self._learner.look_for_mistakes()
+        with self._lock:
+            fitted, doubts = self._learner.fitted, self._learner.doubts
+            seen = {} if fitted is None else fitted.answers
+            answers = self._book.answers()
+        # what was changed since is no longer what was doubted
+        rows = [row for row in doubts if row in answers and answers[row] == seen.get(row)]
+        return self._piece(sorted(rows, key=lambda row: -doubts[row]), start, count)
+
+    def _piece(self, rows: Sequence[int], start: int, count: int) -> Found:
+        piece = rows[max(0, start) : max(0, start) + max(0, count)]
+        return Found(len(rows), [self._in_short(int(row)) for row in piece])
+
+    def _in_short(self, row: int) -> FoundRow:
+        fitted, mark = self._learner.fitted, self._book.marks.get(row)
+        about = (None, False) if mark is None else (mark.value, mark.value is None)
+        told: tuple[str | None, float | None] = (None, None)
+        if fitted is not None:
+            value = fitted.guess(row)
+            told = value, self._outlook.probabilities(fitted, row)[value]
+        return FoundRow(row, self._pool.name_of(row), self._pool.summary(row), *about, *told)
+
+    def status(self) -> Status:
+        """Return how far the sitting is."""
+        with self._lock:
+            learner = self._learner
+            notes = [*self._store.notes, *self._pool_notes()]
+            if self._export_error is not None:
+                notes.append(self._export_error)
+            return self._outlook.status(
+                learner.fitted,
+                version=self._store.version + self._news,
+                fitting=learner.is_fitting,
+                fit_error=learner.error,
+                saved=self._store.is_kept,
+                notes=notes,
+            )
+
+    def _pool_notes(self) -> list[str]:
+        prepared = self._pool.prepared
+        return [] if prepared is None else list(prepared.notes)
+
+    def _check_row(self, row: int) -> None:
+        if not isinstance(row, (int, np.integer)) or not 0 <= row < len(self._pool):
+            raise SittingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
+
+    def _check_class(self, value: str) -> None:
+        if value not in self._book.classes:
+            known = ", ".join(self._book.classes) or "none yet"
+            raise SittingError(f"There is no class {value!r}; add it first. The classes: {known}.")
+
+
+def _place(mark: Mark | None) -> str:
+    if mark is None:
+        return "open"
+    return "skipped" if mark.value is None else "answered"
