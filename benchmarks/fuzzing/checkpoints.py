@@ -111,10 +111,8 @@ def mutate(content: bytes, rng: Random) -> bytes:
 
 def check(content: bytes) -> None:
     """Go on from a file, and do not overwrite it where one must not."""
-    path, n = put(content, "fit.checkpoint"), _rows_of(content)
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        found = outcome(lambda: FITS[n](callback=Checkpoint(path, resume=True)).fit(*problem(n)))
+    path = put(content, "fit.checkpoint")
+    found = resumed(path)
     if isinstance(found, DataError):
         expect(path.read_bytes() == content, "a refused checkpoint was changed")
         return
@@ -124,6 +122,14 @@ def check(content: bytes) -> None:
     expect(all(type(row["phase"]) is str for row in rows), "the trace has rows without a phase")
     json.dumps([rows, found.trace_.notes])
     found.trace_.to_frame()
+
+
+def resumed(path: Path) -> Any:
+    """Return the model of a fit that goes on from a file, or our error."""
+    n = _rows_of(path.read_bytes())
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return outcome(lambda: FITS[n](callback=Checkpoint(path, resume=True)).fit(*problem(n)))
 
 
 def _rows_of(content: bytes) -> int:

@@ -59,8 +59,9 @@ def seeds() -> list[bytes]:
         rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
         labelled = [{**row, "y": "ab"[k % 2] if k < 9 else None} for k, row in enumerate(rows)]
         path.write_text("\n".join(map(json.dumps, labelled)), encoding="utf-8")
-        for more in ({}, {"hash_columns": 50}):
-            convert(path, place, label="y", features=ColumnFeatures(**kinds, **more))
+        for width in (None, 50):
+            features = ColumnFeatures(hash_columns=width, **kinds)
+            convert(path, place, label="y", features=features)
             made.append(_zipped(place))
     return made
 

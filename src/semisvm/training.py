@@ -136,8 +136,9 @@ def _features_of_rows(data: MatrixData) -> ColumnFeatures:
     """Restore the features that made the columns of stored rows, after a check."""
     from semisvm.model_files.features import features_of_rows
 
+    state, arrays = data.made_by
     try:
-        return features_of_rows(*data.made_by, data.X.shape[1])
+        return features_of_rows(state, arrays, data.X.shape[1])
     except ValueError as error:
         message = f"the features of these rows are damaged: {error} Convert the data again."
         raise DataError(message, data.path) from error

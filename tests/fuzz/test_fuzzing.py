@@ -43,6 +43,15 @@ def test_there_are_cases_of_every_format():
     }
 
 
+def test_checkpoints_that_are_sound_are_not_refused(tmp_path):
+    from benchmarks.fuzzing import checkpoints
+
+    for content in checkpoints.seeds():
+        (tmp_path / "x").write_bytes(content)
+        found = checkpoints.resumed(tmp_path / "x")
+        assert not isinstance(found, DataError), found
+
+
 def test_inputs_repeat_with_the_seed():
     target = load_target("svmlight")
     one, two, three = (Inputs(target, random.Random(seed)) for seed in (1, 1, 2))

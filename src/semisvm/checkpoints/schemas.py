@@ -94,11 +94,12 @@ SNAPSHOT = record(
         "prices": optional(PRICES),
         "hard_prices": optional(PRICES),
         "entropy": extended,
-        "energy": extended,
+        "energy": optional(extended),
         "lowest": extended,
         "here": extended,
         "best_key": listed(extended, length=2),
         "facts": mapping(text, extended),
+        "search": record({"idle": whole(), "smallest": extended}),
     },
 )
 PLACE = record({"level": whole(), "iteration": whole(), "rounds": whole(), "settled": flag})

@@ -108,22 +108,22 @@ def check_fit(
 
 
 @contextmanager
-def read_rows(
+def training_data(
     client: Any,
     data: Sequence[Path],
-    reading: tuple[Any, ...],
+    reading: dict[str, Any],
     features: "ColumnFeatures",
     place: Path,
     shown: bool,
 ) -> Iterator["Table | MatrixData"]:
-    """Yield the rows of a folder, or those of files, which are converted for the time being.
+    """Yield data with labels; those of files for workers are converted for the time being.
 
     Parameters
     ----------
-    client : distributed.Client
+    client : distributed.Client, optional
     data : sequence of Path
         A folder of rows, or files or patterns.
-    reading : tuple
+    reading : dict
         Arguments of `read_training`, the file apart.
     features : ColumnFeatures
         Not fitted.
@@ -132,12 +132,15 @@ def read_rows(
     shown : bool
         Whether to show the progress of the conversion.
     """
+    if client is None:
+        yield shared.read_training(data[0], **reading, on_disk=True)
+        return
     from semisvm.converting import files_of
     from semisvm.remote.connecting import check_files
 
     if len(data) == 1 and data[0].is_dir():
         check_files(client, data)
-        yield shared.read_training(data[0], *reading, on_disk=True)
+        yield shared.read_training(data[0], **reading, on_disk=True)
         return
     paths = files_of(data)
     if not place.is_dir():
@@ -146,10 +149,10 @@ def read_rows(
     folder = Path(tempfile.mkdtemp(prefix=".semisvm-", dir=place)).absolute()
     try:
         _convert(client, paths, folder / "data.rows", reading, features, shown)
-        unlabeled, na_is_class = reading[2:4]
-        yield shared.read_training(
-            folder / "data.rows", None, None, unlabeled, na_is_class, None, None, {}, on_disk=True
-        )
+        # the labels are among the rows now
+        kept = {**reading, **dict.fromkeys(("label", "labels", "zero_based", "max_columns"))}
+        kept["options"] = {}
+        yield shared.read_training(folder / "data.rows", **kept, on_disk=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -158,7 +161,7 @@ def _convert(
     client: Any,
     paths: Sequence[Path],
     output: Path,
-    reading: tuple[Any, ...],
+    reading: dict[str, Any],
     features: "ColumnFeatures",
     shown: bool,
 ) -> None:
@@ -166,22 +169,21 @@ def _convert(
     from semisvm.cli.progress import shown as show
     from semisvm.converting import Progress, convert
 
-    label, labels, unlabeled, na_is_class, zero_based, max_columns, options = reading
-    progress = Progress()
+    progress, zero_based = Progress(), reading["zero_based"]
     with parameters_are_the_users(), show(Reading(progress), shown):
         convert(
             paths,
             output,
-            label=label,
+            label=reading["label"],
             features=features,
-            labels_file=labels,
-            unlabeled=unlabeled,
-            na_is_class=na_is_class,
+            labels_file=reading["labels"],
+            unlabeled=reading["unlabeled"],
+            na_is_class=reading["na_is_class"],
             zero_based="auto" if zero_based is None else zero_based,
-            max_columns=max_columns,
+            max_columns=reading["max_columns"],
             progress=progress,
             cluster=client,
-            **options,
+            **reading["options"],
         )
 
 
@@ -219,15 +221,15 @@ def _labels(bundle: "Model", piece: Any) -> Any:
     return bundle.predict(piece)
 
 
-def _pieces(data: "Table | MatrixData") -> Iterator[Any]:
+def _pieces(data: "Table | MatrixData") -> Iterator["Table | MatrixData"]:
+    """Divide data into pieces of some thousand rows, without labels."""
     from dataclasses import replace
 
     from semisvm.io import Table
     from semisvm.ondisk import RowsOnDisk
 
-    X = None if isinstance(data, Table) else data.X
-    if isinstance(X, RowsOnDisk):
-        parts = X.split(max(len(data) // PIECE_ROWS, 1))
+    if not isinstance(data, Table) and isinstance(data.X, RowsOnDisk):
+        parts = data.X.split(max(len(data) // PIECE_ROWS, 1))
         yield from (replace(data, X=part, labels=None) for part in parts)
         return
     for start in range(0, len(data), PIECE_ROWS):

@@ -1,6 +1,5 @@
 """``semisvm fit``: from a file to a model."""
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,16 +138,22 @@ def fit(
     from semisvm.model_files import save
     from semisvm.training import train
 
-    options = shared.reading(format, encoding, delimiter, no_quotes)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
-    reading = (label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
+    reading: dict[str, Any] = {
+        "label": label,
+        "labels": labels,
+        "unlabeled": unlabeled,
+        "na_is_class": na_is_class,
+        "zero_based": zero_based,
+        "max_columns": max_columns,
+        "options": shared.reading(format, encoding, delimiter, no_quotes),
+        "label_comes": bool(answers),
+    }
     shown = not quiet and not as_json
     with (
         clusters.connected(cluster, workers) as client,
-        clusters.read_rows(client, data, reading, columns, scratch or output.path.parent, shown)
-        if client is not None
-        else nullcontext(
-            shared.read_training(data[0], *reading, on_disk=True, label_comes=bool(answers))
+        clusters.training_data(
+            client, data, reading, columns, scratch or output.path.parent, shown
         ) as table,
         parameters_are_the_users(),
         remarks_in_summary(shown),
