@@ -10,7 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats
 from semisvm.estimators.annealed import AnnealedSVC
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.base import (
+    UNSURE_WEIGHT,
+    LinearSemiSupervisedClassifier,
+    Specification,
+)
 from semisvm.estimators.parameters import (
     ClassPrior,
     InterceptParameters,
@@ -72,7 +76,7 @@ class _PathSearch(
     """What the two searches share; a subclass says of which estimator it is a search."""
 
     regs: int | ArrayLike = 10
-    unlabeled_weights: ArrayLike = (1.0,)
+    unlabeled_weights: ArrayLike | None = None
     _: KW_ONLY
     cv: Any = 5
     scoring: str = "accuracy"
@@ -120,6 +124,8 @@ class _PathSearch(
             regs = np.geomspace(STRONGEST, WEAKEST, int(self.regs)).tolist()
         else:
             regs = _numbers("regs", self.regs)[::-1]
+        if self.unlabeled_weights is None:
+            return regs, [UNSURE_WEIGHT if self.shares_are_estimated else 1.0]
         return regs, _numbers("unlabeled_weights", self.unlabeled_weights)
 
     def _check_parameters(self) -> None:
@@ -200,8 +206,9 @@ class TransductiveSVCCV(_PathSearch):
     regs : int or array of floats, default=10
         Regularisations to try; a number stands for as many from 0.1 to 0.0001, which
         suits rows of length one.
-    unlabeled_weights : array of floats, default=(1.0,)
-        Weights of the unlabelled rows to try.
+    unlabeled_weights : array of floats or None, default=None
+        Weights of the unlabelled rows to try. None is the default of the estimator: 1 with
+        given class shares, and 0.3 with estimated ones.
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
@@ -285,8 +292,9 @@ class AnnealedSVCCV(_PathSearch):
     regs : int or array of floats, default=10
         Regularisations to try; a number stands for as many from 0.1 to 0.0001, which
         suits rows of length one.
-    unlabeled_weights : array of floats, default=(1.0,)
-        Weights of the unlabelled rows to try.
+    unlabeled_weights : array of floats or None, default=None
+        Weights of the unlabelled rows to try. None is the default of the estimator: 1 with
+        given class shares, and 0.3 with estimated ones.
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
     scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
