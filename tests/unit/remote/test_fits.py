@@ -23,6 +23,7 @@ from semisvm import (
     open_rows,
     write_rows,
 )
+from semisvm.ondisk import RowsError
 from semisvm.remote import ClusterError
 
 METHODS = [NewtonSVC, TransductiveSVC, AnnealedSVC]
@@ -310,5 +311,5 @@ class TestCluster:
         X, labels, _ = blobs()
         rows = folders(X, tmp_path)
         (tmp_path / "1.rows").rename(tmp_path / "gone.rows")
-        with pytest.raises(ClusterError, match=r"1\.rows"):
+        with pytest.raises(RowsError, match=r"1\.rows: there is no such folder"):
             TransductiveSVC().fit(rows, labels)
