@@ -40,7 +40,10 @@ OTHER_PACKAGES = (
     "the workers cannot run this fit ({}). Install the same version of semisvm, and of what it "
     "needs, on all workers."
 )
-SOURCE_GONE = "a part of X could not be loaded ({}): its source is gone. Load the data again."
+SOURCE_GONE = (
+    "a part of X could not be loaded ({}): its source is gone, or the workers cannot read it. Load "
+    "the data again."
+)
 
 
 @dataclass
