@@ -96,6 +96,11 @@ class ManyClassTask(RowsTask):
         """Whether Newton's method solves the weight step."""
         return isinstance(self.loss, SmoothManyClassLoss)
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of weights."""
+        return self.hierarchy.n_nodes
+
     # Weight step ---------------------------------------------------------------------------
 
     def problem(self) -> RowsProblem:

@@ -9,7 +9,7 @@ from semisvm.blocks import ManyScoreRows, OneScoreRows
 from semisvm.blocks.sums import added
 from semisvm.designs import Floats
 from semisvm.solvers import Linearization, State
-from semisvm.solvers.woodbury import HeavyRows, heavy_rows
+from semisvm.solvers.woodbury import HeavyRows, are_few, heavy_rows
 from semisvm.vectors import add, dot
 
 
@@ -34,6 +34,11 @@ class RowsTask(ABC):
         """Number of rows without a label."""
         return self.rows.n_unlabeled
 
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Number of columns of weights."""
+
     @cached_property
     def heavy(self) -> HeavyRows | None:
         """The labelled rows, if they are so few that each has a large weight."""
@@ -42,11 +47,13 @@ class RowsTask(ABC):
     @cached_property
     def heavy_together(self) -> HeavyRows | None:
         """The same if one factorisation serves all columns of weights: there may be more rows."""
-        n_columns = self.n_weights // self.rows.labeled_rows()[0].n_weights
-        return self.heavy or self._heavy(n_columns)
+        return self.heavy or self._heavy(self.n_columns)
 
     def _heavy(self, n_columns: int) -> HeavyRows | None:
         rows, work = self.rows, n_columns * self.rows.work
+        # the driver gets the labelled rows only if they are few
+        if not are_few(rows.n_labeled, work):
+            return None
         return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, work)
 
     def relabeled(self, state: State, ratio: float, lam: float) -> Linearization | None:

@@ -91,6 +91,11 @@ class TwoClassTask(RowsTask):
         return self.loss.smooth
 
     @property
+    def n_columns(self) -> int:
+        """Number of columns of weights."""
+        return 1
+
+    @property
     def positive_share(self) -> float:
         """Required share r of positive labels among the unlabelled rows."""
         return self.n_positive / self.n_unlabeled

@@ -8,8 +8,7 @@ that Dask opens itself, and every wait has an end.
 
 import asyncio
 import pickle
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -31,6 +30,8 @@ from semisvm.remote.sources import Source
 MOST_LOSSES = 3
 """How often in a row a shard may be lost with its worker."""
 POLL_SECONDS = 0.5
+WATCH_SECONDS = 1.0
+"""After so long without an answer the scheduler is asked whether the worker is still there."""
 TOO_LARGE = (
     "a part of X was lost several times in a row with the worker that held it. Workers that reach "
     "their memory limit are killed: give them more memory, use more workers, or smaller chunks."
@@ -39,7 +40,10 @@ OTHER_PACKAGES = (
     "the workers cannot run this fit ({}). Install the same version of semisvm, and of what it "
     "needs, on all workers."
 )
-SOURCE_GONE = "a part of X could not be loaded ({}): its source is gone. Load the data again."
+SOURCE_GONE = (
+    "a part of X could not be loaded ({}): its source is gone, or the workers cannot read it. Load "
+    "the data again."
+)
 
 
 @dataclass
@@ -99,8 +103,12 @@ class Cluster:
         self._lasting: list[tuple[str, Sequence[tuple[Any, ...]]]] = []
         self._shards = self._placed()
         self.chunks = [shard.chunks for shard in self._shards]
-        self._load()
-        self._check_versions()
+        try:
+            self._load()
+            self._check_versions()
+        except BaseException:
+            self.close()
+            raise
 
     # Where the shards are ------------------------------------------------------------------
 
@@ -173,9 +181,8 @@ class Cluster:
         places = self._source.found_at(self.client, futures)
         for shard in self._shards:
             if not shard.address:
-                has = Counter(places.get(k, "") for k in shard.chunks)
                 free = sorted(workers - taken) or sorted(workers)
-                shard.address = max(free, key=lambda address, has=has: has[address])
+                shard.address = _most(free, [places.get(k, "") for k in shard.chunks])
                 taken.add(shard.address)
 
     def _wait_for(self, futures: Iterable[Any]) -> None:
@@ -203,7 +210,12 @@ class Cluster:
                 )
 
     def _check_versions(self) -> None:
-        others = set(self.call("version", [()] * len(self._shards))) - {__version__}
+        nothing = [()] * len(self._shards)
+        found = self._round({k: ("version", own) for k, own in enumerate(nothing)})
+        if all(isinstance(one, Lost) for one in found):
+            # workers that are there, but cannot be reached from here, are reached by the scheduler
+            self._direct = not self._workers().keys() >= {one.address for one in self._shards}
+        others = set(self.call("version", nothing)) - {__version__}
         if others:
             reason = f"semisvm is {__version__} here and {', '.join(sorted(others))} there"
             raise ClusterError(OTHER_PACKAGES.format(reason))
@@ -349,17 +361,12 @@ class Cluster:
 
     async def _one(self, number: int, message: bytes) -> Any:
         shard = self._shards[number]
-        rpc: Any = self.client.rpc(shard.address)
-        if not self._direct:
-            rpc = ProxyRPC(self.client.scheduler, shard.address)
-        request = rpc.actor_execute(
-            function=CALL, actor=shard.future.key, args=[to_serialize(message)], kwargs={}
-        )
+        call = {"function": CALL, "actor": shard.future.key, "kwargs": {}}
         try:
-            response = await asyncio.wait_for(request, self._answer_seconds)
-        except TimeoutError:
-            return Lost(f"{shard.address} did not answer")
-        except (OSError, KeyError, RuntimeError) as error:
+            rpc = self._reach(shard.address)
+            request = rpc.actor_execute(args=[to_serialize(message)], **call)
+            response = await self._response(request, shard.address)
+        except (Lost, OSError, KeyError, RuntimeError) as error:
             # the worker is gone, or the shard, or the client is closed
             return Lost(f"{shard.address} is gone ({error})")
         if response["status"] != "OK":
@@ -369,6 +376,29 @@ class Cluster:
         found, shard.rows_read = pickle.loads(answer)
         return found
 
+    def _reach(self, address: str) -> Any:
+        """Return what calls a worker: directly, or by way of the scheduler."""
+        if self._direct:
+            return self.client.rpc(address)
+        return ProxyRPC(self.client.scheduler, address)
+
+    async def _response(self, request: Coroutine[Any, Any, Any], address: str) -> Any:
+        """Wait for a response while its worker is there; Dask would try to reach it for long."""
+        task, end = asyncio.ensure_future(request), monotonic() + self._answer_seconds
+        try:
+            while True:
+                done, _ = await asyncio.wait({task}, timeout=WATCH_SECONDS)
+                if done:
+                    return task.result()
+                if monotonic() > end or not await self._is_there(address):
+                    raise Lost("no answer")
+        finally:
+            task.cancel()
+
+    async def _is_there(self, address: str) -> bool:
+        known = self.client.scheduler.ncores(workers=[address])
+        return address in await asyncio.wait_for(known, self._worker_seconds)
+
     def rows_read(self) -> int:
         """Return the number of rows read so far, by shards that were lost too."""
         return sum(shard.rows_read + shard.read_before for shard in self._shards)
@@ -377,6 +407,11 @@ class Cluster:
         """Free the shards."""
         for shard in self._shards:
             shard.release()
+
+
+def _most(workers: Sequence[str], places: Sequence[str]) -> str:
+    """Return the worker at which most of some chunks are."""
+    return max(workers, key=places.count)
 
 
 def _runs(chunks: list[int], n: int) -> list[list[int]]:

@@ -3,6 +3,7 @@
 import pickle
 
 from semisvm._version import __version__
+from semisvm.designs.blas import one_blas_thread
 from semisvm.remote.shard import Shard
 
 CALL = "call"
@@ -14,7 +15,9 @@ class RemoteShard(Shard):
     def call(self, message: bytes) -> bytes:
         """Call a method; message and answer, with the number of rows read so far, are packed."""
         method, arguments = pickle.loads(message)
-        return pickle.dumps((getattr(self, method)(*arguments), self.rows_read))
+        with one_blas_thread:
+            answer = getattr(self, method)(*arguments)
+        return pickle.dumps((answer, self.rows_read))
 
     def version(self) -> str:
         """Return the version of the package on the worker."""

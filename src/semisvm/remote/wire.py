@@ -78,6 +78,7 @@ class Wire:
         self._shards = shards
         self._effects = ONE_SCORE if one_score else MANY_SCORES
         self._companions = WITH_ONE_SCORE if one_score else WITH_MANY_SCORES
+        self._asked: set[str] = set()
         # answers to companions, with their arguments, until something changes them
         self._ahead: dict[str, tuple[tuple[Any, ...], Sequence[Any]]] = {}
         self._n_blocks = sum(len(chunks) for chunks in shards.chunks)
@@ -100,7 +101,10 @@ class Wire:
             self._follow_scores(question)
             return [None] * self._n_blocks
         questions, self._waiting = [*self._waiting, question], []
-        more = [(other, given, None) for other, given in self._companions.get(name, ())]
+        self._asked.add(name)
+        # of what was never asked, none is wanted: the labelled rows may be too many for it
+        pairs = self._companions.get(name, ())
+        more = [(other, given, None) for other, given in pairs if other in self._asked]
         answers = self._send([*questions, *more], 1 + len(more))
         self._remember(questions)
         self._forget(name)

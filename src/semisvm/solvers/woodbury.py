@@ -98,6 +98,18 @@ class Inverse:
         return out
 
 
+def are_few(n_rows: int, total_work: int) -> bool:
+    """Tell whether so many rows are worth a factorisation.
+
+    Parameters
+    ----------
+    n_rows : int
+    total_work : int
+        Number of entries that a pass over all rows of the problem reads.
+    """
+    return 0 < n_rows**3 <= 6 * PASSES_PER_FACTORISATION * total_work
+
+
 def heavy_rows(
     design: Design, rows: RowList, weight: Floats, reg: float, total_work: int
 ) -> HeavyRows | None:
@@ -111,9 +123,9 @@ def heavy_rows(
         Their largest curvatures.
     reg : float
     total_work : int
-        Number of entries that a pass over all rows of the problem reads.
+        See `are_few`.
     """
-    if not 0 < len(rows) ** 3 <= 6 * PASSES_PER_FACTORISATION * total_work:
+    if not are_few(len(rows), total_work):
         return None
     gram = design.gram(rows)
     if np.mean(weight * gram.diagonal()) <= reg:

@@ -86,7 +86,7 @@ def test_a_worker_that_is_killed_costs_only_time(client, before_round):
     rounds = before_round(lambda _: None)
     whole = fit(TransductiveSVC, X, y)
     n = rounds()
-    before_round(kill(1), 2, n // 2, n - 2)
+    before_round(kill(1), 2, n // 2)
     broken = fit(TransductiveSVC, X, y)
     np.testing.assert_array_equal(broken.coef_, whole.coef_)
     np.testing.assert_array_equal(broken.transduction_.compute(), whole.transduction_.compute())
@@ -120,7 +120,7 @@ def test_a_worker_that_stops_answering_is_replaced(client, before_round):
 
     before_round(stop, 40)
     try:
-        with dask.config.set({"semisvm.answer-seconds": 1.5}):
+        with dask.config.set({"semisvm.answer-seconds": 4}):
             slow = fit(TransductiveSVC, X, y)
     finally:
         os.kill(stopped[0], signal.SIGCONT)
@@ -159,7 +159,7 @@ def test_a_source_that_is_gone(client, before_round):
     before_round(kill(1), 40)
     with (
         dask.config.set({"semisvm.answer-seconds": 5, "semisvm.worker-seconds": 5}),
-        pytest.raises(ClusterError, match=r"source is\s+gone"),
+        pytest.raises(ClusterError, match="source is gone"),
     ):
         TransductiveSVC(reg=1e-2).fit(da.concatenate(rows), y)
 
@@ -190,3 +190,22 @@ def test_nothing_is_left_on_the_workers(client, before_round):
     while found := [key for keys in client.run(held).values() for key in keys]:
         assert time.monotonic() < end, found
         time.sleep(0.1)
+
+
+def test_workers_without_enough_memory():
+    X, y = blobs()
+
+    def hungry(part):
+        kept = np.ones(10**8)
+        time.sleep(10)
+        return part + 0.0 * kept[0]
+
+    # a second try would end in the same way
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        start_cluster(1, memory_limit="500MB") as cluster,
+        distributed.Client(cluster),
+    ):
+        rows = da.from_array(X, chunks=(300, -1)).map_blocks(hungry, dtype=float)
+        with pytest.raises(ClusterError, match="memory limit"):
+            TransductiveSVC(reg=1e-2).fit(rows, y)
