@@ -178,9 +178,12 @@ def bar_rows(name: str, found: dict[str, list[dict[str, Any]]]) -> list[dict[str
         ("disk, warm / memory", DISK, MEMORY, RATIO_BAR),
         ("memory / memory, a tenth of the rows", MEMORY, TENTH, GROWTH_BAR),
     ):
-        pairs = zip(found[over], found[under], strict=True)
-        ratio = Spread.of(a["seconds"] / b["seconds"] for a, b in pairs)
-        told = {"method": name, "figure": figure, "measured": ratio, "bar": f"<= {bar:g}"}
+        pairs = list(zip(found[over], found[under], strict=True))
+        told = {"method": name, "figure": figure}
+        processor, ratio = (
+            Spread.of(a[key] / b[key] for a, b in pairs) for key in ("processor", "seconds")
+        )
+        told |= {"processor": processor, "measured": ratio, "bar": f"<= {bar:g}"}
         rows.append({**told, "verdict": verdict(ratio.median <= bar)})
     return rows
 
