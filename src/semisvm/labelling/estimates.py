@@ -160,7 +160,7 @@ def _in_bins(trials: Sequence[Trial], n_labels: int) -> tuple[Floats, Floats, Fl
     place = np.searchsorted(edges, ratio)
     counts = np.bincount(place, minlength=N_BINS)
     middle = np.bincount(place, ratio, N_BINS) / np.maximum(counts, 1)
-    good = np.bincount(place, right, N_BINS)
+    good: Floats = np.asarray(np.bincount(place, right, N_BINS), dtype=np.float64)
     return middle, counts - good, good
 
 
