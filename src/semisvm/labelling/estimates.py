@@ -32,7 +32,7 @@ USUAL_RATE = (0.5, 0.25)
 ERRORS = np.geomspace(1e-3, 0.99, 80)
 RATES = np.linspace(0.05, 1.5, 30)
 N_BINS = 20
-MOST_POINTS = 40
+MOST_POINTS = 20
 """Points of the curve that is shown."""
 
 Floats = NDArray[np.float64]
