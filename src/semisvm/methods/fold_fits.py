@@ -15,7 +15,6 @@ from semisvm.methods.solution import decoded
 from semisvm.methods.supervised import first_state
 from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, prior_counts
 from semisvm.rows import is_sparse
 from semisvm.solvers import State
@@ -101,7 +100,7 @@ def used_rows(X: Any, labels: PartialLabels) -> Index:
     free = labels.unlabeled
     if len(free) <= MOST_UNLABELED:
         return np.arange(len(labels.codes))
-    if is_sparse(X) or isinstance(X, np.ndarray | RowsOnDisk):
+    if is_sparse(X) or isinstance(X, np.ndarray) or hasattr(X, "parts"):
         free = free[np.argsort(_places(X)[free], kind="stable")]
     drawn = np.random.RandomState(0).permutation(len(free))[:MOST_UNLABELED]
     return np.sort(np.concatenate([labels.labeled, free[drawn]]))
@@ -110,7 +109,7 @@ def used_rows(X: Any, labels: PartialLabels) -> Index:
 def _places(X: Any) -> Floats:
     """Project the rows on a random line."""
     line = np.random.RandomState(0).standard_normal(X.shape[1])
-    parts = X.parts() if isinstance(X, RowsOnDisk) else [X]
+    parts = X.parts() if hasattr(X, "parts") else [X]
     return np.concatenate([np.asarray(part @ line, dtype=np.float64).ravel() for part in parts])
 
 
