@@ -15,11 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from semisvm.designs.base import Floats, Index
+from semisvm.designs.base import Floats, Index, row_type
 from semisvm.validation import check_same_length, floats
 
 PRIOR_SUM_TOLERANCE = 1e-6
 UNLABELED_CODE = -1
+
+
+def _row_numbers(mask: NDArray[np.bool_]) -> Index:
+    """List the marked rows, in as few bytes as kernels can take."""
+    return np.flatnonzero(mask).astype(row_type(len(mask)))
 
 
 @dataclass(frozen=True)
@@ -35,17 +40,17 @@ class PartialLabels:
     """
 
     classes: NDArray[Any]
-    codes: NDArray[np.intp]
+    codes: NDArray[Any]
 
     @cached_property
     def labeled(self) -> Index:
         """Indices of the labelled rows, ascending."""
-        return np.flatnonzero(self.codes != UNLABELED_CODE)
+        return _row_numbers(self.codes != UNLABELED_CODE)
 
     @cached_property
     def unlabeled(self) -> Index:
         """Indices of the unlabelled rows, ascending."""
-        return np.flatnonzero(self.codes == UNLABELED_CODE)
+        return _row_numbers(self.codes == UNLABELED_CODE)
 
     def fractions(self, weight: Floats | None = None) -> Floats:
         """Compute the class shares among the labelled rows, with row weights if given."""
@@ -90,9 +95,15 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
     if len(classes) == 1:
         only = classes.tolist()[0]
         raise ValueError(_one_class_message(only, bool((marked & ~missing).any()), unlabeled))
-    codes = np.full(len(target), UNLABELED_CODE, dtype=np.intp)
+    codes = np.full(len(target), UNLABELED_CODE, dtype=_code_type(len(classes)))
     codes[~marked] = found
     return PartialLabels(classes, codes)
+
+
+def _code_type(n_classes: int) -> np.dtype[Any]:
+    """Return the type of codes: one byte is usually enough, and a fit keeps one code per row."""
+    # two numbers to spare, so that shifting all codes by one does no harm
+    return np.min_scalar_type(-(n_classes + 2))
 
 
 def is_unlabeled(y: ArrayLike, unlabeled: Any = -1) -> NDArray[np.bool_]:

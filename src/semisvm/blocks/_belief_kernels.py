@@ -9,19 +9,22 @@ DECIDED = 1e-12
 
 
 @compiled
-def respond(pq, softness, rows, gap_slopes, curvature, responding, start, stop):
+def respond(p, q, scale, by_row, rows, softness, gap_slopes, curvature, responding, start, stop):
     """Lower the curvatures, turn the slopes of the gaps into r, and list the responding rows.
 
-    Return the end of the list, which begins at ``start``.
+    The beliefs are ``scale`` times p and q, by row or by position. Return the end of the list,
+    which begins at ``start``.
     """
     end = start
     for k in range(start, stop):
         i = rows[k]
-        r = pq[k] * gap_slopes[i]
+        at = np.uint64(i) if by_row else np.uint64(k)
+        pq = (scale * p[at]) * (scale * q[at])
+        r = pq * gap_slopes[i]
         curvature[i] -= softness * r * gap_slopes[i]
         gap_slopes[i] = r
         responding[end] = i
-        end += pq[k] > DECIDED
+        end += pq > DECIDED
     return end
 
 

@@ -15,6 +15,9 @@ from semisvm.label_steps.transportation import Counts, balance_gathered
 class ManyScoreRows(Rows[ManyScoreBlock]):
     """The rows of a problem with one score per class."""
 
+    # they are long, and little memory compared with the scores of all rows
+    _keeps_vectors = True
+
     @property
     def n_classes(self) -> int:
         """Number of classes."""

@@ -56,8 +56,8 @@ class ManyScoredRows:
         hierarchy: Hierarchy,
     ) -> None:
         self.design = design
-        self.labeled = labeled
-        self.unlabeled = unlabeled
+        self.labeled = design.row_numbers(labeled)
+        self.unlabeled = design.row_numbers(unlabeled)
         self.codes = codes
         self.weight = weight
         self.n_unlabeled = n_unlabeled
@@ -141,6 +141,11 @@ class ManyScoredRows:
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
         self.costs[self.unlabeled] = self._p * (lam / self.n_unlabeled)
+
+    def rest(self) -> None:
+        """Free what only a weight step needs: the next one is charged again."""
+        self.costs = self._step = NO_SCORES
+        self.design.free_sums()
 
     def _given_costs(self) -> Floats:
         costs = np.zeros((self.design.n_rows, self.n_classes))

@@ -36,7 +36,7 @@ from semisvm.blocks.sums import totals
 from semisvm.designs import Floats, Index
 from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy, fill_beliefs, soft_costs
 from semisvm.losses import Signs
-from semisvm.vectors import gather
+from semisvm.vectors import dot, gather
 
 
 class OneScoreBlock(HardLabeledRows):
@@ -106,15 +106,12 @@ class OneScoreBlock(HardLabeledRows):
 
     def restore_beliefs(self, lam: float) -> None:
         """Recover the beliefs from the costs, and free the costs."""
-        self._take_beliefs(lam)
-        self._drop_costs()
-
-    def _take_beliefs(self, lam: float) -> None:
         u = len(self.unlabeled)
         p, q = self._p, self._q = np.empty(u), np.empty(u)
-        a, b, all_of_it = self._a, self._b, self.n_unlabeled / lam
+        (a, b), all_of_it = self._costs(), self.n_unlabeled / lam
         unlabeled = self.unlabeled
         self._by_block(lambda start, stop: gather(a, b, all_of_it, unlabeled, p, q, start, stop))
+        self._drop_costs()
 
     def entropy(self) -> float:
         """Sum the entropies of the beliefs."""
@@ -123,9 +120,7 @@ class OneScoreBlock(HardLabeledRows):
     def divergence(self, lam: float) -> float:
         """Sum the divergences of the beliefs from those in the costs, and free the costs."""
         scale = self.n_unlabeled / lam
-        part = partial(
-            kernels.divergence, self._p, self._q, self._a, self._b, scale, self.unlabeled
-        )
+        part = partial(kernels.divergence, self._p, self._q, *self._costs(), scale, self.unlabeled)
         total = float(sum(self._by_block(part, WORK_PER_ROW)))
         self._drop_costs()
         return total
@@ -173,23 +168,41 @@ class OneScoreBlock(HardLabeledRows):
         """
         if self.loss.gap_slopes is None:
             return 0.0, None
-        if charged:
-            self._take_beliefs(lam)
-        pq = self._p
-        pq *= self._q
-        self._p = self._q = NOTHING
         self._gaps = None
-        total = float(pq.sum())
+        curvature, _ = self._curved()
+        if not charged:
+            self._spare()
+        self.design.free_sums()
+        slopes = np.empty(self.design.n_rows)
+        total, listed = self._lower(curvature, slopes, temperature, lam, charged)
+        self._p = self._q = NOTHING
+        if listed is None:
+            return total, None
+        self._responding = True
+        rows = self.design.rows(listed)
+        return total, self.design.pull_back(slopes, rows, np.empty(self.design.n_weights))
+
+    def _lower(
+        self, curvature: Floats, slopes: Floats, temperature: float, lam: float, charged: bool
+    ) -> tuple[float, Index | None]:
+        """Lower the curvature, and fill the slopes with r; return sum p q and the rows with r.
+
+        If all labels are decided, nothing changes and there is no list.
+        """
+        gap_slopes, unlabeled = self.loss.gap_slopes, self.unlabeled
+        assert gap_slopes is not None
+        # costs are beliefs times this; those of the labelled rows add nothing to the sum
+        scale = self.n_unlabeled / lam if charged else 1.0
+        p, q = self._costs() if charged else (self._p, self._q)
+        total = scale * scale * float(dot(p, q))
         if not total > kernels.DECIDED:
             return total, None
-        curvature, _ = self._curved()
-        self._responding = True
+        listed = np.empty_like(unlabeled)
         softness = 0.5 / (self.n_unlabeled * temperature)
-        slopes, responding = np.empty(self.design.n_rows), np.empty_like(self.unlabeled)
-        self._by_block(partial(self.loss.gap_slopes, self.scores, self.unlabeled, lam, slopes))
-        part = partial(kernels.respond, pq, softness, self.unlabeled, slopes, curvature, responding)
-        rows = self.design.rows(_joined(responding, self._by_block(lambda a, b: (a, part(a, b)))))
-        return total, self.design.pull_back(slopes, rows, np.empty(self.design.n_weights))
+        self._by_block(partial(gap_slopes, self.scores, unlabeled, lam, slopes))
+        beliefs = (p, q, scale, charged, unlabeled)
+        part = partial(kernels.respond, *beliefs, softness, slopes, curvature, listed)
+        return total, _joined(listed, self._by_block(lambda a, b: (a, part(a, b))))
 
     def predictions(self) -> NDArray[np.intp]:
         """Return 1 for unlabelled rows with a positive score, 0 for the others."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from semisvm.blocks.one_score import OneScoreBlock
 from semisvm.blocks.rows import Ask, Rows
 from semisvm.blocks.selection import EVERYTHING, Cut, largest
-from semisvm.blocks.sums import added, totals
+from semisvm.blocks.sums import added, joined, totals
 from semisvm.designs import Floats, Index
 
 # Maximum number of outputs gathered from remote blocks in the search for a threshold.
@@ -139,7 +139,7 @@ class OneScoreRows(Rows[OneScoreBlock]):
 
     def beliefs(self) -> Floats:
         """Return the beliefs in the positive label, in the order of the unlabelled rows."""
-        return np.concatenate(self.ask("beliefs"))
+        return joined(self.ask("beliefs"))
 
     def outputs(self) -> Floats:
         """Return the scores of the unlabelled rows."""

@@ -58,12 +58,16 @@ class Rows(Generic[Block]):
         of them, with None in those of the others.
     """
 
+    _keeps_vectors = False
+
     def __init__(self, blocks: Sequence[Block], ask: Ask | None = None) -> None:
         self.blocks: Sequence[Block] = blocks
         self.ask = asking(blocks) if ask is None else ask
         self.elsewhere = ask is not None
         self.workers: Workers = blocks[0].workers
         self._labeled: tuple[Design, RowList] | None = None
+        # vectors over weights that solvers have no use for at the moment
+        self.spare: list[Floats] | None = [] if self._keeps_vectors else None
 
     @property
     def n_labeled(self) -> int:
@@ -130,6 +134,10 @@ class Rows(Generic[Block]):
     def charge_beliefs(self, lam: float) -> None:
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
         self.ask("charge_beliefs", lam)
+
+    def rest(self) -> None:
+        """Free what only a weight step needs: the next one is charged again."""
+        self.ask("rest")
 
     def linearize(self) -> tuple[float, Floats, int]:
         """Compute value, gradient (without the regulariser) and the number of active rows."""

@@ -46,8 +46,8 @@ class ScoredRows:
         loss: TwoClassLoss,
     ) -> None:
         self.design = design
-        self.labeled = labeled
-        self.unlabeled = unlabeled
+        self.labeled = design.row_numbers(labeled)
+        self.unlabeled = design.row_numbers(unlabeled)
         self.positive = positive
         self.weight = weight
         self.n_unlabeled = n_unlabeled
@@ -57,9 +57,12 @@ class ScoredRows:
         self._scored: Floats | None = None
         self.labels: Signs = np.zeros(len(unlabeled), dtype=np.bool_)
         self._step: Floats = NOTHING
-        # costs of the two labels, and the rows with costs
+        # costs of the two labels, their sum if it is the same in all unlabelled rows, the labels
+        # if they are hard, and the rows with costs
         self._a: Floats = NOTHING
         self._b: Floats = NOTHING
+        self._each: float | None = None
+        self._hard: Signs | None = None
         self._rows: RowList = design.all_rows
         # the labels of the last gradient
         self._solved: Signs = self.labels
@@ -108,35 +111,68 @@ class ScoredRows:
         """Set the costs of the given labels; the unlabelled rows have none."""
         n = self.design.n_rows
         self._a, self._b, self._rows = np.zeros(n), np.zeros(n), self.design.rows(self.labeled)
+        self._each = self._hard = None
         self._charge_labeled()
+        self._forget_curvature()
 
     def charge_labels(self, lam: float) -> None:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
         self._p = self._q = self._p_before = NOTHING
-        # compiled code multiplies numbers but would branch on booleans
-        self._charge(self.labels.view(np.uint8), (~self.labels).view(np.uint8), lam)
+        self._charge(lam, self.labels)
+        self._fill(*_both(self.labels))
         self._solved = self.labels
 
     def charge_beliefs(self, lam: float) -> None:
         """Set the costs of the beliefs; from now on the costs hold the beliefs."""
-        self._charge(self._p, self._q, lam)
+        self._charge(lam)
+        self._fill(self._p, self._q)
         self._p = self._q = NOTHING
 
-    def _charge(self, p: Any, q: Any, lam: float) -> None:
-        n = self.design.n_rows
+    def _charge(self, lam: float, hard: Signs | None = None) -> None:
         self._drop_costs()
-        self._a, self._b, self._rows = np.empty(n), np.empty(n), self.design.all_rows
-        each, unlabeled, a, b = lam / self.n_unlabeled, self.unlabeled, self._a, self._b
+        self._rows, self._each, self._hard = self.design.all_rows, lam / self.n_unlabeled, hard
+        self._forget_curvature()
+
+    def _fill(self, p: Any, q: Any) -> None:
+        """Compute the costs of the two labels."""
+        n, each, unlabeled = self.design.n_rows, self._each, self.unlabeled
+        a, b = self._a, self._b = np.empty(n), np.empty(n)
         self._by_block(lambda start, stop: scatter(p, q, each, unlabeled, a, b, start, stop))
         self._charge_labeled()
 
     def _drop_costs(self) -> None:
         self._a = self._b = NOTHING
+        self._hard = None
+
+    def _costs(self) -> tuple[Floats, Floats]:
+        """Return the costs of the two labels; compute what was freed."""
+        if self._hard is not None and not len(self._a):
+            self._fill(*_both(self._hard))
+        elif len(self._b) < len(self._a):
+            assert self._each is not None
+            self._b = self._each - self._a
+            self._b[self.labeled] = np.where(self.positive, 0.0, self.weight)
+        return self._a, self._b
+
+    def _spare(self) -> None:
+        """Free the costs that follow from what is left: products need the most memory of all."""
+        # the scores are about to move
+        self._scored = None
+        if self._each is not None:
+            self._b = NOTHING
+        if self._hard is not None:
+            self._a = NOTHING
+
+    def rest(self) -> None:
+        """Free what only a weight step needs: the next one is charged again."""
+        self._step = NOTHING
+        self._drop_costs()
+        self._forget_curvature()
+        self.design.free_sums()
 
     def _charge_labeled(self) -> None:
         self._a[self.labeled] = np.where(self.positive, self.weight, 0.0)
         self._b[self.labeled] = np.where(self.positive, 0.0, self.weight)
-        self._forget_curvature()
 
     def _by_block(self, part: Callable[[int, int], Any], work: int = ROW_WORK) -> list[Any]:
         """Share a pass over the unlabelled rows among threads."""
@@ -157,7 +193,7 @@ class ScoredRows:
         # the next step is another one: free the memory of the last before allocating more
         self._step = NOTHING
         slope, curvature = np.empty(n), np.empty(n)
-        evaluate = partial(self._evaluate, slope, curvature)
+        evaluate = partial(self._evaluate, self._costs(), slope, curvature)
         values, active = self.design.pull_back_found(slope, self._rows, evaluate, gradient)
         n_active = sum(len(part) for part in active)
         self._curvature, self._active, self._n_active = curvature, active, n_active
@@ -165,13 +201,13 @@ class ScoredRows:
         self._responding = False
         return sum(values), gradient, n_active
 
-    def _evaluate(self, slope: Floats, curvature: Floats, rows: Index) -> tuple[float, Index]:
+    def _evaluate(
+        self, costs: tuple[Floats, Floats], slope: Floats, curvature: Floats, rows: Index
+    ) -> tuple[float, Index]:
         """Fill slopes and curvatures of some rows; return their value and the active ones."""
         assert self.loss.evaluate is not None
         active = np.empty_like(rows)
-        value, n_active = self.loss.evaluate(
-            self.scores, self._a, self._b, rows, slope, curvature, active
-        )
+        value, n_active = self.loss.evaluate(self.scores, *costs, rows, slope, curvature, active)
         return value, active[:n_active]
 
     def _forget_curvature(self) -> None:
@@ -185,7 +221,7 @@ class ScoredRows:
             self._step = NOTHING
             self._curvature = np.empty(self.design.n_rows)
             # slopes are not needed here: the curvatures overwrite them row by row
-            evaluate = partial(self._evaluate, self._curvature, self._curvature)
+            evaluate = partial(self._evaluate, self._costs(), self._curvature, self._curvature)
             self._active = [part for _, part in self.design.by_block(self._rows, evaluate)]
             self._n_active = sum(len(part) for part in self._active)
             self._listed = None
@@ -201,7 +237,9 @@ class ScoredRows:
     def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
         """Multiply a vector by the curvature: sum of c_i (x_i . p) x_i."""
         out = np.empty(self.design.n_weights) if out is None else out
-        return self.design.curvature(p, *self._curved(), out)
+        curvature, rows = self._curved()
+        self._spare()
+        return self.design.curvature(p, curvature, rows, out)
 
     def column_scales(self) -> Floats:
         """Compute the diagonal of the curvature, column by column."""
@@ -217,19 +255,20 @@ class ScoredRows:
             return self._curvature[self.labeled, None]
         # before a step the labels may change, and with them the curvatures of the other rows
         curvature = np.empty(self.design.n_rows)
-        self._evaluate(curvature, curvature, self.labeled)
+        self._evaluate(self._costs(), curvature, curvature, self.labeled)
         return curvature[self.labeled, None]
 
     def look(self, step: Floats) -> None:
         """Compute the scores of a step of the weights."""
         # the curvature is no longer needed: free its memory before allocating more
         self._forget_curvature()
+        self.design.free_sums()
         self._step = self.design.scores(step, self._rows, np.zeros(self.design.n_rows))
 
     def along(self, times: Sequence[float]) -> list[tuple[float, float]]:
         """Compute the first two derivatives of the value along the step, at several lengths."""
         assert self.loss.along is not None
-        look = partial(self.loss.along, self.scores, self._step, self._a, self._b)
+        look = partial(self.loss.along, self.scores, self._step, *self._costs())
 
         def at(t: float) -> tuple[float, float]:
             parts = self.design.by_block(self._rows, lambda rows: look(rows, t))
@@ -260,9 +299,11 @@ class ScoredRows:
             self.move(t)
             return None
 
+        costs = self._costs()
+
         def part(rows: Index) -> tuple[float, int, Index]:
             changed = np.empty_like(rows)
-            value, n_active, k = move(self.scores, self._step, t, self._a, self._b, rows, changed)
+            value, n_active, k = move(self.scores, self._step, t, *costs, rows, changed)
             return value, n_active, changed[:k].copy()
 
         parts = self.design.by_block(self._rows, part)
@@ -282,7 +323,7 @@ class ScoredRows:
 
     def charged(self) -> tuple[RowList, Floats, Floats]:
         """Return the rows with costs, and the costs, for a solver in this process."""
-        return self._rows, self._a, self._b
+        return self._rows, *self._costs()
 
     def take_scores(self, scores: Floats) -> None:
         """Set scores that a solver in this process has computed."""
@@ -293,3 +334,11 @@ class ScoredRows:
         self._scored = None
         self._forget_curvature()
         self._gaps = None
+
+
+def _both(labels: Signs) -> tuple[Any, Any]:
+    """Return whether labels are positive, and whether negative, as numbers.
+
+    Compiled code multiplies numbers but would branch on booleans.
+    """
+    return labels.view(np.uint8), (~labels).view(np.uint8)

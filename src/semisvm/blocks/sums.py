@@ -1,8 +1,10 @@
 """Sums of what blocks, or threads of one block, answer: in order, so that they repeat exactly."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semisvm.designs import Floats
 
@@ -13,6 +15,11 @@ def totals(parts: Sequence[Sequence[float]]) -> list[float]:
     return (
         list(parts[0]) if len(parts) == 1 else [sum(column) for column in zip(*parts, strict=True)]
     )
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Put vectors over rows of several blocks together; that of a single block is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def added(parts: Sequence[Floats | None], n: int) -> Floats:

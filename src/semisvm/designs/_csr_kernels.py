@@ -145,6 +145,19 @@ def column_scales(indptr, indices, data, c, bias, rows, start, stop, out):
 
 
 @compiled
+def total_work(indptr, rows, out):
+    """out_k = number of stored entries of the first k + 1 rows, and one more per row.
+
+    An empty row is not free.
+    """
+    total = np.int64(0)
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        total += np.int64(indptr[i + 1]) - np.int64(indptr[i]) + 1
+        out[k] = total
+
+
+@compiled
 def count_columns(indices, start, stop, out):
     """out_j += number of stored entries in column j."""
     for k in range(np.uint64(start), np.uint64(stop)):

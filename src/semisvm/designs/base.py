@@ -20,7 +20,8 @@ from semisvm.designs.workers import (
 )
 
 Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
+# whole numbers; those of rows are of the type `row_type`
+Index = NDArray[Any]
 T = TypeVar("T")
 RowOperator = Callable[[Index, int, int, Floats], None]
 
@@ -52,6 +53,14 @@ class RowList:
 
     def __len__(self) -> int:
         return len(self.index)
+
+
+def row_type(n_rows: int) -> type[np.integer[Any]]:
+    """Return the type of row numbers: 32 bits if they fit, since a fit has several lists of rows.
+
+    It is unsigned, so that kernels need not check for negative indices.
+    """
+    return np.uint32 if n_rows <= 2**32 else np.intp
 
 
 def read_only(a: NDArray[Any]) -> NDArray[Any]:
@@ -96,7 +105,7 @@ class Design(ABC):
         self.workers = workers
         self.rows_read = 0
         self._partial = np.empty(0)
-        self.all_rows = self.rows(np.arange(n_rows))
+        self.all_rows = self.rows(np.arange(n_rows, dtype=row_type(n_rows)))
 
     def passes(self) -> float:
         """Return the number of rows read so far, divided by the number of rows."""
@@ -130,9 +139,13 @@ class Design(ABC):
             "CSR or dense data."
         )
 
+    def row_numbers(self, index: Index) -> Index:
+        """Return row numbers in the type that kernels take, without a copy if they have it."""
+        return np.ascontiguousarray(index, dtype=row_type(self.n_rows))
+
     def rows(self, index: Index) -> RowList:
         """Prepare a list of rows (ascending) for the methods below."""
-        index = np.ascontiguousarray(index, dtype=np.intp)
+        index = self.row_numbers(index)
         total, n_threads = self._total_work(index), self.workers.n_threads
         return RowList(
             index,
@@ -331,9 +344,15 @@ class Design(ABC):
         """Choose the blocks of a sum over rows whose output has so many entries."""
         return rows.pieces if rows.work > WORK_PER_OUTPUT * size else rows.blocks
 
+    def free_sums(self) -> None:
+        """Free the memory for partial sums: no more products follow for a while."""
+        self._partial = np.empty(0)
+
     def _partial_sums(self, n_blocks: int, shape: tuple[int, ...]) -> Floats:
         """Return memory for partial sums, reused from call to call."""
         size = n_blocks * math.prod(shape)
         if len(self._partial) < size:
+            # the old memory is free before the new is taken
+            self.free_sums()
             self._partial = np.empty(size)
         return self._partial[:size].reshape(n_blocks, *shape)

@@ -164,10 +164,9 @@ class CsrDesign(Design):
         return out
 
     def _total_work(self, index: Index) -> NDArray[np.int64]:
-        indptr = self._arrays[0]
-        # one more per row: an empty row is not free
-        work = indptr[index + 1] - indptr[index] + 1
-        return np.cumsum(work, dtype=np.int64)
+        total = np.empty(len(index), dtype=np.int64)
+        _csr_kernels.total_work(self._arrays[0], index, total)
+        return total
 
     def _renumbered(self, indices: NDArray[Any], n_columns: int) -> NDArray[Any]:
         counts = np.zeros(n_columns, dtype=np.int64)

@@ -104,7 +104,7 @@ class DenseDesign(Design):
         few = self._few_rows(rows)
         if W.shape[1] > 1:
             return product(few, W[:-1]) + self.bias * W[-1]
-        out, every = np.empty((len(few), 1)), np.arange(len(few))
+        out, every = np.empty((len(few), 1)), self.row_numbers(np.arange(len(few)))
         self._kernels.scores(few, None, W[:, 0], self.bias, every, 0, len(few), out[:, 0])
         return out
 
@@ -114,7 +114,7 @@ class DenseDesign(Design):
         if V.shape[1] > 1:
             self._add(few, V, out)
         else:
-            every = np.arange(len(few))
+            every = self.row_numbers(np.arange(len(few)))
             self._kernels.pull_back(few, None, V[:, 0], self.bias, every, 0, len(few), out[:, 0])
         return out
 

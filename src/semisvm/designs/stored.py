@@ -1,10 +1,7 @@
 """Sparse rows on the disk, whose columns were numbered when they were written."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from semisvm.designs import _csr_kernels
-from semisvm.designs.base import Design, Index, read_only
+from semisvm.designs.base import Design, read_only
 from semisvm.designs.csr import CsrDesign
 from semisvm.designs.workers import Workers
 from semisvm.ondisk import RowsOnDisk
@@ -22,11 +19,3 @@ class StoredCsrDesign(CsrDesign):
         self._order = X.order
         self._arrays = (read_only(X.indptr), read_only(X.indices), read_only(X.values))
         Design.__init__(self, *X.shape, bias, workers)
-
-    def _total_work(self, index: Index) -> NDArray[np.int64]:
-        indptr = self._arrays[0]
-        # in place, since rows may be many; one more per row: an empty row is not free
-        work: NDArray[np.int64] = indptr[index + 1]
-        work -= indptr[index]
-        work += 1
-        return np.cumsum(work, out=work)

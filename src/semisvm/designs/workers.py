@@ -65,7 +65,8 @@ def balanced_blocks(total: NDArray[Any], n_threads: int, late: float = 0.0) -> B
     shares = np.full(n_blocks, 1.0 / n_blocks)
     if late and n_blocks > 1:
         shares = np.concatenate([(1.0 - late) * shares, late * shares])
-    goals = total[-1] * np.cumsum(shares[:-1])
+    # whole numbers: to compare others, NumPy would copy the totals
+    goals = np.ceil(total[-1] * np.cumsum(shares[:-1])).astype(total.dtype)
     cuts = [0, *np.searchsorted(total, goals).tolist(), k]
     return tuple(pairwise(cuts))
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.designs.base import Floats, Index
+from semisvm.designs.base import Floats, Index, row_type
 
 Signs = NDArray[np.bool_]
 
@@ -81,7 +81,7 @@ class TwoClassLoss:
         assert self.evaluate is not None
         a, b = np.where(labels, cost, 0.0), np.where(labels, 0.0, cost)
         slope, curvature = np.empty(len(o)), np.empty(len(o))
-        rows = np.arange(len(o))
+        rows = np.arange(len(o), dtype=row_type(len(o)))
         value, n_active = self.evaluate(o, a, b, rows, slope, curvature, np.empty_like(rows))
         return value, slope, n_active
 
@@ -150,7 +150,8 @@ class SmoothManyClassLoss(ManyClassLoss):
         self, S: Floats, labels: NDArray[np.intp], cost: Floats | float
     ) -> tuple[float, Floats]:
         """Return the value and the slopes at hard labels."""
-        B, slope, rows = np.zeros_like(S), np.empty_like(S), np.arange(len(S))
+        B, slope = np.zeros_like(S), np.empty_like(S)
+        rows = np.arange(len(S), dtype=row_type(len(S)))
         B[rows, labels] = cost
         return self.evaluate(S, B, rows, slope), slope
 

@@ -125,16 +125,19 @@ def anneal(
     lam, tol, entropy_tol, max_rounds, balance_tol
         See `AnnealedSVC`.
     """
-    recorder, first, rounds = task.recorder, state.copy(), 0
+    recorder, rounds = task.recorder, 0
+    first = state.copy() if task.rarer_share < RARE else None
     method = (Annealing if task.loss.smooth else AlternatingAnnealing)(
         task, state, lam, entropy_tol
     )
     if 0 < task.n_positive < task.n_unlabeled:
         rounds, _ = follow("annealing", cooling, method, recorder, max_rounds, method.cold)
+    # the end of the path is not needed any more
+    method.state = method.best
     loose, *rest = settling(lam, tol)
     switching = Switching(task, task.at(method.best), None)
     more, _ = follow("switching", [loose], switching, recorder, max_rounds)
-    if rounds and task.rarer_share < RARE:
+    if rounds and first is not None:
         end = switching.state, switching.objective(lam)
         found, again = _or_start(task, *end, first, loose, max_rounds)
         switching, more = Switching(task, task.at(found), None), more + again

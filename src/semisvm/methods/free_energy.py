@@ -143,6 +143,7 @@ class Softening(ABC):
 
     def beliefs(self) -> Floats:
         """Return the beliefs at the last temperature, for the current scores."""
+        self.task.rows.rest()
         self.task.soften(self.soft)
         found: Floats = self.task.rows.beliefs()
         return found

@@ -71,6 +71,7 @@ N_ROUNDS = 2
 TOL = 1e-2
 MAX_ITER = 200
 MOST_UNLABELED = 5000
+ROWS_AT_A_TIME = 500
 FIRST_WEIGHT = 0.1
 # Concentrations from shares of which most are tiny to equal shares.
 CONCENTRATIONS = np.geomspace(0.1, 1000.0, 41)
@@ -304,7 +305,10 @@ def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int
 
 def _class_scores(X: Any, coef: Floats, intercept: Floats) -> Floats:
     """Compute one score per class, (n, m); those of two classes differ by their one score."""
-    scores = np.asarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
+    # in parts, since a product converts its rows to double precision
+    parts = (X[at : at + ROWS_AT_A_TIME] for at in range(0, X.shape[0], ROWS_AT_A_TIME))
+    products = [safe_sparse_dot(part, coef.T, dense_output=True) for part in parts]
+    scores = np.concatenate(products) + intercept
     return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
 
 

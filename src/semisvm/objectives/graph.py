@@ -94,6 +94,7 @@ class GraphProblem:
         self.rows, self.a, self.b = block.charged()
         self.n_weights = block.n_weights
         self.workers = block.design.workers
+        self.spare: list[Floats] | None = None
         self.quadratic = block.loss.quadratic
         self.scores = np.zeros((2, self.design.n_rows))
         self._step = np.zeros((2, self.design.n_rows))

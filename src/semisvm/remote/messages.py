@@ -1,6 +1,8 @@
 """Packed calls of a shard, as they travel: their size is known, and arrays come out writable."""
 
 import pickle
+from collections.abc import Sequence
+from typing import Any
 
 from semisvm._version import __version__
 from semisvm.designs.blas import one_blas_thread
@@ -11,6 +13,9 @@ CALL = "call"
 
 class RemoteShard(Shard):
     """A shard that is called by messages, over connections that belong to the cluster."""
+
+    def __init__(self, chunks: Sequence[Any], n_threads: int = 1) -> None:
+        super().__init__([_unpacked(chunk) for chunk in chunks], n_threads)
 
     def call(self, message: bytes) -> bytes:
         """Call a method; message and answer, with the number of rows read so far, are packed."""
@@ -25,3 +30,8 @@ class RemoteShard(Shard):
 
     def __del__(self) -> None:
         self.close()
+
+
+def _unpacked(chunk: Any) -> Any:
+    """Return rows; a folder travels packed, since the scheduler may not be able to open it."""
+    return pickle.loads(chunk) if isinstance(chunk, bytes) else chunk

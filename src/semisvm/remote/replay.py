@@ -32,16 +32,19 @@ def _effect(reads: str = "", sets: str = "", changes: str = "") -> Effect:
     return Effect(*(frozenset(names.split()) for names in (reads, sets, changes)))
 
 
-# gaps between the losses of the labels are kept until the scores move; before: the beliefs before
+# Gaps between the losses of the labels are kept until the scores move. Before: the beliefs before.
+# Spared: products free half of the costs, which follow from the others up to rounding.
 ONE_SCORE = {
     "score": _effect(sets="scores curvature gaps"),
     "shift": _effect("scores", "curvature gaps", "scores"),
     "move": _effect("scores step", "curvature gaps", "scores"),
-    "advance": _effect("scores step costs", "curvature gaps", "scores"),
-    "charge_given": _effect(sets="costs curvature"),
-    "charge_labels": _effect("labels", "costs curvature beliefs before solved"),
-    "charge_beliefs": _effect("beliefs", "costs curvature beliefs"),
-    "linearize": _effect("scores costs", "curvature step"),
+    "advance": _effect("scores step costs spared", "curvature gaps", "scores"),
+    "charge_given": _effect(sets="costs spared curvature"),
+    "charge_labels": _effect("labels", "costs spared curvature beliefs before solved"),
+    "charge_beliefs": _effect("beliefs", "costs spared curvature beliefs"),
+    "rest": _effect(sets="costs spared curvature step"),
+    "curvature": _effect("scores costs spared curvature", "spared"),
+    "linearize": _effect("scores costs spared", "curvature step"),
     "look": _effect("costs", "step curvature"),
     "cut": _effect("scores", "labels"),
     "switch": _effect("labels", "", "labels"),
@@ -52,10 +55,12 @@ ONE_SCORE = {
     "gap_range": _effect("scores gaps", "", "gaps"),
     "gap_spread": _effect("scores gaps", "", "gaps"),
     "soft_losses": _effect("scores gaps beliefs", "gaps"),
-    "restore_beliefs": _effect("costs", "beliefs costs"),
-    "divergence": _effect("beliefs costs", "costs"),
+    "restore_beliefs": _effect("costs spared", "beliefs costs"),
+    "divergence": _effect("beliefs costs spared", "costs"),
     "follow_beliefs": _effect("scores beliefs before", "before gaps"),
-    "respond": _effect("scores costs curvature beliefs", "", "curvature beliefs gaps"),
+    "respond": _effect(
+        "scores costs spared curvature beliefs", "", "curvature beliefs gaps spared"
+    ),
 }
 
 MANY_SCORES = {
@@ -65,6 +70,7 @@ MANY_SCORES = {
     "charge_given": _effect(sets="costs"),
     "charge_labels": _effect("labels", "costs solved"),
     "charge_beliefs": _effect("beliefs", "costs"),
+    "rest": _effect(sets="costs step"),
     "look": _effect("costs", "step"),
     "open_table": _effect("scores", "table"),
     "assign": _effect("table", "", "table"),
@@ -82,7 +88,7 @@ MANY_SCORES = {
 
 SILENT = frozenset(
     {"score", "shift", "move", "look", "charge_given", "charge_labels", "charge_beliefs"}
-    | {"switch", "mark_labels", "relabel", "restore_beliefs", "adopt_beliefs"}
+    | {"rest", "switch", "mark_labels", "relabel", "restore_beliefs", "adopt_beliefs"}
 )
 """Questions without an answer: they travel with the next one that has one."""
 

@@ -1,5 +1,6 @@
 """Where the rows come from: collections of Dask, or folders of rows."""
 
+import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -117,16 +118,16 @@ class FoldersSource(Source):
         return [None] * self.n_chunks
 
     def futures(self, client: Any, chunks: Sequence[int]) -> list[Any]:
-        """Return the folders: a worker opens what it unpickles."""
-        return [self._folders[k] for k in chunks]
+        """Return the folders, packed: only workers need to be able to open them."""
+        return [pickle.dumps(self._folders[k]) for k in chunks]
 
     def compute(self) -> list[Any]:
         """Return the folders, which are mapped."""
         return list(self._folders)
 
     def parts(self) -> list[Any]:
-        """Return the folders."""
-        return list(self._folders)
+        """Return the folders, to be opened where they are read."""
+        return [dask.delayed(pickle.loads)(pickle.dumps(folder)) for folder in self._folders]
 
     def sizes(self) -> list[float]:
         """Return the rows per folder."""

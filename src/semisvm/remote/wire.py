@@ -15,6 +15,7 @@ MOST_STEPS = 32
 FEWEST_STEPS = 4
 STEP_BYTES = 1 << 26
 PRUNE_AFTER = 64
+PRODUCT = "curvature"
 
 
 Companions = dict[str, Sequence[tuple[str, tuple[Any, ...]]]]
@@ -136,7 +137,11 @@ class Wire:
         return found
 
     def _remember(self, questions: Sequence[Question]) -> None:
-        self._log += [question for question in questions if question[0] in self._effects]
+        changing = [question for question in questions if question[0] in self._effects]
+        if changing and self._log and changing[0][0] == self._log[-1][0] == PRODUCT:
+            # one of many products in a row does what all of them do
+            self._log.pop()
+        self._log += changing
         if len(self._log) > self._prune_at:
             self._log = needed(self._log, self._effects)
             self._prune_at = 2 * len(self._log) + PRUNE_AFTER

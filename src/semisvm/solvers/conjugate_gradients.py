@@ -30,6 +30,7 @@ def solve(
     workers: Workers,
     systems: int = 1,
     floor: float = 0.0,
+    spare: list[Floats] | None = None,
 ) -> tuple[Floats, Floats, int]:
     """Solve (reg I + H) x = rhs to a residual of norm ``stop``.
 
@@ -57,6 +58,9 @@ def solve(
         For systems that need not be positive definite: a direction along which the curvature
         is below this multiple of that of M (or of reg, without M) is the last one, and is
         followed as far as M would go. Zero ends before a direction without curvature.
+    spare : list of arrays of shape (d,), optional
+        Vectors to use, and to give back, instead of new ones: new memory takes longer to get
+        than to fill.
 
     Returns
     -------
@@ -74,9 +78,13 @@ def solve(
         parts = share(kernel, *arguments)
         return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
-    x, r, q = np.zeros_like(rhs), rhs, np.empty_like(rhs)
-    z = r if inverse is None else inverse(r, np.empty_like(r))
-    p = z.copy()
+    spare = [] if spare is None else spare
+    x, q, p = (spare.pop() if spare else np.empty_like(rhs) for _ in range(3))
+    r = rhs
+    x.fill(0.0)
+    # z is needed only between two products, and shares the memory of q
+    z = r if inverse is None else inverse(r, q)
+    p[...] = z
     rz = total(vectors.dots, r, z, systems)
     unit = reg if inverse is None else 1.0
     # p . M p
@@ -98,7 +106,7 @@ def solve(
         if rr.sum() <= stop * stop:
             break
         if steps == PLAIN_STEPS:
-            inverse, z, rz = _by_columns(scales() + reg), np.empty_like(r), np.full(systems, np.inf)
+            inverse, z, rz = _by_columns(scales() + reg), q, np.full(systems, np.inf)
             # these scales bound the curvature from above
             floor = 0.0
         if inverse is None:
@@ -110,6 +118,7 @@ def solve(
         share(vectors.conjugate, p, z, turn)
         if floor:
             least = unit * rz + turn**2 * least
+    spare += [q, p]
     return x, r, steps
 
 

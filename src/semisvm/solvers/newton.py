@@ -201,6 +201,8 @@ class LineSearch(Search):
         # the step solves H step = -gradient - residual
         residual *= -t
         add(residual, 1.0 - t, here.gradient)
+        if problem.spare is not None:
+            problem.spare.append(step)
         return problem.advance(state.w, t, residual)
 
 
@@ -354,6 +356,7 @@ def newton_step(
         max_steps=max_steps,
         systems=problem.n_systems,
         floor=floor,
+        spare=problem.spare,
     )
 
 

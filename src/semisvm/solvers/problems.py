@@ -80,6 +80,11 @@ class Problem(Protocol):
         """Number of independent linear systems; weight k belongs to system k % n_systems."""
         ...
 
+    @property
+    def spare(self) -> list[Floats] | None:
+        """Vectors over weights that solves use in turn, if their memory may be kept."""
+        ...
+
     def linearize(self, w: Floats) -> Linearization:
         """Compute value, gradient and curvature at the weights."""
         ...
@@ -173,6 +178,7 @@ class RowsProblem:
         self.n_systems = n_systems
         self.workers = rows.workers
         self.n_weights = rows.n_weights
+        self.spare = rows.spare
 
     def linearize(self, w: Floats) -> Linearization:
         """Compute value, gradient and curvature, the latter only over the active rows."""

@@ -60,7 +60,7 @@ class HeavyRows:
             if factor is None:
                 return None
             factors[k] = factor
-        self._last = Inverse(self, roots, factors, reg)
+        self._last = Inverse(self.design, self.rows, roots, factors, reg)
         return self._last
 
 
@@ -78,15 +78,16 @@ def _factor(a: Floats, reg: float) -> Floats | None:
 class Inverse:
     """M^-1 as a function of flat weight vectors."""
 
-    heavy: HeavyRows
+    design: Design
+    rows: RowList
     roots: Floats
     factors: Floats
     reg: float
 
     def __call__(self, r: Floats, out: Floats) -> Floats:
         """Write M^-1 r to ``out``."""
-        heavy, m = self.heavy, len(r) // self.heavy.design.n_weights
-        scores = heavy.design.few_scores(r.reshape(-1, m), heavy.rows)
+        m = len(r) // self.design.n_weights
+        scores = self.design.few_scores(r.reshape(-1, m), self.rows)
         moves = np.ascontiguousarray(scores.T)
         moves *= self.roots
         for k, move in enumerate(moves):
@@ -94,7 +95,7 @@ class Inverse:
         moves *= self.roots
         np.divide(r, self.reg, out=out)
         moves /= -self.reg
-        heavy.design.add_few(np.ascontiguousarray(moves.T), heavy.rows, out.reshape(-1, m))
+        self.design.add_few(np.ascontiguousarray(moves.T), self.rows, out.reshape(-1, m))
         return out
 
 

@@ -287,6 +287,24 @@ def independent_systems():
     return factors, product, rhs
 
 
+@pytest.mark.parametrize("inverse", [None, lambda r, out: np.divide(r, 2.0, out=out)])
+def test_vectors_that_are_given_to_conjugate_gradients_come_back(independent_systems, inverse):
+    _, product, rhs = independent_systems
+    spare = []
+    rounds = [cg(product, rhs.ravel(), 1e-8, systems=3, inverse=inverse, spare=spare)]
+    own = [rounds[0][0].copy(), *spare]
+    assert len(spare) == 2
+    for vector in spare:
+        vector.fill(np.nan)
+    spare.append(np.full(rhs.size, np.nan))
+    rounds.append(cg(product, rhs.ravel(), 1e-8, systems=3, inverse=inverse, spare=spare))
+    assert len(spare) == 2
+    np.testing.assert_array_equal(rounds[1][0], own[0])
+    # neither what is returned nor two of those given back share memory
+    returned = [*rounds[1][:2], *spare]
+    assert len({vector.ctypes.data for vector in returned}) == 4
+
+
 def test_independent_systems_are_solved_at_once_as_if_alone(independent_systems):
     factors, product, rhs = independent_systems
     x, residual, steps = cg(product, rhs.ravel(), 1e-8, systems=3)
