@@ -2,9 +2,10 @@
 
 Rows are drawn with replacement from `imdb_tfidf`. Each fit has a process of its own, which first
 fits a few rows, since compiled code is imported when it is first called. The workers hold their
-rows in memory, or read them from the disk. Processor time, of the driver and of the busiest worker, survives
-a busy machine. The memory of the workers is looked at all the time: what their
-anonymous memory grew by, while they loaded the rows and fitted, in units of their share of X.
+rows in memory, or read them from the disk. Processor time, of the driver and of the busiest
+worker, hardly depends on what else the machine does. The memory of the workers is looked at all
+the time: what their anonymous memory grew by, while they loaded the rows and fitted, in units of
+their share of X.
 """
 
 import json

@@ -179,7 +179,7 @@ def bar_rows(name: str, found: dict[str, list[dict[str, Any]]]) -> list[dict[str
         ("memory / memory, a tenth of the rows", MEMORY, TENTH, GROWTH_BAR),
     ):
         pairs = list(zip(found[over], found[under], strict=True))
-        told = {"method": name, "figure": figure}
+        told: dict[str, Any] = {"method": name, "figure": figure}
         processor, ratio = (
             Spread.of(a[key] / b[key] for a, b in pairs) for key in ("processor", "seconds")
         )
