@@ -1,8 +1,9 @@
 """How good the model is, and whether more labels will help.
 
 What is shown rests on random rows. A person answered each while the model in force had not seen it,
-so the answer is a trial of that model. Of all trials, those of models with at least half as many
-labels as today's count for its accuracy: older models were worse, and would keep the figure down.
+so the answer is a trial of that model. Today's model has seen more answers and is better: an error
+of a model with n labels stands for (n / n_today)^rate errors of today's. The rate of learning
+curves is about a half. The lower end of an interval takes a rate of zero, the upper end one.
 """
 
 import math
@@ -18,17 +19,21 @@ from semisvm.labelling.records import RANDOM, CurvePoint, Interval
 
 Z = 1.959964
 """Of a 95% interval."""
-RECENT = 0.5
+RECENT = 1 / 3
 """Trials of models with fewer labels than this share of today's are left out."""
+SLOWEST, FASTEST = 0.0, 1.0
+"""Rates at which the error may have fallen since the trials."""
 FEWEST = 4
 """Trials below which no accuracy is shown."""
 UNSEEN = 1.5**2
 """Added to the sum of squares of deviations, for what a few rows did not show."""
 USUAL_RATE = (0.5, 0.25)
-"""Mean and standard deviation of the exponent of a learning curve, before it is seen."""
+"""Mean and standard deviation of the rate of a learning curve, before it is seen."""
 ERRORS = np.geomspace(1e-3, 0.99, 80)
 RATES = np.linspace(0.05, 1.5, 30)
 N_BINS = 20
+MOST_POINTS = 20
+"""Points of the curve that is shown."""
 
 Floats = NDArray[np.float64]
 
@@ -67,9 +72,9 @@ def is_trial(facts: Mapping[str, Any]) -> bool:
     return facts.get("guess") is not None and not facts.get("seen_guess")
 
 
-def wilson(right: int, n: int, z: float = Z) -> tuple[float, float]:
-    """Compute Wilson's interval for a share of n independent tosses."""
-    share, square = right / n, z * z
+def wilson(wrong: float, n: float, z: float = Z) -> tuple[float, float]:
+    """Compute Wilson's interval for the share of right ones among n independent trials."""
+    share, square = 1 - wrong / n, z * z
     middle = (share + square / (2 * n)) / (1 + square / n)
     half = z / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
     return max(0.0, middle - half), min(1.0, middle + half)
@@ -83,27 +88,27 @@ def accuracy_at(trials: Sequence[Trial], n_labels: int) -> Interval | None:
     trials : sequence of Trial
     n_labels : int
     """
-    recent = [t.right for t in trials if RECENT * n_labels <= t.labels <= n_labels]
-    return None if len(recent) < FEWEST else _interval(sum(recent), len(recent))
+    recent = [t for t in trials if RECENT * n_labels <= t.labels <= n_labels]
+    if len(recent) < FEWEST:
+        return None
+    labels = np.array([t.labels for t in recent]) / n_labels
+    wrong = sum(not t.right for t in recent)
 
+    def worth(rate: float) -> float:
+        """Return how many trials of a model with n_labels these are."""
+        return float(np.sum(labels**-rate))
 
-def _interval(right: int, n: int) -> Interval:
-    low, high = wilson(right, n)
-    return Interval(right / n, low, high, n)
+    low, high = wilson(wrong, worth(SLOWEST))[0], wilson(wrong, worth(FASTEST))[1]
+    value = min(max(1 - wrong / worth(USUAL_RATE[0]), low), high)
+    return Interval(value, low, high, len(recent))
 
 
 def learning_curve(trials: Sequence[Trial]) -> list[CurvePoint]:
-    """Estimate the accuracy at every number of labels at which a model was tested."""
-    ordered = sorted(trials, key=lambda trial: trial.labels)
-    labels = np.array([trial.labels for trial in ordered])
-    right = np.cumsum([0, *(trial.right for trial in ordered)])
-    points = []
-    for n_labels in dict.fromkeys(labels.tolist()):
-        first, last = np.searchsorted(labels, [RECENT * n_labels, n_labels + 1]).tolist()
-        if last - first >= FEWEST:
-            found = _interval(int(right[last] - right[first]), last - first)
-            points.append(CurvePoint(n_labels, found.value, found.low, found.high))
-    return points
+    """Estimate the accuracy at up to `MOST_POINTS` of the numbers of labels of models."""
+    sizes = sorted({trial.labels for trial in trials})
+    picked = np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_POINTS)).round().astype(int)
+    found = [(sizes[k], accuracy_at(trials, sizes[k])) for k in picked.tolist()]
+    return [CurvePoint(n, at.value, at.low, at.high) for n, at in found if at is not None]
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,7 @@ def _in_bins(trials: Sequence[Trial], n_labels: int) -> tuple[Floats, Floats, Fl
     place = np.searchsorted(edges, ratio)
     counts = np.bincount(place, minlength=N_BINS)
     middle = np.bincount(place, ratio, N_BINS) / np.maximum(counts, 1)
-    good = np.bincount(place, right, N_BINS)
+    good: Floats = np.asarray(np.bincount(place, right, N_BINS), dtype=np.float64)
     return middle, counts - good, good
 
 

@@ -38,7 +38,7 @@ class Outlook:
 
     def __init__(self, pool: Pool, book: Book) -> None:
         self._pool, self._book = pool, book
-        self._names: Any = None
+        self._names = _feature_names(pool)
         self._slope = 1.0
         self._known: tuple[Any, dict[str, Any]] | None = None
 
@@ -46,7 +46,6 @@ class Outlook:
         """Adjust the probabilities to what the answers said about guesses so far."""
         from semisvm.model_selection.calibration import Calibrator
 
-        self._name(0)  # the names of all features take a while, and nobody waits for them here
         scores, codes = [], []
         for mark in self._book.marks.values():
             told = mark.facts.get("scores")
@@ -92,19 +91,7 @@ class Outlook:
         return [(self._name(index[k]), float(parts[k])) for k in best if parts[k] > 0]
 
     def _name(self, k: int) -> str:
-        if self._names is None:
-            prepared = self._pool.prepared
-            features = None if prepared is None else prepared.features
-            names = [] if features is None else features.get_feature_names_out().tolist()
-            texts = (
-                []
-                if features is None
-                else [name for name, kind in features.kinds_.items() if kind == "text"]
-            )
-            # of a single text column the reader knows where words come from
-            prefix = f"{texts[0]}__" if len(texts) == 1 else ""
-            self._names = [name.removeprefix(prefix) for name in names]
-        return str(self._names[k]) if self._names else f"column {k + 1}"
+        return self._names[k] if self._names else f"column {k + 1}"
 
     def sure(self, fitted: Fitted, marked: list[int], value: str | None) -> Any:
         """Return open rows, the most certain first, of one guess or of all."""
@@ -208,3 +195,14 @@ class Outlook:
                 "random rows that were answered before the model saw them."
             )
         return found
+
+
+def _feature_names(pool: Pool) -> list[str]:
+    """Return the names of the features; none for a matrix."""
+    features = None if pool.prepared is None else pool.prepared.features
+    if features is None:
+        return []
+    texts = [name for name, kind in features.kinds_.items() if kind == "text"]
+    # of a single text column the reader knows where words come from
+    prefix = f"{texts[0]}__" if len(texts) == 1 else ""
+    return [str(name).removeprefix(prefix) for name in features.get_feature_names_out()]

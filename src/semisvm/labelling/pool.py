@@ -71,17 +71,19 @@ class Pool:
         """Columns that identify a row by its content."""
         return sorted(self.data.names) if isinstance(self.data, Table) else []
 
-    def identities(self, columns: Sequence[str] | None = None) -> list[str]:
+    def identities(self, key: str | None = None, columns: Sequence[str] | None = None) -> list[str]:
         """Return what the rows are called in a journal.
 
         Parameters
         ----------
+        key : str, optional
+            Column with their names; by default their content names them.
         columns : sequence of str, optional
             Those whose content counts; all by default.
         """
-        if self.key is not None:
+        if key is not None:
             assert isinstance(self.data, Table)
-            return self.data.levels(self.key)
+            return self.data.levels(key)
         return counted(row_hashes(self.data, columns))
 
     def name_of(self, row: int) -> str:

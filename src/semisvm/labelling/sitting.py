@@ -337,7 +337,7 @@ class Sitting(Looking):
     # leaving
 
     def model(self) -> Any:
-        """Return a `semisvm.model.Model` that has seen all answers; fits if there is none."""
+        """Return a `semisvm.Model` that has seen all answers; fits if there is none."""
         with self._lock:
             self._check_classes()
             current = self._learner.is_current

@@ -62,7 +62,7 @@ class Store:
         self.book = Book(pool.given, classes)
         self.path = None if answers is None else Path(answers)
         self.version = 0
-        self._names = pool.identities()
+        self._names = pool.identities(pool.key)
         self._journal: Journal | MemoryJournal = MemoryJournal()
         if self.path is not None:
             self._journal = Journal(f"{self.path}{SUFFIX}")
@@ -141,14 +141,15 @@ class Store:
                     "name another file of answers.",
                     data.path,
                 )
-        names = data.levels(key) if key else self.pool.identities(columns)  # type: ignore[union-attr]
+        names = self.pool.identities(key, columns)
         return {name: row for row, name in enumerate(names)}
 
     def _compare(self, before: Line, now: Line, had_lines: bool, n_lost: int) -> None:
         same = all(before.get(name) == now[name] for name in ("key", "columns", "checksum"))
         if same and had_lines and before is not now:
             return
-        if had_lines and before is not now:
+        # with another key than before, the names of all rows differ in any case
+        if had_lines and before is not now and (n_lost or before.get("key") == now["key"]):
             lost = "All answers found their rows."
             if n_lost:
                 lost = (

@@ -41,15 +41,15 @@ def test_only_random_rows_with_a_guess_that_nobody_saw_are_tests():
 @pytest.mark.parametrize("share", [0.6, 0.8, 0.9])
 def test_the_interval_covers_the_truth(n, share):
     counts = np.arange(n + 1)
-    covers = [low <= share <= high for low, high in (wilson(int(k), n) for k in counts)]
+    covers = [low <= share <= high for low, high in (wilson(n - int(k), n) for k in counts)]
     assert binom.pmf(counts, n, share) @ covers > 0.9
 
 
 def test_the_interval_stays_between_zero_and_one():
-    assert wilson(0, 5)[0] == pytest.approx(0.0, abs=1e-12)
-    assert wilson(5, 5)[1] == pytest.approx(1.0)
-    assert 0.5 < wilson(5, 5)[0] < 1.0
-    low, high = wilson(30, 40)
+    assert wilson(5, 5)[0] == pytest.approx(0.0, abs=1e-12)
+    assert wilson(0, 5)[1] == pytest.approx(1.0)
+    assert 0.5 < wilson(0, 5)[0] < 1.0
+    low, high = wilson(10, 40)
     assert low < 0.75 < high
 
 
@@ -57,8 +57,33 @@ def test_old_models_do_not_count():
     trials = [Trial(10, False)] * 20 + [Trial(50, True)] * 10
     found = accuracy_at(trials, 60)
     assert (found.value, found.n) == (1.0, 10)
-    assert accuracy_at(trials, 12).value == 0.0
+    assert accuracy_at(trials, 12).value < 0.2
     assert accuracy_at(trials[:3], 12) is None
+
+
+def test_errors_of_earlier_models_weigh_less():
+    trials = [Trial(40, k % 5 > 0) for k in range(20)]
+    then, now = accuracy_at(trials, 40), accuracy_at(trials, 100)
+    assert then.value == pytest.approx(0.8)
+    assert now.value == pytest.approx(1 - 0.2 * 0.4**0.5)
+    assert now.low == then.low
+    assert now.high > then.high
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize("n_labels", [40, 120])
+def test_the_accuracy_of_a_model_that_learns_is_covered(rate, n_labels):
+    """Two fifths of the rows are random, as the policy has it, and a model follows every five."""
+    rng = np.random.default_rng(0)
+    truth = 1 - 0.4 * (n_labels / 10) ** -rate
+    found = []
+    for _ in range(300):
+        asked = np.arange(10, n_labels)[rng.random(n_labels - 10) < 0.4] // 5 * 5
+        right = rng.random(len(asked)) > 0.4 * (asked / 10) ** -rate
+        trials = [Trial(int(n), bool(ok)) for n, ok in zip(asked, right, strict=True)]
+        found.append(accuracy_at(trials, n_labels))
+    assert np.mean([at.low <= truth <= at.high for at in found]) > 0.94
+    assert abs(np.mean([at.value for at in found]) - truth) < 0.035
 
 
 def test_the_curve_rises_with_the_models():

@@ -91,6 +91,20 @@ def test_edited_rows_lose_their_answers_by_content_and_keep_them_by_key(folder):
             assert ("1 rows with answers are no longer there" in notes) == (key is None)
 
 
+def test_a_key_can_be_named_later(folder):
+    answered(folder, range(10))
+    for _ in range(2):
+        with opened(folder, key="id") as found:
+            assert found.status().n_answered == 10
+            assert not any("changed" in note for note in found.status().notes)
+    edited = [(k, "corrected", s) if k == "k3" else (k, t, s) for k, t, s in ROWS]
+    with opened(folder, key="id") as found:
+        found.answer(20, "a")
+    write_data(folder / "data.csv", [*edited[:3], *edited[4:]])
+    with opened(folder, key="id") as found:
+        assert found.status().n_answered == 10
+
+
 def test_an_edit_that_is_taken_back_brings_the_answer_back(folder):
     answered(folder, range(10))
     write_data(folder / "data.csv", ROWS[5:])
