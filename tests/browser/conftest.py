@@ -10,16 +10,16 @@ SIZE = {"width": 1280, "height": 860}
 TEXTS = [f"text {k}: " + "some words " * (5 * k % 60) for k in range(30)]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
-    pytest.importorskip("playwright", reason="pip install playwright")
+    """One for all tests here; it ends with them, since no other loop can run beside its own."""
     if chromium() is None:
         pytest.skip(MISSING)
     with launched() as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def one_server():
     kept = FakeSitting(TEXTS)
     with PageServer(kept) as running:
@@ -55,7 +55,7 @@ def arrive(browser, server):
         assert person.problems == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def resident(browser, one_server):
     running, _ = one_server
     return Person(browser.new_context(viewport=SIZE), running.address)
