@@ -172,7 +172,7 @@ def test_pictures_of_a_real_sitting():
 
 
 def test_a_real_sitting_from_the_first_row_to_the_files():
-    texts = [f"{'cheap pills' if k % 2 else 'lunch plan'} {k % 7}" for k in range(40)]
+    texts = [f"{'cheap pills for you' if k % 2 else 'the lunch plan'} {k}" for k in range(40)]
     with (
         Sitting({"text": texts}, classes=["spam", "ham"], background=False) as sitting,
         PageServer(sitting, token=TOKEN) as server,
