@@ -38,6 +38,7 @@ EXCUSED: dict[tuple[str, str], str] = {
     ("stopping", "means3vm-3"): LAST_MACHINE,
     ("stopping", "means3vm-mkl-3"): LAST_MACHINE,
     ("stopping", "rlp-3"): "the two linear programs of a class are solved to their ends",
+    ("order of rows", "da-search-3"): "rows are dealt to the folds by number",
     ("constant column", "fsv-3"): "it uses no more columns than separate the few labels",
     ("late stopping", "committee"): "members that have begun are fitted to their ends",
 }

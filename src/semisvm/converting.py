@@ -217,7 +217,7 @@ def files_of(sources: str | Path | Sequence[str | Path]) -> list[Path]:
             continue
         matches = sorted(glob.glob(str(source), recursive=True))
         if not matches:
-            raise DataError("no file has a name like this.", source)
+            raise DataError("there is no such file, and none has a name like this.", source)
         found += map(Path, matches)
     if not found:
         raise DataError("there is no file to convert.")

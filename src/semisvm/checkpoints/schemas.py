@@ -93,7 +93,7 @@ SNAPSHOT = record(
         "price": optional(either(number(-MOST, MOST), PRICES)),
         "prices": optional(PRICES),
         "hard_prices": optional(PRICES),
-        "entropy": extended,
+        "entropies": listed(extended, length=2),
         "energy": optional(extended),
         "lowest": extended,
         "here": extended,

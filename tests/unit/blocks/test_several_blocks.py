@@ -141,7 +141,7 @@ def test_two_classes(method, loss):
     model = method(reg=1e-2, loss=loss, **given).fit(X, labels)
     reg = 1e-2 * LOSSES[loss].reg_of_two
     task, wire = two_class_task(X, labels, LOSSES[loss].two, reg, prior)
-    check_same(model, method(reg=1e-2, loss=loss)._solve_task(task, None), task)
+    check_same(model, method(reg=1e-2, loss=loss, **given)._solve_task(task, None), task)
     assert wire.rounds > 5
 
 
@@ -150,7 +150,7 @@ def test_pairs_are_switched_across_blocks(pairs):
     X, labels, prior = blobs(2)
     model = TransductiveSVC(reg=1e-2, class_prior=prior, max_switches=pairs).fit(X, labels)
     task, _ = two_class_task(X, labels, LOSSES["squared_hinge"].two, 1e-2, prior)
-    there = TransductiveSVC(reg=1e-2, max_switches=pairs)._solve_task(task, None)
+    there = TransductiveSVC(reg=1e-2, class_prior=prior, max_switches=pairs)._solve_task(task, None)
     check_same(model, there, task)
 
 
@@ -162,7 +162,7 @@ def test_many_classes(method, loss):
     model = method(reg=1e-2, loss=loss, **given).fit(X, labels)
     hierarchy = flat(np.arange(4))
     task, wire = many_class_task(X, labels, LOSSES[loss].many, 1e-2, prior, hierarchy)
-    check_same(model, method(reg=1e-2, loss=loss)._solve_task(task, None), task)
+    check_same(model, method(reg=1e-2, loss=loss, **given)._solve_task(task, None), task)
     # most label steps move few rows, and only rows near a tie travel
     assert method is NewtonSVC or np.median(wire.near) < 0.3 * len(X)
 
@@ -174,7 +174,7 @@ def test_a_hierarchy():
     model = TransductiveSVC(**tight, class_prior=prior, hierarchy=spec).fit(X, labels)
     hierarchy = build(spec, np.arange(4))
     task, _ = many_class_task(X, labels, LOSSES["squared_hinge"].many, 1e-2, prior, hierarchy)
-    check_same(model, TransductiveSVC(**tight)._solve_task(task, None), task)
+    check_same(model, TransductiveSVC(**tight, class_prior=prior)._solve_task(task, None), task)
 
 
 def test_a_class_without_unlabeled_rows():
@@ -185,7 +185,7 @@ def test_a_class_without_unlabeled_rows():
     task, _ = many_class_task(
         X, labels, LOSSES["squared_hinge"].many, 1e-2, prior, flat(np.arange(3))
     )
-    check_same(model, TransductiveSVC(reg=1e-2)._solve_task(task, None), task)
+    check_same(model, TransductiveSVC(reg=1e-2, class_prior=prior)._solve_task(task, None), task)
 
 
 def test_what_needs_all_rows_says_so():
@@ -215,4 +215,4 @@ def test_sparse_blocks():
     model = TransductiveSVC(reg=1e-2, class_prior=prior).fit(sparse.csr_matrix(X), labels)
     thin = sparse.csr_matrix(X)
     task, _ = two_class_task(thin, labels, LOSSES["squared_hinge"].two, 1e-2, prior)
-    check_same(model, TransductiveSVC(reg=1e-2)._solve_task(task, None), task)
+    check_same(model, TransductiveSVC(reg=1e-2, class_prior=prior)._solve_task(task, None), task)

@@ -240,7 +240,7 @@ def test_bad_semi_supervised_parameters(semi, blobs, params, message):
         (TransductiveSVC(max_switches=0), "max_switches must be a whole number >= 1 or None"),
         (AnnealedSVC(temperature=0), "temperature must be"),
         (AnnealedSVC(entropy_tol=0), "entropy_tol must be"),
-        (NewtonSVC(loss="huber"), "loss must be one of"),
+        (NewtonSVC(loss="hubert"), "loss must be one of"),
         (TransductiveSVC(label_step="best"), r"label_step must be one of"),
     ],
 )

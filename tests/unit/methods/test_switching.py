@@ -89,7 +89,7 @@ def test_single_switches(loss, n_classes):
         y = y + (X[:, 2] > 0.5)
     partly = hide(y, 9)
     one, all_pairs = (
-        TransductiveSVC(0.01, loss=loss, max_switches=most, annealing_rate=1e9).fit(X, partly)
+        TransductiveSVC(0.01, 1.0, loss=loss, max_switches=most, annealing_rate=1e9).fit(X, partly)
         for most in (1, None)
     )
     switched = np.nan_to_num(one.trace_["switched"])

@@ -115,7 +115,7 @@ def test_mistakes_are_named():
         ({"regs": 0}, "regs must be a whole number"),
         ({"unlabeled_weights": [0.0]}, "every value of unlabeled_weights"),
         ({"scoring": "neg_log_loss"}, "scoring must be one of"),
-        ({"loss": "huber"}, "loss must be one of"),
+        ({"loss": "hubert"}, "loss must be one of"),
         ({"cv": 1}, "n_splits"),
     ]:
         with pytest.raises(ValueError, match=message):

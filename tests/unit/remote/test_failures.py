@@ -120,7 +120,7 @@ def test_a_worker_that_stops_answering_is_replaced(client, before_round):
 
     before_round(stop, 40)
     try:
-        with dask.config.set({"semisvm.answer-seconds": 4}):
+        with dask.config.set({"semisvm.answer-seconds": 10}):
             slow = fit(TransductiveSVC, X, y)
     finally:
         os.kill(stopped[0], signal.SIGCONT)

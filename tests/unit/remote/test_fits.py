@@ -241,7 +241,7 @@ class TestCluster:
     )
     def test_methods(self, client, method, m):
         X, labels, _ = blobs(m)
-        quick = {} if method is NewtonSVC else {"annealing_rate": 4.0}
+        quick = {} if method is NewtonSVC else {"annealing_rate": 4.0, "tol": 1e-8}
         here = method(reg=1e-2, **quick).fit(X, labels)
         rows = in_chunks(X, thin=True)
         there, again = (method(reg=1e-2, **quick).fit(rows, labels) for _ in range(2))

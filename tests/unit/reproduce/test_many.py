@@ -16,7 +16,7 @@ def test_a_path_can_begin_at_its_end():
     X, y = three_blobs()
     labels = np.where(np.arange(150) < 12, y, -1)
     supervised = NewtonSVC().fit(X, labels)
-    model = without_annealing(supervised).fit(X, labels)
+    model = without_annealing(supervised, unlabeled_weight=1.0).fit(X, labels)
     # every level already has the full weight
     assert set(model.trace_["value"]) <= {1.0}
     assert model.score(X, y) > 0.95

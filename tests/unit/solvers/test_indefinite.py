@@ -82,6 +82,7 @@ class Parabola:
     """1/2 w' A w - b' w + 1, whose labels do not respond."""
 
     reg, quadratic, workers, n_weights, n_systems = 1.0, False, Workers(), 2, 1
+    spare = None
 
     def __init__(self):
         self.w = np.zeros(2)
