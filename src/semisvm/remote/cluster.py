@@ -270,6 +270,7 @@ class Cluster:
                 raise ClusterError(TOO_LARGE)
             shard.avoid.add(shard.address)
             shard.release()
+            self._drop(shard.address)
             shard.read_before, shard.rows_read = shard.read_before + shard.rows_read, 0
             workers = self._some_workers(shard.avoid)
             shard.address = min(workers, key=lambda address: (self._load_of(address), address))
@@ -287,6 +288,17 @@ class Cluster:
             except Lost:
                 continue
             return
+
+    def _drop(self, address: str) -> None:
+        """Have the scheduler give up a worker that does not answer, or it waits for its work."""
+        if address in self._workers():
+            with suppress(TimeoutError, OSError):
+                self.client.sync(
+                    self.client.scheduler.unregister,
+                    address=address,
+                    stimulus_id=f"semisvm-{address}-does-not-answer",
+                    callback_timeout=self._worker_seconds,
+                )
 
     def _load_of(self, address: str) -> int:
         return sum(len(shard.chunks) for shard in self._shards if shard.address == address)
