@@ -54,8 +54,8 @@ class AnnealedSVC(
     counts (entropic transportation).
 
     The final model is the point on the path with the lowest transductive objective under
-    the class shares, among the points whose outputs keep the shares, refined by label
-    switching. Annealing can lose a small class for good. So for two classes with a squared
+    the class shares, for two classes among the points whose outputs keep the shares, refined
+    by label switching. Annealing can lose a small class for good. So for two classes with a squared
     loss, where the rarer class is below 25%, the supervised start is refined in the same
     way, and is used if its objective is lower; a note in ``trace_`` says so.
     The objective without the class shares prefers models that put every row on one side,
