@@ -165,7 +165,7 @@ def test_refusals_are_one_line(made, tmp_path):
         (["convert", rows, out], "this is a folder"),
         (["convert", made / "all.csv", out, "--label", "kinds"], "Did you mean 'kind'?"),
         (["convert", made / "all.csv", out, "--min-df", 500], "option --min-df"),
-        (["convert", tmp_path / "*.nothing", out], "no file has a name like this"),
+        (["convert", tmp_path / "*.nothing", out], "none has a name like this"),
     ]:
         assert message in refusal(*arguments)
     assert not out.exists()

@@ -246,7 +246,7 @@ def test_what_is_refused(tmp_path):
         (csv, {"label": "kin"}, "Did you mean 'kind'"),
         (csv, {"dtype": "int32"}, "float64 or float32"),
         (tmp_path / "none.csv", {}, "there is no such file"),
-        (tmp_path / "*.tsv", {}, "no file has a name like this"),
+        (tmp_path / "*.tsv", {}, "none has a name like this"),
         (tmp_path, {}, "this is a folder"),
         (tmp_path / "a.svm", {"label": "kind"}, "no named columns"),
         (csv, {"label": "kind", "labels_file": csv}, "not both"),
