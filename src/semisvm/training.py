@@ -214,7 +214,7 @@ def train(
         Shows how far the training is.
     n_parts : int, optional
         Number of parts into which rows on the disk are divided for the fit, which the workers of
-        the current `distributed.Client` then share.
+        the current client of Dask then share.
     **parameters
         Of the estimator.
 
