@@ -108,7 +108,8 @@ def used_rows(X: Any, labels: PartialLabels) -> Index:
 
 def _places(X: Any) -> Floats:
     """Project the rows on a random line."""
-    line = np.random.RandomState(0).standard_normal(X.shape[1])
+    # in the precision of the rows, or the product would convert them all
+    line = np.random.RandomState(0).standard_normal(X.shape[1]).astype(X.dtype)
     parts = X.parts() if hasattr(X, "parts") else [X]
     return np.concatenate([np.asarray(part @ line, dtype=np.float64).ravel() for part in parts])
 

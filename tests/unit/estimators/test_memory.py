@@ -11,6 +11,8 @@ from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.blocks import OneScoreBlock
 from semisvm.designs import Workers, make_design
 from semisvm.losses import SQUARED_HINGE
+from semisvm.methods.fold_fits import used_rows
+from semisvm.partial_labels import encode
 from semisvm.reproduce.timing import peak_bytes
 from semisvm.rows import read_rows
 from semisvm.solvers.woodbury import heavy_rows
@@ -40,6 +42,13 @@ def test_validation_makes_no_vector_over_entries():
     X, _ = long_rows(4_000, d=200)
     read_rows(X)
     assert peak_bytes(lambda: read_rows(X)) < 0.5 * X.nnz
+
+
+def test_drawing_rows_for_the_share_estimate_converts_none():
+    X, labels = long_rows(8_000, d=200)
+    found = encode(labels)
+    used_rows(X, found)
+    assert peak_bytes(lambda: used_rows(X, found)) < X.nnz
 
 
 def charged_block(n=60, n_labeled=6):
