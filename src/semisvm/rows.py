@@ -303,6 +303,13 @@ def row_squares(X: Any) -> NDArray[np.float64]:
     return np.asarray(parts.sum(axis=1), dtype=np.float64).ravel()
 
 
+def project(X: Any, line: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the product of each row with a vector; rows that are elsewhere stay there."""
+    if hasattr(X, "project"):
+        return np.asarray(X.project(line), dtype=np.float64)
+    return np.asarray(X @ line, dtype=np.float64).ravel()
+
+
 def take_rows(X: Any, rows: NDArray[Any]) -> Any:
     """Return the listed rows of an array, sparse matrix, data frame, list, or rows elsewhere."""
     if hasattr(X, "iloc"):

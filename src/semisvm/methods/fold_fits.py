@@ -16,7 +16,7 @@ from semisvm.methods.supervised import first_state
 from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, prior_counts
-from semisvm.rows import is_sparse
+from semisvm.rows import project
 from semisvm.solvers import State
 from semisvm.validation import check_finite_model
 
@@ -89,8 +89,8 @@ def make_folds(X: Any, labels: PartialLabels) -> tuple[list[Index], Index]:
 def used_rows(X: Any, labels: PartialLabels) -> Index:
     """Return the labelled rows and at most `MOST_UNLABELED` others, ascending.
 
-    The others are drawn from the rows sorted by content, so their order does not matter; rows on a
-    cluster are drawn by number, since a number for every row would have to travel.
+    The others are drawn from the rows sorted by their place on a random line, so neither their
+    order nor where they are stored matters.
 
     Parameters
     ----------
@@ -100,18 +100,11 @@ def used_rows(X: Any, labels: PartialLabels) -> Index:
     free = labels.unlabeled
     if len(free) <= MOST_UNLABELED:
         return np.arange(len(labels.codes))
-    if is_sparse(X) or isinstance(X, np.ndarray) or hasattr(X, "parts"):
-        free = free[np.argsort(_places(X)[free], kind="stable")]
-    drawn = np.random.RandomState(0).permutation(len(free))[:MOST_UNLABELED]
-    return np.sort(np.concatenate([labels.labeled, free[drawn]]))
-
-
-def _places(X: Any) -> Floats:
-    """Project the rows on a random line."""
     # in the precision of the rows, or the product would convert them all
     line = np.random.RandomState(0).standard_normal(X.shape[1]).astype(X.dtype)
-    parts = X.parts() if hasattr(X, "parts") else [X]
-    return np.concatenate([np.asarray(part @ line, dtype=np.float64).ravel() for part in parts])
+    in_order = free[np.argsort(project(X, line)[free], kind="stable")]
+    drawn = np.random.RandomState(0).permutation(len(free))[:MOST_UNLABELED]
+    return np.sort(np.concatenate([labels.labeled, in_order[drawn]]))
 
 
 def fit_without(

@@ -352,6 +352,11 @@ class RowsOnDisk:
         self._check_size(self._bytes_of(index), f"{len(index):,} of the rows")
         return self[index]
 
+    def project(self, line: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the product of each row with a vector, part by part."""
+        products = [np.asarray(part @ line, dtype=np.float64).ravel() for part in self.parts()]
+        return np.concatenate(products) if products else np.empty(0)
+
     def can_load(self, rows: Any = None) -> bool:
         """Tell whether all rows, or the listed ones, are few enough for `load` or `take`."""
         if rows is None:

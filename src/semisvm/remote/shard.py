@@ -20,7 +20,7 @@ from semisvm.fingerprints import fingerprint_of_rows
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import LOSSES
 from semisvm.ondisk import RowsOnDisk
-from semisvm.rows import is_sparse, mean_square_length, read_rows, take_rows
+from semisvm.rows import is_sparse, mean_square_length, project, read_rows, take_rows
 
 Block = OneScoreBlock | ManyScoreBlock
 Question = tuple[str, tuple[Any, ...], Sequence[tuple[Any, ...]] | None]
@@ -129,6 +129,10 @@ class Shard:
     def take(self, wanted: Sequence[Index]) -> list[Any]:
         """Return some rows of each chunk, as matrices."""
         return [take_rows(rows, index) for rows, index in zip(self.rows, wanted, strict=True)]
+
+    def project(self, line: Floats) -> list[Floats]:
+        """Return the products of the rows of each chunk with a vector."""
+        return [project(rows, line) for rows in self.rows]
 
     def map_rows(self, feature_map: Any) -> None:
         """Replace the rows by their features."""

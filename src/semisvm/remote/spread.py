@@ -123,6 +123,11 @@ class SpreadRows:
         parts = self._by_chunk(self.shards.call("take", [(one,) for one in wanted]))
         return sparse.vstack(parts, format="csr") if self.is_sparse else np.concatenate(parts)
 
+    def project(self, line: Floats) -> Floats:
+        """Return the product of each row with a vector: a number per row, as the labels are."""
+        parts = self.shards.call("project", [(line,)] * len(self.shards.chunks))
+        return np.concatenate(self._by_chunk(parts))
+
     @property
     def is_sparse(self) -> bool:
         """Whether the rows are sparse."""

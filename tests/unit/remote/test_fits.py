@@ -94,6 +94,12 @@ class TestThreads:
                 there.label_distribution_.compute(), here.label_distribution_, atol=1e-6
             )
 
+    def test_the_shares_are_estimated_from_the_same_rows(self, monkeypatch):
+        monkeypatch.setattr("semisvm.methods.fold_fits.MOST_UNLABELED", 100)
+        X, labels, _ = blobs()
+        here, there = (TransductiveSVC(reg=1e-2).fit(rows, labels) for rows in (X, in_chunks(X)))
+        check_same(here, there)
+
     @pytest.mark.parametrize("loss", ["squared", "log", "hinge", "crammer_singer"])
     def test_losses(self, loss):
         X, labels, _ = blobs()
