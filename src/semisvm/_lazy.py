@@ -1,8 +1,9 @@
 """Public names that are imported when they are first used."""
 
 import gc
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +21,8 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        with uncollected():
+        loaded = homes[name] in sys.modules
+        with nullcontext() if loaded else uncollected():
             return getattr(import_module(homes[name]), name)
 
     return find
@@ -31,7 +33,8 @@ def uncollected() -> Iterator[None]:
     """Collect no garbage for a while, unless nobody does anyway.
 
     An import makes objects that stay. To look for garbage among them, and among those of numba
-    and scikit-learn, takes longer than the import.
+    and scikit-learn, takes longer than the import. So they are put among the old objects
+    unseen; otherwise the first object made afterwards would start a search of them all.
     """
     if not gc.isenabled():
         yield
@@ -40,4 +43,7 @@ def uncollected() -> Iterator[None]:
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:  # else there are objects that must stay frozen
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()

@@ -32,3 +32,27 @@ def test_a_collector_that_is_off_stays_off():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_was_imported_starts_no_search_for_garbage():
+    searched = []
+    gc.collect()
+    gc.callbacks.append(lambda phase, info: searched.append(info["generation"]))
+    try:
+        with uncollected():
+            kept = [[] for _ in range(10 * gc.get_threshold()[0])]
+        more = [[] for _ in range(gc.get_threshold()[0] // 2)]
+    finally:
+        gc.callbacks.pop()
+    assert searched == []
+    assert len(kept) > len(more)
+
+
+def test_objects_that_somebody_froze_stay_frozen():
+    gc.freeze()
+    try:
+        with uncollected():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()

@@ -169,7 +169,7 @@ class OneScoreBlock(HardLabeledRows):
         if self.loss.gap_slopes is None:
             return 0.0, None
         self._gaps = None
-        curvature, _ = self._curved()
+        curvature = self._curvatures()
         if not charged:
             self._spare()
         self.design.free_sums()

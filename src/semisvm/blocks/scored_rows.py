@@ -191,13 +191,13 @@ class ScoredRows:
         """
         n, gradient = self.design.n_rows, np.empty(self.design.n_weights)
         # the next step is another one: free the memory of the last before allocating more
-        self._step = NOTHING
-        slope, curvature = np.empty(n), np.empty(n)
+        self._step, self._listed = NOTHING, None
+        self.design.free_sums()
+        slope, curvature = np.empty(n), np.empty(n) if self._curvature is None else self._curvature
         evaluate = partial(self._evaluate, self._costs(), slope, curvature)
         values, active = self.design.pull_back_found(slope, self._rows, evaluate, gradient)
         n_active = sum(len(part) for part in active)
         self._curvature, self._active, self._n_active = curvature, active, n_active
-        self._listed = None
         self._responding = False
         return sum(values), gradient, n_active
 
@@ -215,8 +215,8 @@ class ScoredRows:
         self._active, self._n_active = [], 0
         self._responding = False
 
-    def _curved(self) -> tuple[Floats, RowList]:
-        """Return the curvatures and the rows with one; compute them if missing."""
+    def _curvatures(self) -> Floats:
+        """Return the curvatures; compute them if missing."""
         if self._curvature is None:
             self._step = NOTHING
             self._curvature = np.empty(self.design.n_rows)
@@ -225,6 +225,10 @@ class ScoredRows:
             self._active = [part for _, part in self.design.by_block(self._rows, evaluate)]
             self._n_active = sum(len(part) for part in self._active)
             self._listed = None
+        return self._curvature
+
+    def _active_rows(self) -> RowList:
+        """Return the rows with a curvature, which has been computed."""
         if self._listed is None:
             everything = self._n_active == len(self._rows)
             self._listed = (
@@ -232,18 +236,18 @@ class ScoredRows:
             )
             # the lists of the parts take as much memory as their union
             self._active = []
-        return self._curvature, self._listed
+        return self._listed
 
     def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
         """Multiply a vector by the curvature: sum of c_i (x_i . p) x_i."""
         out = np.empty(self.design.n_weights) if out is None else out
-        curvature, rows = self._curved()
+        curvature = self._curvatures()
         self._spare()
-        return self.design.curvature(p, curvature, rows, out)
+        return self.design.curvature(p, curvature, self._active_rows(), out)
 
     def column_scales(self) -> Floats:
         """Compute the diagonal of the curvature, column by column."""
-        curvature, rows = self._curved()
+        curvature, rows = self._curvatures(), self._active_rows()
         if self._responding:
             # the response of the labels may make it negative
             curvature, rows = np.abs(curvature), self._rows

@@ -266,6 +266,7 @@ class Backtracking(Search):
         enough = dot(residual, residual) <= 2.0 * problem.reg * tol * state.objective
         if state.cg_steps == 0:
             # the energy curves down along the first direction
+            del step, residual
             here = problem.hold(state.w)
             step, _, state.cg_steps = newton_step(
                 problem, here, state, tol, max_steps, reduced=False
