@@ -169,13 +169,12 @@ def fit_rows(name: str, found: dict[str, list[dict[str, Any]]]) -> list[dict[str
         rounds = told.get("rounds")
         row = {"method": name, "rows in": how, "seconds": seconds, "passes": told["passes"]}
         row |= {"processor, driver": told["processor"], "worker": told.get("worker")}
-        if rounds:
-            row |= {
-                "rounds": int(rounds),
-                "ms per round": 1e3 * seconds.median / rounds,
-                "kB per round": told["bytes"] / rounds / 1e3,
-                "MB in all": told["bytes"] / 1e6,
-            }
+        row |= {
+            "rounds": int(rounds) if rounds else None,
+            "ms per round": 1e3 * seconds.median / rounds if rounds else None,
+            "kB per round": told["bytes"] / rounds / 1e3 if rounds else None,
+            "MB in all": told["bytes"] / 1e6 if rounds else None,
+        }
         apart = abs(told["objective"] / best - 1.0)
         rows.append({**row, "objective, relative difference": apart})
     return rows
