@@ -1,7 +1,5 @@
 """The options ``--cluster`` and ``--workers``: commands that have workers do the work."""
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,6 +134,7 @@ def training_data(
         yield shared.read_training(data[0], **reading, on_disk=True)
         return
     from semisvm.converting import files_of
+    from semisvm.io.folders import scratch_folder
     from semisvm.remote.connecting import check_files
 
     if len(data) == 1 and data[0].is_dir():
@@ -146,15 +145,12 @@ def training_data(
     if not place.is_dir():
         raise UserError(f"{place} is not a folder: name one with --scratch.")
     check_files(client, [*paths, place])
-    folder = Path(tempfile.mkdtemp(prefix=".semisvm-", dir=place)).absolute()
-    try:
+    with scratch_folder(place) as folder:
         _convert(client, paths, folder / "data.rows", reading, features, shown)
         # the labels are among the rows now
         kept = {**reading, **dict.fromkeys(("label", "labels", "zero_based", "max_columns"))}
         kept["options"] = {}
         yield shared.read_training(folder / "data.rows", **kept, on_disk=True)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _convert(

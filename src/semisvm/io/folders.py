@@ -64,14 +64,40 @@ def write_folder(path: str | Path) -> Iterator[Path]:
         If something other than rows is there already, or the place cannot be written to.
     """
     target = _settle(path)
+    with _hidden_folder(target, path) as part:
+        yield part
+        with explained(path):
+            part.chmod(0o777 & ~_umask())
+            _replace(part, target)
+
+
+@contextmanager
+def scratch_folder(place: Path) -> Iterator[Path]:
+    """Make a hidden folder in a place, for as long as the block lasts.
+
+    A process that is killed leaves it; the next one that makes one in the same place removes it.
+
+    Raises
+    ------
+    DataError
+        If the place cannot be written to.
+    """
+    target = Path(place).absolute() / "scratch"
+    with _hidden_folder(target, target) as folder:
+        yield folder
+
+
+@contextmanager
+def _hidden_folder(target: Path, path: str | Path) -> Iterator[Path]:
+    """Make a hidden folder beside a target, and remove it and those of killed processes.
+
+    Errors name ``path``.
+    """
     with explained(path):
         _remove_old_folders(target)
         part, handle = _new_folder(target)
     try:
         yield part
-        with explained(path):
-            part.chmod(0o777 & ~_umask())
-            _replace(part, target)
     finally:
         if handle is not None:
             os.close(handle)
