@@ -1,12 +1,15 @@
 """The tables of the label means paper, on made-up rows under the names of its sets."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from problems import hide, sparse_text, two_blobs
-from semisvm.reproduce import book, compared, halves, meantimes
+from semisvm.reproduce import TABLES, book, compared, halves, meantimes
 from semisvm.reproduce.data import MissingDataError
+from semisvm.reproduce.runner import run
 from semisvm.reproduce.ssl_book import PUBLISHED, SETS, load_book, present, published
 
 QUICK = ("1-NN", "SVM", "TSVM", "SelfTraining", "LabelSpreading", "meanS3VM-iter", "meanS3VM-mkl")
@@ -14,12 +17,10 @@ QUICK = ("1-NN", "SVM", "TSVM", "SelfTraining", "LabelSpreading", "meanS3VM-iter
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Leave out the methods that take seconds, and the second process."""
+    """Leave out the methods that take seconds."""
     entries = tuple(entry for entry in compared.ENTRIES if entry.name in QUICK)
     for module in (book, halves, meantimes):
         monkeypatch.setattr(module, "ENTRIES", entries)
-    for module in (book, halves):
-        monkeypatch.setattr(module, "in_parallel", lambda task, calls: (task(*c) for c in calls))
 
 
 def save(folder, name, X, y, splits=None):
@@ -53,7 +54,7 @@ def test_published_figures_are_whole():
 
 def test_table_one(sets, quick, capsys):
     assert present(sets) == ["g241c", "text_ssl"]
-    result = book.run(sets, 1)
+    result = run(TABLES["book"], sets, 1, jobs=1)
     capsys.readouterr()
     assert list(result["tables"])[:2] == ["g241c, 10 labels", "Text, 10 labels"]
     rows = result["tables"]["g241c, 10 labels"]
@@ -103,7 +104,7 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
     monkeypatch.setattr(halves, "PAIRS", {"(1, 2)": halves.PAIRS["(1, 2)"]})
     halves.load_rows.cache_clear()
     assert halves.load_rows(tmp_path, "house_votes")[0].shape == (60, 3), "no missing votes"
-    result = halves.run(tmp_path, 2)
+    result = run(replace(TABLES["halves"], some=True), tmp_path, 2, jobs=1)
     capsys.readouterr()
     small, pairs = result["tables"].values()
     assert {row["method"] for row in small} == {"SVM", "TSVM", "meanS3VM-iter", "meanS3VM-mkl"}
@@ -114,7 +115,7 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
 
 
 def test_seconds_side_by_side(sets, quick, capsys):
-    result = meantimes.run(sets, 1)
+    result = run(TABLES["meantimes"], sets, 1)
     capsys.readouterr()
     rows = result["tables"]["g241c, 90 rows, 10 labels"]
     assert [row["method"] for row in rows] == [*QUICK, meantimes.YARDSTICK]
