@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from problems import hide, sparse_text, two_blobs
+from problems import hide, save_set, sparse_text, two_blobs
 from semisvm.reproduce import TABLES, book, compared, halves, meantimes
 from semisvm.reproduce.data import MissingDataError
 from semisvm.reproduce.runner import run
@@ -23,24 +22,12 @@ def quick(monkeypatch):
         monkeypatch.setattr(module, "ENTRIES", entries)
 
 
-def save(folder, name, X, y, splits=None):
-    place = folder / name
-    place.mkdir()
-    if sparse.issparse(X):
-        sparse.save_npz(place / "X.npz", X)
-    else:
-        np.save(place / "X.npy", X)
-    np.save(place / "y.npy", y)
-    if splits is not None:
-        np.savez(place / "splits.npz", **splits)
-
-
 @pytest.fixture
 def sets(tmp_path):
     for name, (X, y) in {"g241c": two_blobs(90, 4), "text_ssl": sparse_text(90, 80)}.items():
         rows = {n: [np.flatnonzero(hide(y, n, k) >= 0)[:n] for k in (0, 1)] for n in (10, 50)}
         splits = {"lab_10": np.array(rows[10]), "lab_100": np.array(rows[50])}
-        save(tmp_path, name, X, 2 * y - 1, splits)
+        save_set(tmp_path, name, X, 2 * y - 1, splits)
     return tmp_path
 
 
@@ -97,9 +84,9 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
     votes, y = two_blobs(80, 3)
     votes = np.where(votes > 0, 1.0, -1.0)
     votes[:20, 1] = 0.0
-    save(tmp_path, "house_votes", votes, y)
+    save_set(tmp_path, "house_votes", votes, y)
     X, groups = sparse_text(200, 60)
-    save(tmp_path, "20news_tfidf", X, groups)
+    save_set(tmp_path, "20news_tfidf", X, groups)
     monkeypatch.setattr(halves, "SMALL", {"house_votes": halves.SMALL["house_votes"]})
     monkeypatch.setattr(halves, "PAIRS", {"(1, 2)": halves.PAIRS["(1, 2)"]})
     halves.load_rows.cache_clear()
