@@ -51,9 +51,10 @@ BENCHMARKS = {
     "regs": "the grid behind the default regularisation of every loss",
 }
 
-# Not part of all: they judge a change of the code.
+# Not part of all: they judge a change of the code, or are in it already.
 TOOLS = {
     "revisions": "a revision of this repository against another one, fits in turns",
+    "papers": "all tables of the papers; results and figures in --out, goes on if stopped",
 }
 
 ONLY = {
@@ -64,6 +65,7 @@ ONLY = {
     "rows": ("outofcore", "distributed", "labelspeed"),
     "memory": ("outofcore",),
     "resume": tuple(TABLES),
+    "out": ("papers",),
 }
 """Options that not every benchmark has, and which have them."""
 
@@ -91,6 +93,7 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--resume", metavar="FILE", type=Path, help="tables of papers: keeps what was measured"
     )
+    parser.add_argument("--out", metavar="DIR", type=Path, help=_for("out", "where results go"))
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="print what there is")
     options = parser.parse_args(arguments)
@@ -99,6 +102,8 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     for option, names in ONLY.items():
         if getattr(options, option) is not None and options.name not in names:
             parser.error(f"--{option} is for {', '.join(names)}")
+    if options.name == "papers" and options.out is None:
+        parser.error("papers needs --out DIR")
     if options.rows is not None and options.rows < 1000:
         parser.error("--rows must be at least 1000")
     if options.repeat is not None and options.repeat < 1:
@@ -121,7 +126,8 @@ def limits_of(options: argparse.Namespace) -> dict[str, Any]:
     for name in ("sets", "methods"):
         listed = getattr(options, name)
         found[name] = listed.split(",") if listed else None
-    found |= {"n_rows": options.rows, "share": options.memory, "resume": options.resume}
+    found |= {name: getattr(options, name) for name in ("resume", "out")}
+    found |= {"n_rows": options.rows, "share": options.memory}
     return {name: value for name, value in found.items() if value is not None}
 
 
