@@ -18,7 +18,7 @@ from semisvm.label_steps import LabelStep, exact, simplex, switching
 from semisvm.losses import CRAMMER_SINGER
 from semisvm.reproduce.data import Floats, Ints
 from semisvm.reproduce.many import NEWS, SUPERVISED_TOL, draw, load_many
-from semisvm.reproduce.plans import Found, Part, Plan
+from semisvm.reproduce.plans import Curve, Found, Part, Plan
 from semisvm.reproduce.table import verdict
 from semisvm.reproduce.timing import interleaved
 
@@ -28,6 +28,10 @@ SETS = {"ohscal": 5_581, NEWS: 10_000}
 LOSS = CRAMMER_SINGER
 LOOPS = (1, 2, 4, 8, 16)
 PARTS = (0.1, 0.25, 0.5, 0.75)
+ALL_CELLS = "best of all cells enters"
+DRAWN = (f"simplex, {ALL_CELLS}", "switching", "simplex", "exact")
+GRID = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Milliseconds at which the figure looks."""
 
 
 def first_costs(folder: Path, name: str) -> tuple[Floats, Ints]:
@@ -51,7 +55,7 @@ def ways(costs: Floats, counts: Ints) -> dict[str, Callable[[], LabelStep]]:
         cut = partial(simplex, costs, counts, max_loops=int(part * most))
         found[f"simplex, {100 * part:.0f}% of its pivots"] = cut
     found["simplex"] = partial(simplex, costs, counts)
-    found["simplex, best of all cells enters"] = partial(simplex, costs, counts, block=n)
+    found[f"simplex, {ALL_CELLS}"] = partial(simplex, costs, counts, block=n)
     return found
 
 
@@ -86,6 +90,22 @@ def is_whole(row: dict[str, Any]) -> bool:
     return row["label step"].startswith("simplex") and "%" not in row["label step"]
 
 
+def reached(rows: list[dict[str, Any]], ms: float) -> float:
+    """Return the least that is left to gain after some milliseconds, in per cent."""
+    return min((row["left to gain %"] for row in rows if row["ms"] <= ms), default=100.0)
+
+
+def curves(name: str, rounds: int, found: Found) -> list[Curve]:
+    """Return Fig. 1: what is left to gain over time."""
+    steps: dict[str, list[dict[str, Any]]] = {way: [] for way in DRAWN}
+    for row in found[name, rounds]:
+        whole, _, cut = row["label step"].partition(", ")
+        steps[row["label step"] if cut == ALL_CELLS else whole].append(row)
+    lines = {way: [[reached(rows, ms)] for ms in GRID] for way, rows in steps.items()}
+    axes = {"x_name": "processor milliseconds", "y_name": "left to gain, per cent"}
+    return [Curve(f"{name} (Fig. 1)", GRID, lines, {}, **axes)]
+
+
 def plan(folder: Path, repeat: int) -> Plan:
     """Plan a table for each set."""
     parts = [
@@ -94,6 +114,7 @@ def plan(folder: Path, repeat: int) -> Plan:
             measure,
             [(name, repeat)],
             partial(rows_of, name, repeat),
+            partial(curves, name, repeat),
             timed=True,
         )
         for name, n in SETS.items()
