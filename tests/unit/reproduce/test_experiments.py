@@ -116,3 +116,18 @@ def test_an_experiment_runs(name, sets, monkeypatch, capsys):
     for curve in result["curves"]:
         assert all(len(line) == len(curve["x"]) for line in curve["lines"].values())
     json.dumps(result)
+
+
+def test_all_tables_go_on_where_they_were_stopped(tmp_path, monkeypatch, capsys):
+    papers = pytest.importorskip("benchmarks.papers", reason="benchmarks are not beside the tests")
+    toys = import_module("semisvm.reproduce.toys")
+    monkeypatch.setattr(toys, "WIDTHS", {"moons": (0.3,)})
+    monkeypatch.setattr(toys, "METHODS", {"DA, hinge": toys.METHODS["DA, hinge"]})
+    monkeypatch.setattr(papers, "TABLES", {name: TABLES[name] for name in ("toys", "pcmac")})
+    out = tmp_path / "out"
+    found = papers.run(tmp_path, 1, out)
+    assert found == {"misses": 0}
+    assert "pcmac is left out" in capsys.readouterr().out
+    assert sorted(path.name for path in out.iterdir()) == ["toys.json", "toys.jsonl"]
+    papers.run(tmp_path, 1, out)
+    assert "1 of 1 measurements are taken over" in capsys.readouterr().out
