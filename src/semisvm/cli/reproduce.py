@@ -114,7 +114,7 @@ def _list(as_json: bool) -> None:
     rows: list[list[Any]] = [
         [t.name, ", ".join(t.needs), f"{t.minutes:g}", t.summary, t.paper] for t in TABLES.values()
     ]
-    header = ["name", "data sets", "minutes of a processor", "what it has", "paper"]
+    header = ["name", "data sets", "minutes", "what it has", "paper"]
     print_table("Tables", header, rows)
 
 
