@@ -31,6 +31,7 @@ lint: $(READY) ## check style, format and types
 
 docs: $(DOCS_READY) ## build the guide and the API reference in build/docs
 	@for script in examples/*.py; do $(RUN) $$script build/examples > /dev/null || exit 1; done
+	@$(RUN) docs/paper_figures.py build/papers
 	@$(RUN) tests/labelling_pictures.py docs/images
 	@$(RUN) -m sphinx -q -W --keep-going docs build/docs
 	@echo "Guide: build/docs/index.html"

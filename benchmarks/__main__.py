@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import ROOT, fuzz
+from semisvm.cli.reproduce import watched
+from semisvm.io import DataError
 from semisvm.reproduce import TABLES
 from semisvm.reproduce.data import MissingDataError, data_folder
+from semisvm.reproduce.runner import run as run_table
 
 BESIDE = ROOT.parent / "shared" / "data"
 
@@ -42,19 +45,16 @@ BENCHMARKS = {
     "selection": "which rows to have labelled: clusters, margins, chance",
     "costs": "seconds of a fit of every method, beside the estimate of the registry",
     "manyspeed": "many classes against one supervised machine per class that is given all labels",
-    "manycost": "what annealing twenty classes costs, in supervised fits",
-    "manysets": "semi-supervised against supervised on five sets of many classes",
-    "hierarchy": "twenty classes with the hierarchy of their names",
     "labelspeed": "the labelling page: next row of 100,000 texts, 20 answers per second",
     "labelsteps": "label steps on their own: times, gaps, and their effect",
-    "maxent": "two classes: methods that know the class shares",
     "meanqp": "the quadratic program of label means against an interior point solver",
     "regs": "the grid behind the default regularisation of every loss",
 }
 
-# Not part of all: they judge a change of the code.
+# Not part of all: they judge a change of the code, or are in it already.
 TOOLS = {
     "revisions": "a revision of this repository against another one, fits in turns",
+    "papers": "all tables of the papers; results and figures in --out, goes on if stopped",
 }
 
 ONLY = {
@@ -64,6 +64,8 @@ ONLY = {
     "head": ("revisions",),
     "rows": ("outofcore", "distributed", "labelspeed"),
     "memory": ("outofcore",),
+    "resume": tuple(TABLES),
+    "out": ("papers",),
 }
 """Options that not every benchmark has, and which have them."""
 
@@ -88,6 +90,10 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--memory", type=float, metavar="SHARE", help=_for("memory", "of a fit, in units of X")
     )
+    parser.add_argument(
+        "--resume", metavar="FILE", type=Path, help="tables of papers: keeps what was measured"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, help=_for("out", "where results go"))
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="print what there is")
     options = parser.parse_args(arguments)
@@ -95,7 +101,9 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         parser.error("name a benchmark, or all; --list prints what there is")
     for option, names in ONLY.items():
         if getattr(options, option) is not None and options.name not in names:
-            parser.error(f"--{option} is for {' and '.join(names)}")
+            parser.error(f"--{option} is for {', '.join(names)}")
+    if options.name == "papers" and options.out is None:
+        parser.error("papers needs --out DIR")
     if options.rows is not None and options.rows < 1000:
         parser.error("--rows must be at least 1000")
     if options.repeat is not None and options.repeat < 1:
@@ -106,7 +114,7 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
 def run(name: str, folder: Path, repeat: int | None, **more: Any) -> dict[str, Any]:
     """Run one benchmark, with its own number of repetitions unless one is given."""
     if name in TABLES:
-        return TABLES[name].run(folder, repeat)
+        return run_table(TABLES[name], folder, repeat, watch=watched, **more)
     module = import_module(f"benchmarks.{name}")
     result: dict[str, Any] = module.run(folder, repeat or module.REPEAT, **more)
     return result
@@ -118,6 +126,7 @@ def limits_of(options: argparse.Namespace) -> dict[str, Any]:
     for name in ("sets", "methods"):
         listed = getattr(options, name)
         found[name] = listed.split(",") if listed else None
+    found |= {name: getattr(options, name) for name in ("resume", "out")}
     found |= {"n_rows": options.rows, "share": options.memory}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -137,7 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder = data_folder(options.data, BESIDE)
         more = limits_of(options)
         results = {name: run(name, folder, options.repeat, **more) for name in names}
-    except MissingDataError as error:
+    except (MissingDataError, DataError) as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
     if options.json:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.manysets import N_LABELED, SETS, draw_of
 from semisvm.losses import LOSSES
 from semisvm.reproduce.many import NEWS, Draw, compare, draw, in_parallel, load_many
+from semisvm.reproduce.manysets import N_LABELED, SETS, draw_of
 from semisvm.reproduce.newsgroups import N_LABELED as N_LABELED_NEWS
 from semisvm.reproduce.table import Report
 

@@ -1,6 +1,7 @@
 """The guide is complete: all public names, all methods, commands that do what is printed."""
 
 import doctest
+import json
 import re
 import shlex
 from importlib import import_module
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from semisvm import registry
+from semisvm.reproduce import TABLES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 if not DOCS.is_dir():
@@ -89,3 +91,23 @@ def test_commands_of_the_start_page(tmp_path, monkeypatch):
         assert result.exit_code == 0, result.output
         assert CHECK.check_output(wanted, result.stdout, FLAGS), f"{line}\n{result.stdout}"
     assert (tmp_path / "labels.csv").stat().st_size > 0
+
+
+def test_page_of_the_papers_names_every_table():
+    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
+    missing = [name for name in TABLES if f"`semisvm reproduce {name}" not in page]
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "results").glob("*.json")), ids=lambda p: p.stem)
+def test_figures_of_the_papers_name_their_source(path):
+    """The command and the commit beside a figure are those of the result that is drawn."""
+    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
+    result = json.loads(path.read_text(encoding="utf-8"))
+    repeat = next(iter(result["settings"].values()))
+    source = (
+        f"`semisvm reproduce {path.stem} --repeat {repeat}`, commit {result['machine']['commit']}"
+    )
+    assert source in " ".join(page.split())
+    assert f"../build/papers/{path.stem}.png" in page
+    assert result["curves"]

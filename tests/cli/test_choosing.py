@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import types
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from typer.testing import CliRunner
 
 import semisvm
 import semisvm.training
-from problems import hide, two_blobs
+from problems import hide, save_set, two_blobs
 from semisvm.cli.app import app
 from semisvm.io import MatrixData
 from semisvm.io.labels import text_labels
@@ -193,21 +192,7 @@ def test_compare_without_unlabelled_rows(tmp_path):
 
 
 def test_compare_draws(blobs, monkeypatch):
-    class ComparisonDisplay:
-        @classmethod
-        def from_comparison(cls, comparison):
-            assert comparison.baseline == "svm"
-            return cls()
-
-        def plot(self):
-            from matplotlib.figure import Figure
-
-            self.figure_ = Figure()
-            return self
-
-    displays = types.ModuleType("semisvm.displays")
-    displays.ComparisonDisplay = ComparisonDisplay
-    monkeypatch.setitem(sys.modules, "semisvm.displays", displays)
+    pytest.importorskip("matplotlib")
     figure = blobs / "c.svg"
     run("compare", blobs / "a.csv", "--label", "kind", *FAST, "--figure", figure)
     assert figure.read_text().startswith("<?xml")
@@ -229,6 +214,7 @@ def test_compare_draws(blobs, monkeypatch):
         (["compare", "a.csv", "--label", "kind", "--prior", "c=1"], "--prior names the class 'c'"),
         (["reproduce"], "name a table"),
         (["reproduce", "pcmc"], "Did you mean 'pcmac'?"),
+        (["reproduce", "reuters", "--figure", "a.png"], "has no curves to draw"),
         (["reproduce", "pcmac", "--data", "nowhere"], "no data folder 'nowhere'"),
         (["reproduce", "pcmac", "--data", "."], "has no set 'text1_pcmac'"),
     ],
@@ -250,6 +236,7 @@ def test_tables_are_listed():
     needs = {table["name"]: table["needs"] for table in tables}
     assert needs["pcmac"] == ["text1_pcmac"]
     assert len(needs["clustered"]) == 7
+    assert all(table["minutes"] > 0 for table in tables)
     assert {"pcmac", "reuters", "newsgroups", "book", "halves", "meantimes"} <= set(TABLES)
 
 
@@ -257,19 +244,24 @@ def test_a_table_is_run(tmp_path, monkeypatch):
     """On made-up rows under the name of the paper's set."""
     from semisvm.reproduce import pcmac
 
-    X, y = two_blobs(60)
-    (tmp_path / "text1_pcmac").mkdir()
-    sparse.save_npz(tmp_path / "text1_pcmac" / "X.npz", sparse.csr_matrix(X))
-    np.save(tmp_path / "text1_pcmac" / "y.npy", 2 * y - 1)
+    save_set(tmp_path, "text1_pcmac", sparse.csr_matrix(two_blobs(60)[0]), 2 * two_blobs(60)[1] - 1)
     monkeypatch.setattr(pcmac, "TRAINING_ROWS", 40)
     monkeypatch.setattr(pcmac, "LABELED", (10,))
     arguments = ["reproduce", "pcmac", "--data", tmp_path, "--repeat", "1"]
     shown = run(*arguments).stdout
     assert "mean test error (Table 3)" in shown
     assert "missed; see MISSED above" in shown
-    facts = json.loads(run(*arguments, "--json").stdout)
+    kept, figure = tmp_path / "kept.jsonl", tmp_path / "curves.svg"
+    result = run(*arguments, "--json", "--resume", kept, "--figure", figure)
+    facts = json.loads(result.stdout)
     assert facts["settings"]["splits"] == 1
     assert len(facts["tables"]["mean test error (Table 3)"]) == 3
+    assert figure.read_text().startswith("<?xml")
+    again = run(*arguments, "--json", "--resume", kept)
+    assert json.loads(again.stdout)["tables"] == facts["tables"]
+    assert "1 of 1 measurements are taken over" in again.stderr
+    kept.write_text("something else\n{}\n")
+    assert "not a line of a journal" in run(*arguments, "--resume", kept, code=2).stderr
 
 
 def seconds(*command):

@@ -97,7 +97,7 @@ def arguments_for(program, values):
 
 @every_command
 def test_paths_are_inputs_or_outputs(program, reads, writes):
-    folders = {"reproduce": {"data"}, "fit": {"scratch"}}.get(program.name, set())
+    folders = {"reproduce": {"data", "resume"}, "fit": {"scratch"}}.get(program.name, set())
     assert set(reads) - folders <= INPUTS
     for parameter in program.params:
         told = getattr(parameter, "help", None) or ""

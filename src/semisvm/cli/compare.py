@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semisvm.cli import drawing
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
-from semisvm.cli.outputs import Output, attempt, binary_output
+from semisvm.cli.outputs import Output, attempt
 from semisvm.cli.priors import read_prior
 from semisvm.method import Method
 from semisvm.registry import get, without_effect
@@ -63,15 +64,7 @@ def compare(
         str, typer.Option("--scoring", help=f"Score to compare: {', '.join(SCORINGS)}.")
     ] = SCORINGS[0],
     prior: shared.Prior = None,
-    figure: Annotated[
-        Output | None,
-        typer.Option(
-            "--figure",
-            help="Figure to write, as .png, .svg or .pdf.",
-            parser=binary_output,
-            metavar="FILE",
-        ),
-    ] = None,
+    figure: drawing.Figure = None,
     ngrams: shared.Ngrams = 1,
     min_df: shared.MinDf = 2,
     as_is: shared.AsIs = False,
@@ -95,7 +88,7 @@ def compare(
     if scoring not in SCORINGS:
         raise UserError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}.")
     chosen = _named(methods)
-    display = None if figure is None else _display(figure.path)
+    drawing.check(figure)
     from semisvm.cli.output import print_json
     from semisvm.training import prepare
 
@@ -126,7 +119,7 @@ def compare(
 
         dealing = (folds, planned.repeats, seed)
         found = _run(prepared, planned, shares, dealing, scoring, jobs, (not as_json, shown))
-    failure = None if figure is None else attempt(lambda: _draw(display, found, figure))
+    failure = None if figure is None else attempt(lambda: _draw(found, figure))
     shown(found)
     if failure is not None:
         raise UserError(f"the figure was not written: {failure}")
@@ -239,29 +232,10 @@ def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
     leave(text.getvalue().rstrip("\n"), UNFINISHED)
 
 
-def _display(figure: Path) -> Any:
-    """Import the display before anything is computed, or say what is missing."""
-    from importlib import import_module
+def _draw(found: "Comparison", figure: Output) -> None:
+    from semisvm.displays import ComparisonDisplay
 
-    if figure.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise UserError(f"figures are written to .png, .svg or .pdf, not {figure.name!r}.")
-    try:
-        import_module("matplotlib").use("Agg")
-        return import_module("semisvm.displays").ComparisonDisplay
-    except ImportError as error:
-        raise UserError(
-            f"--figure needs {error.name}, which is missing. Install it with: "
-            "pip install 'semisvm[plots]'"
-        ) from None
-
-
-def _draw(display: Any, found: "Comparison", figure: Output) -> None:
-    from semisvm.io import write_bytes
-
-    drawn = display.from_comparison(found).plot()
-    with write_bytes(figure.target) as stream:
-        kind = figure.path.suffix.lower().removeprefix(".")
-        drawn.figure_.savefig(stream, format=kind, bbox_inches="tight")
+    drawing.write(ComparisonDisplay.from_comparison(found).figure_, figure)
 
 
 def _show(

@@ -25,11 +25,14 @@ class LearningCurveDisplay:
     scores : mapping name -> array of shape (k, n_draws)
         The supervised method first; it is drawn in grey.
     score_name : str, default="accuracy"
+    x_name : str, default="labelled rows"
+    levels : mapping name -> float, optional
+        Scores to compare with, drawn as horizontal lines: of a fit that knows all labels.
 
     Attributes
     ----------
     label_counts : int array of shape (k,)
-    scores : dict
+    scores, levels : dict
     ax_ : axes
     lines_ : list of lines, one per method
     figure_ : figure
@@ -57,10 +60,13 @@ class LearningCurveDisplay:
         scores: Mapping[str, ArrayLike],
         *,
         score_name: str = "accuracy",
+        x_name: str = "labelled rows",
+        levels: Mapping[str, float] | None = None,
     ) -> None:
         self.label_counts = np.asarray(label_counts)
         self.scores = {name: np.asarray(values) for name, values in scores.items()}
-        self.score_name = score_name
+        self.score_name, self.x_name = score_name, x_name
+        self.levels = dict(levels or {})
 
     @classmethod
     def from_estimators(
@@ -132,10 +138,12 @@ class LearningCurveDisplay:
             low, high = np.percentile(values, [25, 75], axis=1)
             ax.fill_between(self.label_counts, low, high, color=colour, alpha=0.13, linewidth=0)
             self.lines_ += ax.plot(self.label_counts, values.mean(axis=1), label=name, **style)
+        for name, level in self.levels.items():
+            ax.axhline(level, color="black", linestyle="--", linewidth=1.2, label=name)
         ax.set_xscale("log")
-        ax.set_xticks(self.label_counts, [str(count) for count in self.label_counts.tolist()])
+        ax.set_xticks(self.label_counts, [f"{count:g}" for count in self.label_counts.tolist()])
         ax.minorticks_off()
-        ax.set_xlabel("labelled rows")
+        ax.set_xlabel(self.x_name)
         ax.set_ylabel(f"{self.score_name} on the rows whose labels were hidden")
         ax.legend(frameon=False)
         tidy(ax)

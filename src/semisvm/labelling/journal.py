@@ -65,12 +65,16 @@ class Journal:
         What was in the file, in the order of their numbers.
     notes : list of str
         What was wrong with the file.
+    format, of, entry : str
+        Name of the format, and words for messages: what the journal is of, and what it keeps.
 
     Raises
     ------
     DataError
         If another process has it open, or it is damaged or cannot be written.
     """
+
+    format, of, entry = FORMAT, "a sitting", "answer"
 
     def __init__(self, path: str | Path) -> None:
         self.path: Path | None = settle(path)
@@ -87,7 +91,7 @@ class Journal:
             self._next = 1 + max((line["seq"] for line in self.lines), default=0)
             if not self.lines:
                 _sync_folder(self.path)
-            self.append({"kind": OPENED, **_process(), "format": FORMAT, "version": VERSION})
+            self.append({"kind": OPENED, **_process(), "format": self.format, "version": VERSION})
         except BaseException:
             os.close(self._file)
             raise
@@ -133,13 +137,13 @@ class Journal:
             end += len(piece) + 1
         if end < len(content):
             self.notes.append(
-                f"the last line of {self._name} was cut off and is dropped: its answer had not "
-                "been saved."
+                f"the last line of {self._name} was cut off and is dropped: its {self.entry} had "
+                "not been saved."
             )
             os.ftruncate(self._file, end)
             os.fsync(self._file)
-        if lines and lines[0].get("format") != FORMAT:
-            raise DataError("this is not a journal of a sitting.", self._name)
+        if lines and lines[0].get("format") != self.format:
+            raise DataError(f"this is not a journal of {self.of}.", self._name)
         if lines and lines[0].get("version") != VERSION:
             raise DataError("this journal is of a newer version of semisvm.", self._name)
         return sorted(lines, key=lambda line: line["seq"]), end
@@ -177,7 +181,8 @@ class Journal:
             self._take_back()
             why = "the disk is full" if error.errno == errno.ENOSPC else str(error.strerror)
             raise SittingError(
-                f"not saved: {self._name} cannot be written ({why}). All earlier answers are safe."
+                f"not saved: {self._name} cannot be written ({why}). All earlier {self.entry}s "
+                "are safe."
             ) from error
         self._end += len(content)
         self._next += 1

@@ -1,7 +1,8 @@
-"""The tables of the papers, run again on the papers' data.
+"""The tables and figures of the papers, run again on the papers' data.
 
-A table is a module with ``run(folder, repeat)``, which prints and returns what it found, and
-``REPEAT``, its usual number of draws. To add one, add an entry to `TABLES`.
+An experiment is a module that lists measurements and makes rows of them (`plans`); one runner
+measures, keeps, prints, judges and draws (`runner`). To add one, write a module with ``REPEAT`` and
+``plan(folder, repeat)``, and add an entry to `TABLES`.
 
 What compares figures with published ones lives here, because ``semisvm reproduce`` runs it from
 an installed package. So do the parts that ``benchmarks/`` shares with it: tables and verdicts
@@ -10,14 +11,11 @@ tools are in ``benchmarks/``, which adds nothing of that kind.
 """
 
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that can be reproduced.
+    """Tables and figures that one command reproduces.
 
     Attributes
     ----------
@@ -27,26 +25,24 @@ class Table:
     paper : str
     needs : tuple of str
         The data sets, each a folder with ``X.npz`` or ``X.npy``, and ``y.npy``.
+    minutes : float
+        What the usual number of draws takes, in minutes of one processor.
+    may_use : tuple of str
+        Data sets that are included if they are there.
+    some : bool
+        Whether those data sets that are there are enough.
+    figure : bool
+        Whether there is something to draw.
     """
 
     name: str
     summary: str
     paper: str
     needs: tuple[str, ...]
-
-    def run(self, folder: Path, repeat: int | None = None) -> dict[str, Any]:
-        """Run the experiments; print the tables and give them as plain data.
-
-        Parameters
-        ----------
-        folder : Path
-            Holds the folders of the data sets.
-        repeat : int, optional
-            Random draws; by default as many as the published table, or what takes minutes.
-        """
-        module = import_module(f"semisvm.reproduce.{self.name}")
-        result: dict[str, Any] = module.run(folder, repeat or module.REPEAT)
-        return result
+    minutes: float = 1.0
+    may_use: tuple[str, ...] = ()
+    some: bool = False
+    figure: bool = False
 
 
 FUNG = "Fung and Mangasarian, Semi-supervised SVMs for unlabeled data classification, 2001"
@@ -63,90 +59,146 @@ TABLES: dict[str, Table] = {
             "errors and objectives of Tables 2 and 3, beside the published ones",
             SINDHWANI,
             ("text1_pcmac",),
+            minutes=0.5,
+            figure=True,
         ),
         Table(
             "switches",
             "one switch of labels at a time against many: Tables 3 and 4, Fig. 3",
             SINDHWANI,
             ("text1_pcmac",),
+            minutes=0.5,
+            figure=True,
         ),
         Table(
             "reuters",
             "accuracy and balance where one class is rare, beside the C++ of the paper",
             SINDHWANI,
             ("lasvm_reuters",),
+            minutes=1.0,
         ),
         Table(
             "newsgroups",
             "Macro F for twenty classes, with and without annealing",
             KEERTHI,
             ("20news_tfidf",),
+            minutes=15.0,
         ),
         Table(
             "curves",
             "Macro F over the number of labelled and of unlabelled rows, Figs 3 and 4",
             KEERTHI,
             ("20news_tfidf", "la1", "webkb_tfidf", "ohscal", "r8_tfidf", "mnist", "usps"),
+            minutes=8.0,
+            figure=True,
+            some=True,
+        ),
+        Table(
+            "manycost",
+            "what annealing twenty classes costs, in supervised fits",
+            KEERTHI,
+            ("20news_tfidf",),
+            minutes=7.0,
+        ),
+        Table(
+            "manysets",
+            "semi-supervised against supervised on six sets of many classes",
+            KEERTHI,
+            ("webkb_tfidf", "r8_tfidf", "ohscal", "la1", "usps", "mnist"),
+            minutes=20.0,
+        ),
+        Table(
+            "hierarchy",
+            "twenty classes with the hierarchy of their names, Fig. 2",
+            KEERTHI,
+            ("20news_tfidf",),
+            minutes=12.0,
+            figure=True,
+        ),
+        Table(
+            "maxent",
+            "two classes: maxent methods that know the class shares, Fig. 5",
+            KEERTHI,
+            ("20news_tfidf",),
+            minutes=2.5,
+            figure=True,
         ),
         Table(
             "labelcosts",
             "cost over time of the label steps, Fig. 1",
             KEERTHI,
             ("ohscal", "20news_tfidf"),
+            minutes=0.5,
+            figure=True,
         ),
         Table(
             "toys",
             "two moons and two circles with a Gaussian kernel and two labels",
             KERNELS,
             (),
+            minutes=1.5,
         ),
         Table(
             "realworld",
             "errors on unlabelled and on unseen rows, parameters optimised as in the paper",
             KERNELS,
             ("text1_pcmac", "coil_ssl"),
+            minutes=60.0,
         ),
         Table(
             "splits",
             "errors on published splits with few labels, linear and with kernels",
             KERNELS,
             ("text1_pcmac", "g50c", "uspst", "coil_ssl"),
+            minutes=11.0,
         ),
         Table(
             "annealing",
             "what the falling temperature does: a schedule against fixed temperatures",
             KERNELS,
             ("text1_pcmac", "coil_ssl"),
+            minutes=2.0,
+            figure=True,
         ),
         Table(
             "clustered",
             "test correctness where clusters say which rows to have labelled",
             FUNG,
             ("wbc", "wdbc", "heart_cleveland", "housing", "ionosphere", "pima", "sonar"),
+            minutes=0.5,
+            may_use=("galaxy_bright", "musk"),
         ),
         Table(
             "features",
             "features used and test correctness: counting weights beside the 1-norm",
             FUNG,
             ("wdbc", "ionosphere", "sonar", "heart_cleveland"),
+            minutes=0.5,
         ),
         Table(
             "book",
             "accuracy on the sets of the SSL book, Table 1, with ranks",
             LI,
             ("g241c", "digit1", "usps_ssl", "text_ssl"),
+            minutes=100.0,
+            may_use=("g241d", "bci"),
+            some=True,
         ),
         Table(
             "halves",
             "accuracy on small sets and pairs of newsgroups, Tables 2 and 3",
             LI,
             ("wdbc", "australian", "house_votes", "vehicle", "optdigits", "20news_tfidf"),
+            minutes=14.0,
         ),
         Table(
             "meantimes",
             "seconds of all methods side by side, Table 4",
             LI,
             ("g241c", "digit1", "usps_ssl", "text_ssl"),
+            minutes=3.0,
+            may_use=("g241d", "bci"),
+            some=True,
         ),
     )
 }

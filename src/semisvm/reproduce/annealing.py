@@ -14,18 +14,16 @@ The last table is Fig. 4 of Sindhwani and Keerthi (SIGIR 2006), which is a drawi
 test errors over the number of labels, in the draws of the table `pcmac`.
 """
 
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from semisvm import AnnealedSVC, TransductiveSVC
-from semisvm.reproduce.data import hide, load, stratified_rows
-from semisvm.reproduce.pcmac import LABELED, TRAINING_ROWS
-from semisvm.reproduce.published import Problem, load_splits, median_distance
-from semisvm.reproduce.splits import Entry, of_kind, row
-from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.pcmac import LABELED, draw_pcmac, error_of
+from semisvm.reproduce.plans import Call, Curve, Found, Part, Plan, draws, mean
+from semisvm.reproduce.published import load_splits, median_distance
+from semisvm.reproduce.splits import Entry, error, of_kind, row
+from semisvm.reproduce.table import verdict
 
 REPEAT = 10
 REG = 1e-3
@@ -41,64 +39,84 @@ SPLITS = {"text1_pcmac": "lab_50", "coil_ssl": "lab_100"}
 LUCK = 0.3
 REGS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 OPTIMISED = ("text1_pcmac",)
+WAYS: dict[str, dict[str, Any]] = {
+    "schedule": {},
+    **{f"T = {T:g}": {"temperature": T, "annealing_rate": ONE_LEVEL} for T in FIXED},
+}
 
 
 def entries(name: str, reg: float = REG, **kernel: Any) -> list[Entry]:
     """List the schedule, the fixed temperatures, and no temperature at all."""
     paper = PUBLISHED[name]
-    fixed = {f"T = {T:g}": {"temperature": T, "annealing_rate": ONE_LEVEL, **kernel} for T in FIXED}
     return [
-        Entry("schedule", of_kind(AnnealedSVC, reg, n_jobs=2, **kernel), paper["schedule"]),
         *(
-            Entry(label, of_kind(AnnealedSVC, reg, n_jobs=2, **more), paper[label])
-            for label, more in fixed.items()
+            Entry(way, of_kind(AnnealedSVC, reg, n_jobs=2, **kernel, **more), paper[way])
+            for way, more in WAYS.items()
         ),
         Entry("TransductiveSVC", of_kind(TransductiveSVC, reg, n_jobs=2, **kernel)),
     ]
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print a table for each set, and whether the schedule is the best of its column."""
-    report = Report("annealing", splits=repeat, reg=REG)
+def measure(folder: Path, name: str, method: str, reg: float, split: int) -> float:
+    """Return the share of wrong labels of a method on one split."""
+    kernel: dict[str, Any] = {}
+    if name == "coil_ssl":
+        width = median_distance(folder, name, SPLITS[name])
+        kernel = {"kernel": "rbf", "gamma": 2.0 / width**2}
+    (entry,) = (e for e in entries(name, reg, **kernel) if e.method == method)
+    return error(load_splits(folder, name, SPLITS[name]), split, entry.make, prior=True)
+
+
+def rows_of(name: str, found: Found) -> list[dict[str, Any]]:
+    """Return the rows of a set, and whether the schedule is the best of its column."""
+    rows = [row(name, e, True, draws(found, name, e.method, REG)) for e in entries(name)]
+    if name in OPTIMISED:
+        for line in rows:
+            line |= optimised(name, line["method"], found)
+    best = min(line["error %"] for line in rows[1:])
+    rows[0]["bar"] = best + LUCK
+    rows[0]["ok"] = verdict(rows[0]["error %"] <= best + LUCK)
+    return rows
+
+
+def optimised(name: str, method: str, found: Found) -> dict[str, float]:
+    """Return the lowest error over the values of lambda."""
+    errors = [100.0 * mean(draws(found, name, method, reg)) for reg in REGS]
+    return {"optimised %": min(errors), "reg": REGS[errors.index(min(errors))]}
+
+
+def measure_test(folder: Path, way: str, n_labeled: int, seed: int) -> float:
+    """Return the test error on one draw of pcmac, in per cent."""
+    problem, X_test, y_test = draw_pcmac(folder, n_labeled, seed)
+    model = AnnealedSVC(REG, class_prior=problem.prior, **WAYS[way])
+    return error_of(model.fit(problem.X, problem.labels), X_test, y_test)
+
+
+def over_labels(found: Found) -> list[dict[str, Any]]:
+    """Return test errors of the schedule and of fixed temperatures for every number of labels."""
+    return [{"labelled": n, **{way: mean(draws(found, way, n)) for way in WAYS}} for n in LABELED]
+
+
+def curves(found: Found) -> list[Curve]:
+    """Return Fig. 4."""
+    # the first line is grey, as a supervised one is elsewhere
+    lines = {way: [draws(found, way, n) for n in LABELED] for way in reversed(WAYS)}
+    return [Curve("pcmac (Fig. 4)", LABELED, lines, y_name="test error in per cent")]
+
+
+def calls_of(name: str, repeat: int) -> list[Call]:
+    """List the fits of a set."""
+    regs = dict.fromkeys((REG, *(REGS if name in OPTIMISED else ())))
+    return [(name, e.method, r, k) for r in regs for e in entries(name) for k in range(repeat)]
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan a table for each set, and Fig. 4."""
+    test_calls = [(way, n, seed) for n in LABELED for way in WAYS for seed in range(repeat)]
+    parts = []
     for name, key in SPLITS.items():
-        problem = load_splits(folder, name, key)
-        kernel: dict[str, Any] = {}
-        if name == "coil_ssl":
-            kernel = {"kernel": "rbf", "gamma": 2.0 / median_distance(problem.X) ** 2}
-        rows = [row(name, problem, e, repeat, True) for e in entries(name, **kernel)]
-        if name in OPTIMISED:
-            _optimise(name, problem, rows, repeat)
-        best = min(line["error %"] for line in rows[1:])
-        rows[0]["bar"] = best + LUCK
-        rows[0]["ok"] = verdict(rows[0]["error %"] <= best + LUCK)
-        report.table(name, rows)
-    report.table("pcmac, test error % (Fig. 4)", list(over_labels(folder, repeat)))
-    return report.result()
-
-
-def over_labels(folder: Path, repeat: int) -> Iterator[dict[str, Any]]:
-    """Yield test errors of the schedule and of fixed temperatures for every number of labels."""
-    X, labels = load(folder, "text1_pcmac")
-    y = (labels == 1).astype(np.intp)
-    ways: dict[str, dict[str, Any]] = {"schedule": {}}
-    ways |= {f"T = {T:g}": {"temperature": T, "annealing_rate": ONE_LEVEL} for T in FIXED}
-    for n in LABELED:
-        found: dict[str, list[float]] = {way: [] for way in ways}
-        for seed in range(repeat):
-            training, test = stratified_rows(y, TRAINING_ROWS, seed)
-            known, _ = stratified_rows(y[training], n, seed)
-            problem = hide(X[training], y[training], known)
-            for way, more in ways.items():
-                model = AnnealedSVC(REG, class_prior=problem.prior, **more)
-                model.fit(problem.X, problem.labels)
-                found[way].append(100.0 * (1.0 - model.score(X[test], y[test])))
-        yield {"labelled": n, **{way: float(np.mean(errors)) for way, errors in found.items()}}
-
-
-def _optimise(name: str, problem: Problem, rows: list[dict[str, Any]], repeat: int) -> None:
-    """Add the lowest error over the values of lambda to every row."""
-    tables = [[row(name, problem, e, repeat, True) for e in entries(name, reg)] for reg in REGS]
-    for k, line in enumerate(rows):
-        errors = [table[k]["error %"] for table in tables]
-        line["optimised %"] = min(errors)
-        line["reg"] = REGS[errors.index(min(errors))]
+        n_splits = min(repeat, len(load_splits(folder, name, key).splits))
+        parts.append(Part(name, measure, calls_of(name, n_splits), partial(rows_of, name)))
+    title = "pcmac, test error % (Fig. 4)"
+    parts.append(Part(title, measure_test, test_calls, over_labels, curves))
+    return Plan({"splits": repeat, "reg": REG}, parts)

@@ -8,17 +8,16 @@ unlabelled rows, as in the paper, and with those of the labels.
 """
 
 import warnings
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.reproduce.compared import ENTRIES, Entry, Setting, chosen_width
-from semisvm.reproduce.many import in_parallel
+from semisvm.reproduce.plans import Found, Part, Plan, draws, mean, standard_error
 from semisvm.reproduce.ssl_book import LABELED, SETS, load_book, present, published
-from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.table import verdict
 
 REPEAT = 12
 TRUE, LABELS = "true", "labels"
@@ -55,12 +54,12 @@ def priors(entry: Entry) -> tuple[str, ...]:
     return (TRUE, LABELS) if entry.uses_prior else ("-",)
 
 
-def measure(folder: Path, name: str, n_labeled: int, split: int) -> dict[Key, float]:
-    """Run all methods on one split; give their accuracies in per cent."""
+def measure(folder: Path, name: str, n_labeled: int, split: int) -> list[tuple[*Key, float]]:
+    """Run all methods on one split; give their names and accuracies in per cent."""
     book = load_book(folder, name)
     problem = book.problem(n_labeled, split)
     gamma = 0.5 / chosen_width(problem, book.width) ** 2
-    found = {}
+    found: list[tuple[*Key, float]] = []
     for entry in ENTRIES:
         for kernel in entry.kernels:
             for prior in priors(entry):
@@ -69,7 +68,8 @@ def measure(folder: Path, name: str, n_labeled: int, split: int) -> dict[Key, fl
                 with warnings.catch_warnings():
                     # a method that stops early is judged by its accuracy all the same
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    found[entry.name, kernel, prior] = entry.accuracy(problem, setting)
+                    accuracy = entry.accuracy(problem, setting)
+                found.append((entry.name, kernel, prior, accuracy))
     return found
 
 
@@ -86,21 +86,26 @@ def bar(key: Key, name: str, n_labeled: int, mean: float) -> str | None:
     return None if known is None else verdict(abs(mean - known) <= CLOSE)
 
 
-def rows_of(results: list[dict[Key, float]], name: str, n_labeled: int) -> Iterator[dict[str, Any]]:
+def rows_of(name: str, n_labeled: int, found: Found) -> list[dict[str, Any]]:
     """Average the splits of every method, kernel and prior."""
-    for key in results[0]:
-        values = [result[key] for result in results]
-        mean, paper = float(np.mean(values)), published(key[0], name, n_labeled)
-        yield {
-            "method": key[0],
-            "kernel": key[1],
-            "prior": key[2],
-            "accuracy %": round(mean, 2),
-            "s.e.": round(float(np.std(values) / np.sqrt(len(values))), 2),
-            "paper": paper,
-            "difference": None if paper is None else round(mean - paper, 2),
-            "ok": bar(key, name, n_labeled, mean),
-        }
+    rows = []
+    for cells in zip(*draws(found, name, n_labeled), strict=True):
+        (key,) = {(method, kernel, prior) for method, kernel, prior, _ in cells}
+        values = [cell[-1] for cell in cells]
+        here, paper = mean(values), published(key[0], name, n_labeled)
+        rows.append(
+            {
+                "method": key[0],
+                "kernel": key[1],
+                "prior": key[2],
+                "accuracy %": round(here, 2),
+                "s.e.": round(standard_error(values), 2),
+                "paper": paper,
+                "difference": None if paper is None else round(here - paper, 2),
+                "ok": bar(key, name, n_labeled, here),
+            }
+        )
+    return rows
 
 
 def best_of(rows: list[dict[str, Any]]) -> dict[str, float]:
@@ -117,8 +122,9 @@ def ranks(values: dict[str, float]) -> dict[str, int]:
     return {name: 1 + sum(v > value for v in values.values()) for name, value in values.items()}
 
 
-def rank_rows(best: dict[str, dict[str, float]], n_labeled: int) -> list[dict[str, Any]]:
+def rank_rows(names: list[str], n_labeled: int, found: Found) -> list[dict[str, Any]]:
     """Rank the methods on every set, and the same methods by the figures of the papers."""
+    best = {name: best_of(rows_of(name, n_labeled, found)) for name in names}
     ours = {name: ranks(values) for name, values in best.items()}
     papers = {
         name: ranks({m: p for m in values if (p := published(m, name, n_labeled)) is not None})
@@ -138,17 +144,17 @@ def rank_rows(best: dict[str, dict[str, float]], n_labeled: int) -> list[dict[st
     ]
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print a table for each set and number of labels, then the ranks."""
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan a table for each set and number of labels, then the ranks."""
     names, splits = present(folder), range(min(repeat, REPEAT))
-    report = Report("book", splits=len(splits), sets=" ".join(names))
-    calls = [(folder, name, n, split) for n in LABELED for name in names for split in splits]
-    results = in_parallel(measure, calls)
+    parts = []
     for n in LABELED:
-        best = {}
-        for name in names:
-            rows = list(rows_of([next(results) for _ in splits], name, n))
-            report.table(f"{SETS[name]}, {n} labels", rows)
-            best[name] = best_of(rows)
-        report.table(f"{n} labels: better kernel, true prior (rank)", rank_rows(best, n))
-    return report.result()
+        calls = {name: [(name, n, split) for split in splits] for name in names}
+        parts += [
+            Part(f"{SETS[name]}, {n} labels", measure, calls[name], partial(rows_of, name, n))
+            for name in names
+        ]
+        all_calls = [call for of_set in calls.values() for call in of_set]
+        title = f"{n} labels: better kernel, true prior (rank)"
+        parts.append(Part(title, measure, all_calls, partial(rank_rows, names, n)))
+    return Plan({"splits": len(splits), "sets": " ".join(names)}, parts)

@@ -22,7 +22,8 @@ from sklearn.preprocessing import StandardScaler
 
 from semisvm import ClusteredSVC, ConcaveSVC, OneNormSVC, RobustLPC
 from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, hide, load, random_rows
-from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.plans import Found, Part, Plan, draws, mean
+from semisvm.reproduce.table import verdict
 
 REPEAT = 3
 FOLDS = 10
@@ -115,8 +116,9 @@ def fitted(X: Matrix, y: Ints, seed: int) -> list[Any]:
     ]
 
 
-def correctness(X: Matrix, y: Ints, seed: int) -> Floats:
-    """Return the test correctness of every method, shape (folds, methods), in per cent."""
+def measure(folder: Path, name: str, seed: int) -> dict[str, float]:
+    """Return the mean test correctness of every method over the folds, in per cent."""
+    X, y = load_complete(folder, name)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     found = []
     for fold, (train, test) in enumerate(folds.split(X, y)):
@@ -127,7 +129,7 @@ def correctness(X: Matrix, y: Ints, seed: int) -> Floats:
             models = fitted(scaler.transform(X[train]), y[train], FOLDS * seed + fold)
         held_out = scaler.transform(X[test])
         found.append([100.0 * model.score(held_out, y[test]) for model in models])
-    return np.array(found)
+    return dict(zip(METHODS, np.mean(found, axis=0).tolist(), strict=True))
 
 
 def paper_row(name: str, found: dict[str, float]) -> dict[str, Any]:
@@ -145,20 +147,44 @@ def parts_row(name: str, found: dict[str, float]) -> dict[str, Any]:
     return {"set": name, **{shown: round(found[method], 1) for shown, method in names.items()}}
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print the correctness of all methods and sets beside the published one."""
-    report = Report("clustered", fold_seeds=repeat, folds=FOLDS, labelled=SHARE, mu=MU, nu=NU)
+def means(found: Found) -> dict[str, dict[str, float]]:
+    """Return the mean of every method on every set."""
+    names = dict.fromkeys(call[0] for call in found)
+    return {
+        name: {m: mean([run[m] for run in draws(found, name)]) for m in METHODS} for name in names
+    }
+
+
+def average(found: Found) -> dict[str, float]:
+    """Return the mean of every method over the sets."""
+    return {m: mean([of_set[m] for of_set in means(found).values()]) for m in METHODS}
+
+
+def paper_rows(found: Found) -> list[dict[str, Any]]:
+    """Return the table of the paper."""
+    return [paper_row(*item) for item in means(found).items()]
+
+
+def parts_rows(found: Found) -> list[dict[str, Any]]:
+    """Return what adds what, and the average."""
+    return [parts_row(*item) for item in (*means(found).items(), ("average", average(found)))]
+
+
+def lead_rows(found: Found) -> list[dict[str, Any]]:
+    """Judge by how much CVS3VM is ahead on average."""
+    lead = average(found)[CVS3VM] - average(found)[PLAIN]
+    return [{"ahead by": round(lead, 1), "bar": GAP_BAR, "ok": verdict(lead >= GAP_BAR)}]
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan the correctness of all methods and sets beside the published one."""
     there = [name for name in IF_THERE if (folder / name).is_dir()]
-    data = {name: load_complete(folder, name) for name in (*SETS, *there)}
-    means = {}
-    for name, (X, y) in data.items():
-        mean = np.mean([correctness(X, y, seed) for seed in range(repeat)], axis=(0, 1))
-        means[name] = dict(zip(METHODS, mean.tolist(), strict=True))
-    report.table("test correctness in per cent", [paper_row(*item) for item in means.items()])
-    average = {m: float(np.mean([found[m] for found in means.values()])) for m in METHODS}
-    parts = [parts_row(*item) for item in (*means.items(), ("average", average))]
-    report.table("what adds what: rows from clusters or by chance", parts)
-    lead = average[CVS3VM] - average[PLAIN]
-    row = {"ahead by": round(lead, 1), "bar": GAP_BAR, "ok": verdict(lead >= GAP_BAR)}
-    report.table("CVS3VM against RLP on 10%, average", [row])
-    return report.result()
+    calls = [(name, seed) for name in (*SETS, *there) for seed in range(repeat)]
+    return Plan(
+        {"fold_seeds": repeat, "folds": FOLDS, "labelled": SHARE, "mu": MU, "nu": NU},
+        [
+            Part("test correctness in per cent", measure, calls, paper_rows),
+            Part("what adds what: rows from clusters or by chance", measure, calls, parts_rows),
+            Part("CVS3VM against RLP on 10%, average", measure, calls, lead_rows),
+        ],
+    )

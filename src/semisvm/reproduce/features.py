@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from semisvm import FeatureSelectionSVC, OneNormSVC
 from semisvm.reproduce.clustered import load_complete
 from semisvm.reproduce.data import Floats, Ints
-from semisvm.reproduce.table import Report
+from semisvm.reproduce.plans import Found, Part, Plan, draws
 
 REPEAT = 1
 FOLDS = 10
@@ -34,8 +34,9 @@ def tuned(make: Callable[[float], Any], X: Floats, y: Ints) -> Any:
     return make(best).fit(X, y)
 
 
-def measure(X: Floats, y: Ints, seed: int) -> dict[str, tuple[float, float]]:
-    """Return test correctness in % and the number of features of every machine."""
+def measure(folder: Path, name: str, seed: int) -> dict[str, Any]:
+    """Return test correctness in % and the number of features of every machine, and the columns."""
+    X, y = load_complete(folder, name)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in MACHINES}
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     for train, test in folds.split(X, y):
@@ -44,20 +45,26 @@ def measure(X: Floats, y: Ints, seed: int) -> dict[str, tuple[float, float]]:
         for name, make in MACHINES.items():
             model = tuned(make, rows, y[train])
             found[name].append((100.0 * model.score(others, y[test]), float(model.n_nonzero_[0])))
-    return {name: tuple(np.mean(pairs, axis=0)) for name, pairs in found.items()}
+    means = {name: np.mean(pairs, axis=0) for name, pairs in found.items()}
+    return {**means, "columns": X.shape[1]}
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print correctness and the number of features of both machines on every set."""
-    report = Report("features", draws=repeat, folds=FOLDS)
-    rows = []
-    for name in SETS:
-        X, y = load_complete(folder, name)
-        draws = [measure(X, y, seed) for seed in range(repeat)]
-        row: dict[str, Any] = {"set": name, "columns": X.shape[1]}
-        for machine in MACHINES:
-            correct, features = np.mean([draw[machine] for draw in draws], axis=0)
-            row |= {f"{machine} %": float(correct), f"{machine} features": float(features)}
-        rows.append(row)
-    report.table("ten-fold test correctness and features used", rows)
-    return report.result()
+def row(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return correctness and features of both machines on a set."""
+    found: dict[str, Any] = {"set": name, "columns": runs[0]["columns"]}
+    for machine in MACHINES:
+        correct, features = np.mean([run[machine] for run in runs], axis=0)
+        found |= {f"{machine} %": float(correct), f"{machine} features": float(features)}
+    return found
+
+
+def rows_of(found: Found) -> list[dict[str, Any]]:
+    """Return a row for every set."""
+    return [row(name, draws(found, name)) for name in SETS]
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan correctness and the number of features of both machines on every set."""
+    calls = [(name, seed) for name in SETS for seed in range(repeat)]
+    title = "ten-fold test correctness and features used"
+    return Plan({"draws": repeat, "folds": FOLDS}, [Part(title, measure, calls, rows_of)])

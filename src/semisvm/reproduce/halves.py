@@ -13,7 +13,7 @@ less regularisation: rows "..., default".
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,7 @@ from semisvm import LaplacianSVC, NewtonSVC, SemiBoostClassifier
 from semisvm.reproduce.book import TRUE, priors
 from semisvm.reproduce.compared import ENTRIES, Entry, Setting
 from semisvm.reproduce.data import Ints, Matrix, hide, load, rows_of_each_class
-from semisvm.reproduce.many import in_parallel
-from semisvm.reproduce.table import Report
+from semisvm.reproduce.plans import Found, Part, Plan, draws, mean, standard_error
 
 REPEAT = 20
 C = 1.0
@@ -107,15 +106,15 @@ def labeled_rows(y: Ints, name: str, seed: int) -> Ints:
             return np.sort(drawn)
 
 
-def measure(folder: Path, name: str, seed: int) -> dict[tuple[str, str], float]:
-    """Run the methods on one draw; give test accuracies by method and prior."""
+def measure(folder: Path, name: str, seed: int) -> list[tuple[str, str, float]]:
+    """Run the methods on one draw; give method, prior and test accuracy."""
     X, y = load_rows(folder, name)
     order = np.random.default_rng(seed).permutation(len(y))
     half = len(y) // 2
     train, test = np.sort(order[:half]), np.sort(order[half:])
     problem = hide(X[train], y[train], labeled_rows(y[train], name, seed))
     n_labeled = half - len(problem.unlabeled)
-    found = {}
+    found = []
     for entry in compared():
         for prior in priors(entry):
             shares = problem.prior if prior == TRUE else None
@@ -123,7 +122,8 @@ def measure(folder: Path, name: str, seed: int) -> dict[tuple[str, str], float]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = entry.fitted(problem, setting)
-            found[entry.name, prior] = 100.0 * float(np.mean(model.predict(X[test]) == y[test]))
+            accuracy = 100.0 * float(np.mean(model.predict(X[test]) == y[test]))
+            found.append((entry.name, prior, accuracy))
     return found
 
 
@@ -146,34 +146,43 @@ def compared() -> list[Entry]:
     return found
 
 
-def rows_of(name: str, results: list[dict[tuple[str, str], float]]) -> list[dict[str, Any]]:
+def rows_of(name: str, found: Found) -> list[dict[str, Any]]:
     """Average the draws of a task."""
-    published = dict(zip(METHODS, PUBLISHED[name], strict=True))
-    return [
-        {
-            "task": name,
-            "method": method,
-            "prior": prior,
-            "accuracy %": round(float(np.mean([r[method, prior] for r in results])), 2),
-            "s.e.": round(
-                float(np.std([r[method, prior] for r in results]) / np.sqrt(len(results))), 2
-            ),
-            "paper": published.get(method),
-        }
-        for method, prior in results[0]
-    ]
+    published, rows = dict(zip(METHODS, PUBLISHED[name], strict=True)), []
+    for cells in zip(*draws(found, name), strict=True):
+        ((method, prior),) = {(method, prior) for method, prior, _ in cells}
+        values = [cell[-1] for cell in cells]
+        rows.append(
+            {
+                "task": name,
+                "method": method,
+                "prior": prior,
+                "accuracy %": round(mean(values), 2),
+                "s.e.": round(standard_error(values), 2),
+                "paper": published.get(method),
+            }
+        )
+    return rows
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print both tables."""
-    report = Report("halves", draws=repeat, C=C)
+def table_rows(tasks: list[str], found: Found) -> list[dict[str, Any]]:
+    """Return the rows of all tasks of a table."""
+    return [row for name in tasks for row in rows_of(name, found)]
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan both tables."""
     tables = {
         "Table 2: small sets, 10 labels": list(SMALL),
         "Table 3: pairs of newsgroups, 2 labels a class": list(PAIRS),
     }
-    names = [name for tasks in tables.values() for name in tasks]
-    results = in_parallel(measure, [(folder, name, k) for name in names for k in range(repeat)])
-    for title, tasks in tables.items():
-        rows = [rows_of(name, [next(results) for _ in range(repeat)]) for name in tasks]
-        report.table(title, [row for part in rows for row in part])
-    return report.result()
+    parts = [
+        Part(
+            title,
+            measure,
+            [(name, seed) for name in tasks for seed in range(repeat)],
+            partial(table_rows, tasks),
+        )
+        for title, tasks in tables.items()
+    ]
+    return Plan({"draws": repeat, "C": C}, parts)

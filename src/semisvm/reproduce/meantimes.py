@@ -16,8 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from semisvm.reproduce.compared import ENTRIES, C, Setting
+from semisvm.reproduce.plans import Found, Part, Plan
 from semisvm.reproduce.ssl_book import SETS, BookSet, load_book, present
-from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.table import verdict
 from semisvm.reproduce.timing import interleaved
 
 REPEAT = 5
@@ -50,24 +51,33 @@ def seconds(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float
     return {name: timings.median(name) for name in calls}
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print a table for each set."""
-    report = Report("meantimes", rounds=repeat, C=C)
+def measure(folder: Path, name: str, rounds: int) -> dict[str, float]:
+    """Return the seconds of all methods on a set."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return seconds(fits(load_book(folder, name)), rounds)
+
+
+def rows_of(name: str, rounds: int, found: Found) -> list[dict[str, Any]]:
+    """Put the seconds beside those of the yardstick and of the paper."""
+    times, column = found[name, rounds], list(SETS).index(name)
+    return [
+        {
+            "method": method,
+            "seconds": round(value, 4),
+            "share of SVC on all labels": round(value / times[YARDSTICK], 3),
+            "paper (2009)": PUBLISHED[method][column] if method in PUBLISHED else None,
+            "below 1": verdict(value < times[YARDSTICK]) if method == JUDGED else None,
+        }
+        for method, value in times.items()
+    ]
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan a table for each set."""
+    parts = []
     for name in present(folder):
-        book = load_book(folder, name)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = seconds(fits(book), repeat)
-        column = list(SETS).index(name)
-        rows = [
-            {
-                "method": method,
-                "seconds": round(value, 4),
-                "share of SVC on all labels": round(value / found[YARDSTICK], 3),
-                "paper (2009)": PUBLISHED[method][column] if method in PUBLISHED else None,
-                "below 1": verdict(value < found[YARDSTICK]) if method == JUDGED else None,
-            }
-            for method, value in found.items()
-        ]
-        report.table(f"{SETS[name]}, {book.X.shape[0]} rows, 10 labels", rows)
-    return report.result()
+        title = f"{SETS[name]}, {load_book(folder, name).X.shape[0]} rows, 10 labels"
+        rows = partial(rows_of, name, repeat)
+        parts.append(Part(title, measure, [(name, repeat)], rows, timed=True))
+    return Plan({"rounds": repeat, "C": C}, parts)

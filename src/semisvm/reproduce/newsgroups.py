@@ -2,16 +2,17 @@
 
 100 labelled rows, at least one of each class, 10,000 unlabelled ones, the rest for the
 test; true class counts. `semisvm.reproduce.many` says what the columns are. What annealing costs
-is `benchmarks.manycost`.
+is `semisvm.reproduce.manycost`.
 """
 
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from semisvm.losses import LOSSES
-from semisvm.reproduce.many import COLUMNS, NEWS, compare, draw, in_parallel, load_many, take
-from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.many import COLUMNS, NEWS, averaged, compare, draw, load_many
+from semisvm.reproduce.plans import Call, Found, Part, Plan, draws
+from semisvm.reproduce.table import verdict
 
 REPEAT = 5
 N_LABELED, N_UNLABELED = 100, 10_000
@@ -29,6 +30,7 @@ FEW_RUNS = 2
 PRINTED = 10.0
 """Lambda of the paper, whose objective is normalised and whose rows are not at hand."""
 SUMMED = 1.0
+READ, READ_METHODS = "squared_hinge", ("supervised", "counts", "no annealing", "annealing")
 
 
 def readings() -> list[tuple[str, float, float]]:
@@ -44,11 +46,11 @@ def readings() -> list[tuple[str, float, float]]:
 
 def measure(
     folder: Path,
-    seed: int,
     loss: str,
     reg: float,
     methods: tuple[str, ...],
-    unlabeled_weight: float = 1.0,
+    unlabeled_weight: float,
+    seed: int,
 ) -> dict[str, float]:
     """Fit the methods to one draw."""
     rows = draw(*load_many(folder, NEWS), N_LABELED, N_UNLABELED, seed)
@@ -74,51 +76,55 @@ def row(loss: str, reg: float, runs: int, mean: dict[str, float | None]) -> dict
     }
 
 
-def at_regs(folder: Path, settings: list[tuple[str, float]], runs: int, report: Report) -> None:
-    """Print a table for each loss; a dash is a fit of more than a minute."""
-    calls = [
-        (folder, seed, loss, reg, methods_of(loss))
-        for loss, reg in settings
-        for seed in range(runs)
-    ]
-    results = in_parallel(measure, calls)
-    rows = [row(loss, reg, runs, take(results, runs)) for loss, reg in settings]
+def at_regs(title: str, settings: list[tuple[str, float]], runs: int) -> list[Part]:
+    """Plan a table for each loss; a dash is a fit of more than a minute."""
+    parts = []
     for loss in dict.fromkeys(loss for loss, _ in settings):
-        of_loss = [found for found in rows if found["loss"] == loss]
-        report.table(f"mean Macro F on the test rows, {loss}", of_loss)
+        regs = [reg for name, reg in settings if name == loss]
+        calls = [(*reg_call(loss, reg), seed) for reg in regs for seed in range(runs)]
+        parts.append(Part(f"{title}, {loss}", measure, calls, partial(rows_of, loss, regs, runs)))
+    return parts
 
 
-def over_readings(folder: Path, repeat: int, report: Report) -> None:
-    """Print what a printed lambda gives, by what it may multiply."""
-    methods = ("supervised", "counts", "no annealing", "annealing")
-    losses = ("squared_hinge",)
-    calls = [
-        (folder, seed, loss, reg, methods, weight)
-        for loss in losses
-        for _, reg, weight in readings()
-        for seed in range(repeat)
-    ]
-    results = in_parallel(measure, calls)
-    rows = [reading_row(loss, *r, results, repeat) for loss in losses for r in readings()]
-    report.table("mean Macro F, readings of a printed lambda", rows)
+def reg_call(loss: str, reg: float) -> Call:
+    """Return the call of a setting, without its seed."""
+    return loss, reg, methods_of(loss), 1.0
 
 
-def reading_row(
-    loss: str, name: str, reg: float, weight: float, results: Iterator[Any], repeat: int
-) -> dict[str, Any]:
-    """Return the row of one reading."""
-    mean = take(results, repeat)
-    mean.pop("DA")
-    return {"loss": loss, "lambda": name, "reg": reg, "unlabeled_weight": weight, **mean}
+def rows_of(loss: str, regs: list[float], runs: int, found: Found) -> list[dict[str, Any]]:
+    """Return a row for every regularisation."""
+    return [row(loss, r, runs, averaged(draws(found, *reg_call(loss, r)))) for r in regs]
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print mean Macro F over the runs, a row for each loss and regularisation."""
-    report = Report("newsgroups", runs=repeat, labelled=N_LABELED, unlabelled=N_UNLABELED)
+def reading_call(reg: float, weight: float) -> Call:
+    """Return the call of a reading, without its seed."""
+    return READ, reg, READ_METHODS, weight
+
+
+def over_readings(found: Found) -> list[dict[str, Any]]:
+    """Return what a printed lambda gives, by what it may multiply."""
+    rows = []
+    for name, reg, weight in readings():
+        found_mean = averaged(draws(found, *reading_call(reg, weight)))
+        del found_mean["DA"]
+        given = {"loss": READ, "lambda": name, "reg": reg, "unlabeled_weight": weight}
+        rows.append({**given, **found_mean})
+    return rows
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan mean Macro F over the runs, a row for each loss and regularisation."""
     defaults = [(loss, LOSSES[loss].default_reg) for loss in REGS]
     others = [(loss, reg) for loss, regs in REGS.items() for reg in regs]
+    rest = [setting for setting in others if setting not in defaults]
     few = min(repeat, FEW_RUNS)
-    at_regs(folder, defaults, repeat, report)
-    at_regs(folder, [setting for setting in others if setting not in defaults], few, report)
-    over_readings(folder, few, report)
-    return report.result()
+    calls = [(*reading_call(reg, w), seed) for _, reg, w in readings() for seed in range(few)]
+    title = "mean Macro F on the test rows"
+    return Plan(
+        {"runs": repeat, "labelled": N_LABELED, "unlabelled": N_UNLABELED},
+        [
+            *at_regs(f"{title}, default reg", defaults, repeat),
+            *at_regs(f"{title}, other reg", rest, few),
+            Part("mean Macro F, readings of a printed lambda", measure, calls, over_readings),
+        ],
+    )

@@ -1,6 +1,7 @@
 """Sets with published splits: which rows were labelled in the papers."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -43,13 +44,15 @@ class Problem:
         return np.bincount(hidden, minlength=int(self.y.max()) + 1) / len(hidden)
 
 
+@lru_cache(maxsize=2)
 def load_splits(folder: Path, name: str, key: str) -> Problem:
     """Load a set and its splits."""
     X, y = load_coded(folder, name)
     return Problem(X, y, load_rows_of_splits(folder, name)[key])
 
 
-def median_distance(X: Matrix) -> float:
-    """Return the median distance of two rows."""
-    distances = pairwise_distances(X)
+@lru_cache(maxsize=4)
+def median_distance(folder: Path, name: str, key: str) -> float:
+    """Return the median distance of two rows of a set."""
+    distances = pairwise_distances(load_splits(folder, name, key).X)
     return float(np.median(distances[np.triu_indices(len(distances), 1)]))

@@ -10,6 +10,7 @@ are the paper does not say.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ import numpy as np
 
 from semisvm import AnnealedSVC, GradientTSVC, NewtonSVC, TransductiveSVC
 from semisvm.reproduce.data import UNLABELED
+from semisvm.reproduce.plans import Found, Part, Plan, draws
 from semisvm.reproduce.published import Problem, load_splits, median_distance
-from semisvm.reproduce.table import Report
 
 REPEAT = 10
 REGS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 WIDTHS = (0.25, 0.5, 1.0)
 """Of the Gaussian kernel, in units of the median distance of two rows."""
+PLACES = {"PCMAC": ("text1_pcmac", "lab_50"), "COIL6": ("coil_ssl", "lab_100")}
+KERNEL = "COIL6"
 METHODS: dict[str, Callable[..., Any]] = {
     "SVM": NewtonSVC,
     "JTSVM": lambda reg, **more: TransductiveSVC(reg, max_switches=1, max_iter=20_000, **more),
@@ -68,54 +71,64 @@ class Halved:
         return cls(seen, told[seen], unseen)
 
 
-def settings(problem: Problem, kernel: bool) -> Iterator[dict[str, Any]]:
-    """List the values of lambda and the widths to choose from."""
+def settings(name: str) -> Iterator[tuple[float, float]]:
+    """List the values of lambda and the widths to choose from; zero is no kernel."""
     for reg in REGS:
-        if not kernel:
-            yield {"reg": reg}
-            continue
-        for width in WIDTHS:
-            sigma = width * median_distance(problem.X)
-            yield {"reg": reg, "kernel": "rbf", "gamma": 0.5 / sigma**2}
+        yield from ((reg, width) for width in (WIDTHS if name == KERNEL else (0.0,)))
 
 
-def errors(problem: Problem, halved: Halved, make: Callable[..., Any], **setting: Any) -> Any:
+def measure(
+    folder: Path, name: str, method: str, reg: float, width: float, split: int
+) -> tuple[float, float]:
     """Return the errors on the unlabelled and on the unseen rows, in per cent."""
+    problem = load_splits(folder, *PLACES[name])
+    halved, make = Halved.of(problem, split), METHODS[method]
     free = halved.labels == UNLABELED
     truth = problem.y[halved.seen][free]
-    told = {}
+    told: dict[str, Any] = {}
+    if width:
+        sigma = width * median_distance(folder, *PLACES[name])
+        told = {"kernel": "rbf", "gamma": 0.5 / sigma**2}
     if make is not NewtonSVC:
         told["class_prior"] = np.bincount(truth, minlength=int(problem.y.max()) + 1) / len(truth)
-    model = make(**setting, **told).fit(problem.X[halved.seen], halved.labels)
+    model = make(reg=reg, **told).fit(problem.X[halved.seen], halved.labels)
     wrong = model.predict(problem.X[halved.unseen]) != problem.y[halved.unseen]
-    return 100.0 * np.array([np.mean(model.transduction_[free] != truth), np.mean(wrong)])
+    missed = model.transduction_[free] != truth
+    return 100.0 * float(np.mean(missed)), 100.0 * float(np.mean(wrong))
 
 
-def row(name: str, method: str, problem: Problem, repeat: int, kernel: bool) -> dict[str, Any]:
+def row(name: str, method: str, found: Found) -> dict[str, Any]:
     """Optimise the parameters of a method, and put its errors beside the published ones."""
-    splits = [Halved.of(problem, k) for k in range(min(repeat, len(problem.splits)))]
-    make, best = METHODS[method], (np.array([np.inf, np.inf]), 0.0)
-    for setting in settings(problem, kernel):
-        found = np.mean([errors(problem, h, make, **setting) for h in splits], axis=0)
-        if found[0] < best[0][0]:
-            best = found, setting["reg"]
+    means = {
+        setting: np.mean(draws(found, name, method, *setting), axis=0).tolist()
+        for setting in settings(name)
+    }
+    best = min(means, key=lambda setting: means[setting][0])
     published = PUBLISHED[name].get(method, (None, None))
-    (unlabelled, test), reg = best
+    unlabelled, test = means[best]
     return {
         "method": method,
-        "unlab %": float(unlabelled),
+        "unlab %": unlabelled,
         "paper": published[0],
-        "test %": float(test),
+        "test %": test,
         "paper, test": published[1],
-        "reg": reg,
+        "reg": best[0],
+        "width": best[1] or None,
     }
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print a table for each set."""
-    report = Report("realworld", splits=repeat, unlabeled_weight=1.0)
-    for name, place, key in (("PCMAC", "text1_pcmac", "lab_50"), ("COIL6", "coil_ssl", "lab_100")):
-        problem, kernel = load_splits(folder, place, key), name == "COIL6"
-        rows = [row(name, method, problem, repeat, kernel) for method in METHODS]
-        report.table(name, rows)
-    return report.result()
+def rows_of(name: str, found: Found) -> list[dict[str, Any]]:
+    """Return a row for every method."""
+    return [row(name, method, found) for method in METHODS]
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan a table for each set."""
+    parts = []
+    for name, place in PLACES.items():
+        splits = range(min(repeat, len(load_splits(folder, *place).splits)))
+        calls = [
+            (name, m, *setting, k) for m in METHODS for setting in settings(name) for k in splits
+        ]
+        parts.append(Part(name, measure, calls, partial(rows_of, name)))
+    return Plan({"splits": repeat, "unlabeled_weight": 1.0}, parts)

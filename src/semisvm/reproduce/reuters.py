@@ -8,6 +8,7 @@ The gradient TSVM fixes the mean of the outputs, not the share of positive ones:
 ``balance_tol`` the two part here.
 """
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import numpy as np
 from sklearn.metrics import f1_score
 
 from semisvm import GradientTSVC
-from semisvm.reproduce.data import PartlyLabeled, hide, load, random_rows
+from semisvm.reproduce.data import Ints, Matrix, PartlyLabeled, hide, load, random_rows
 from semisvm.reproduce.methods import METHODS, REG, UNLABELED_WEIGHT, fitted
-from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.plans import Found, Part, Plan, draws, mean, standard_error
+from semisvm.reproduce.table import verdict
 
 REPEAT = 24
 SHOWN_SPLITS = 3
@@ -30,6 +32,7 @@ GRADIENT: dict[str, dict[str, Any]] = {
     "gradient TSVM": {},
     "gradient TSVM, balance_tol=None": {"balance_tol": None},
 }
+COMPARED = (*METHODS, *GRADIENT)
 
 
 def fit(name: str, problem: PartlyLabeled) -> Any:
@@ -40,8 +43,17 @@ def fit(name: str, problem: PartlyLabeled) -> Any:
     return model.fit(problem.X, problem.labels)
 
 
-def measure(name: str, split: int, problem: PartlyLabeled) -> dict[str, Any]:
+@lru_cache(maxsize=1)
+def load_reuters(folder: Path) -> tuple[Matrix, Ints]:
+    """Load the set with classes 0 and 1."""
+    X, labels = load(folder, "lasvm_reuters")
+    return X, (labels == 1).astype(np.intp)
+
+
+def measure(folder: Path, name: str, split: int) -> dict[str, Any]:
     """Fit a method to one split and judge it on the unlabelled rows."""
+    X, y = load_reuters(folder)
+    problem = hide(X, y, random_rows(y, N_LABELED, split))
     model = fit(name, problem)
     hidden = problem.unlabeled
     outputs = model.predict(problem.X[hidden])
@@ -63,14 +75,13 @@ def mean_row(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Average the splits of a method and judge the first three."""
     accuracy = [row["accuracy"] for row in rows]
     worst = max(abs(row["off prior"]) for row in rows)
-    bar, mean = ACCURACY_BAR.get(name), float(np.mean(accuracy))
-    first = float(np.mean(accuracy[:SHOWN_SPLITS]))
-    f1 = float(np.mean([row["F1"] for row in rows]))
+    bar, first = ACCURACY_BAR.get(name), mean(accuracy[:SHOWN_SPLITS])
+    f1 = mean([row["F1"] for row in rows])
     return {
         "method": name,
         "splits": len(rows),
-        "accuracy": mean,
-        "s.e.": float(np.std(accuracy) / np.sqrt(len(rows))),
+        "accuracy": mean(accuracy),
+        "s.e.": standard_error(accuracy),
         "of the first three": first,
         "bar": bar,
         "accuracy ok": verdict(first >= bar) if bar is not None else None,
@@ -83,20 +94,29 @@ def mean_row(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print the first splits one by one, and means over all of them."""
-    X, labels = load(folder, "lasvm_reuters")
-    y = (labels == 1).astype(np.intp)
+def first_rows(found: Found) -> list[dict[str, Any]]:
+    """Return the first splits one by one."""
+    return [row for name in COMPARED for row in draws(found, name)[:SHOWN_SPLITS]]
+
+
+def mean_rows(found: Found) -> list[dict[str, Any]]:
+    """Return the means over all splits."""
+    return [mean_row(name, draws(found, name)) for name in COMPARED]
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan the first splits one by one, and means over all of them."""
     n_splits = max(repeat, SHOWN_SPLITS)
-    report = Report(
-        "reuters", splits=n_splits, labelled=N_LABELED, reg=REG, unlabeled_weight=UNLABELED_WEIGHT
+    calls = [(name, split) for name in COMPARED for split in range(n_splits)]
+    return Plan(
+        {
+            "splits": n_splits,
+            "labelled": N_LABELED,
+            "reg": REG,
+            "unlabeled_weight": UNLABELED_WEIGHT,
+        },
+        [
+            Part("the first splits, unlabelled rows", measure, calls, first_rows),
+            Part("mean over all splits", measure, calls, mean_rows),
+        ],
     )
-    problems = [hide(X, y, random_rows(y, N_LABELED, seed)) for seed in range(n_splits)]
-    found = {
-        name: [measure(name, k, problem) for k, problem in enumerate(problems)]
-        for name in (*METHODS, *GRADIENT)
-    }
-    first = [row for rows in found.values() for row in rows[:SHOWN_SPLITS]]
-    report.table("the first splits, unlabelled rows", first)
-    report.table("mean over all splits", [mean_row(name, rows) for name, rows in found.items()])
-    return report.result()

@@ -2,9 +2,11 @@
 
 import os
 import platform
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 OK, MISSED = "ok", "MISSED"
@@ -23,7 +25,31 @@ def machine() -> dict[str, Any]:
     load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
     versions = {name: version(name) for name in LIBRARIES}
     python = platform.python_version()
-    return {"cpus": os.cpu_count(), "load": load, "python": python, **versions}
+    return {
+        "cpus": os.cpu_count(),
+        "load": load,
+        "python": python,
+        **versions,
+        "commit": revision(),
+    }
+
+
+def revision() -> str | None:
+    """Return the commit of a clone; None where the package was installed otherwise."""
+    here = Path(__file__)
+    try:
+        # an environment may lie in the repository of something else
+        _git(here.parent, "ls-files", "--error-unmatch", here.name)
+        return _git(here.parent, "describe", "--always", "--dirty", "--exclude=*")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
 
 
 def cell(value: Any) -> str:

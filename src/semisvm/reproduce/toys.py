@@ -9,6 +9,7 @@ it does not name; its low counts of the gradient TSVM were not met again.
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from sklearn.datasets import make_circles, make_moons
 
 from semisvm import AnnealedSVC, GradientTSVC, TransductiveSVC
 from semisvm.reproduce.data import UNLABELED, Floats, Ints
-from semisvm.reproduce.table import Report, verdict
+from semisvm.reproduce.plans import Found, Part, Plan, draws, mean
+from semisvm.reproduce.table import verdict
 
 REPEAT = 20
 N, NOISE, RATIO = 200, 0.05, 0.3
@@ -57,8 +59,8 @@ def points(shape: str, seed: int) -> tuple[Floats, Ints, Ints]:
     return X, y, labels
 
 
-def error(method: str, shape: str, width: float, seed: int) -> float:
-    """Fit one problem; give the share of wrong labels of unlabelled points."""
+def measure(folder: Path, method: str, shape: str, width: float, seed: int) -> float:
+    """Fit one problem, which needs no data; give the share of wrong labels of unlabelled points."""
     X, y, labels = points(shape, seed)
     kind, parameters = METHODS[method]
     model = kind(REG, kernel="rbf", gamma=0.5 / width**2, class_prior=[0.5, 0.5], **parameters)
@@ -69,17 +71,16 @@ def error(method: str, shape: str, width: float, seed: int) -> float:
     return float(np.mean(model.transduction_[free] != y[free]))
 
 
-def row(method: str, shape: str, width: float, repeat: int) -> dict[str, Any]:
+def row(method: str, shape: str, width: float, errors: list[float]) -> dict[str, Any]:
     """Count the successes of one method at one width."""
-    errors = [error(method, shape, width, seed) for seed in range(repeat)]
-    wins = sum(e <= SUCCESS for e in errors)
+    wins, repeat = sum(e <= SUCCESS for e in errors), len(errors)
     judged = method == JUDGED and repeat == REPEAT
     return {
         "shape": shape,
         "width": width,
         "method": method,
         "successes": f"{wins}/{repeat}",
-        "mean error %": 100.0 * float(np.mean(errors)),
+        "mean error %": 100.0 * mean(errors),
         "paper": _published(method, shape),
         f"of {REPEAT}": f">= {BARS[shape]}" if judged else None,
         "ok": verdict(wins >= BARS[shape]) if judged else None,
@@ -92,10 +93,29 @@ def _published(method: str, shape: str) -> str | None:
     return f"{PUBLISHED[method][list(WIDTHS).index(shape)]}/10"
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print the successes; the data folder is not needed."""
-    report = Report("toys", seeds=repeat, reg=REG)
-    for shape, widths in WIDTHS.items():
-        rows = [row(m, shape, width, repeat) for width in widths for m in METHODS]
-        report.table(shape, rows)
-    return report.result()
+def rows_of(shape: str, found: Found) -> list[dict[str, Any]]:
+    """Return the rows of a shape."""
+    return [
+        row(method, shape, width, draws(found, method, shape, width))
+        for width in WIDTHS[shape]
+        for method in METHODS
+    ]
+
+
+def plan(folder: Path, repeat: int) -> Plan:
+    """Plan the successes; the data folder is not needed."""
+    parts = [
+        Part(
+            shape,
+            measure,
+            [
+                (m, shape, width, seed)
+                for width in widths
+                for m in METHODS
+                for seed in range(repeat)
+            ],
+            partial(rows_of, shape),
+        )
+        for shape, widths in WIDTHS.items()
+    ]
+    return Plan({"seeds": repeat, "reg": REG}, parts)

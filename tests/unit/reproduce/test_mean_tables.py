@@ -1,12 +1,14 @@
 """The tables of the label means paper, on made-up rows under the names of its sets."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy import sparse
 
-from problems import hide, sparse_text, two_blobs
-from semisvm.reproduce import book, compared, halves, meantimes
+from problems import hide, save_set, sparse_text, two_blobs
+from semisvm.reproduce import TABLES, book, compared, halves, meantimes
 from semisvm.reproduce.data import MissingDataError
+from semisvm.reproduce.runner import run
 from semisvm.reproduce.ssl_book import PUBLISHED, SETS, load_book, present, published
 
 QUICK = ("1-NN", "SVM", "TSVM", "SelfTraining", "LabelSpreading", "meanS3VM-iter", "meanS3VM-mkl")
@@ -14,24 +16,10 @@ QUICK = ("1-NN", "SVM", "TSVM", "SelfTraining", "LabelSpreading", "meanS3VM-iter
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Leave out the methods that take seconds, and the second process."""
+    """Leave out the methods that take seconds."""
     entries = tuple(entry for entry in compared.ENTRIES if entry.name in QUICK)
     for module in (book, halves, meantimes):
         monkeypatch.setattr(module, "ENTRIES", entries)
-    for module in (book, halves):
-        monkeypatch.setattr(module, "in_parallel", lambda task, calls: (task(*c) for c in calls))
-
-
-def save(folder, name, X, y, splits=None):
-    place = folder / name
-    place.mkdir()
-    if sparse.issparse(X):
-        sparse.save_npz(place / "X.npz", X)
-    else:
-        np.save(place / "X.npy", X)
-    np.save(place / "y.npy", y)
-    if splits is not None:
-        np.savez(place / "splits.npz", **splits)
 
 
 @pytest.fixture
@@ -39,7 +27,7 @@ def sets(tmp_path):
     for name, (X, y) in {"g241c": two_blobs(90, 4), "text_ssl": sparse_text(90, 80)}.items():
         rows = {n: [np.flatnonzero(hide(y, n, k) >= 0)[:n] for k in (0, 1)] for n in (10, 50)}
         splits = {"lab_10": np.array(rows[10]), "lab_100": np.array(rows[50])}
-        save(tmp_path, name, X, 2 * y - 1, splits)
+        save_set(tmp_path, name, X, 2 * y - 1, splits)
     return tmp_path
 
 
@@ -53,7 +41,7 @@ def test_published_figures_are_whole():
 
 def test_table_one(sets, quick, capsys):
     assert present(sets) == ["g241c", "text_ssl"]
-    result = book.run(sets, 1)
+    result = run(TABLES["book"], sets, 1, jobs=1)
     capsys.readouterr()
     assert list(result["tables"])[:2] == ["g241c, 10 labels", "Text, 10 labels"]
     rows = result["tables"]["g241c, 10 labels"]
@@ -96,14 +84,14 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
     votes, y = two_blobs(80, 3)
     votes = np.where(votes > 0, 1.0, -1.0)
     votes[:20, 1] = 0.0
-    save(tmp_path, "house_votes", votes, y)
+    save_set(tmp_path, "house_votes", votes, y)
     X, groups = sparse_text(200, 60)
-    save(tmp_path, "20news_tfidf", X, groups)
+    save_set(tmp_path, "20news_tfidf", X, groups)
     monkeypatch.setattr(halves, "SMALL", {"house_votes": halves.SMALL["house_votes"]})
     monkeypatch.setattr(halves, "PAIRS", {"(1, 2)": halves.PAIRS["(1, 2)"]})
     halves.load_rows.cache_clear()
     assert halves.load_rows(tmp_path, "house_votes")[0].shape == (60, 3), "no missing votes"
-    result = halves.run(tmp_path, 2)
+    result = run(replace(TABLES["halves"], some=True), tmp_path, 2, jobs=1)
     capsys.readouterr()
     small, pairs = result["tables"].values()
     assert {row["method"] for row in small} == {"SVM", "TSVM", "meanS3VM-iter", "meanS3VM-mkl"}
@@ -114,7 +102,7 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
 
 
 def test_seconds_side_by_side(sets, quick, capsys):
-    result = meantimes.run(sets, 1)
+    result = run(TABLES["meantimes"], sets, 1)
     capsys.readouterr()
     rows = result["tables"]["g241c, 90 rows, 10 labels"]
     assert [row["method"] for row in rows] == [*QUICK, meantimes.YARDSTICK]

@@ -1,0 +1,133 @@
+"""Every experiment of the papers, run once on made-up rows under the names of the papers' sets."""
+
+import json
+from importlib import import_module
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from problems import save_set, sparse_text, two_blobs
+from semisvm.reproduce import TABLES
+from semisvm.reproduce.data import rows_of_each_class
+from semisvm.reproduce.runner import run
+
+# made-up sets have no published figures
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+SMALL_CURVES = {"LABELED": (25, 40), "PARTS": (0.5, 1.0), "FEW": 25}
+SHRUNK = {
+    "pcmac": {"pcmac": {"TRAINING_ROWS": 120, "LABELED": (20, 40)}},
+    "switches": {
+        "pcmac": {"TRAINING_ROWS": 120, "LABELED": (20, 40)},
+        "switches": {"LABELED": (20, 40), "TWO": ("squared_hinge",)},
+    },
+    "reuters": {"reuters": {"N_LABELED": 20, "GRADIENT": {}, "COMPARED": ("SVM", "TSVM", "DA")}},
+    "newsgroups": {
+        "newsgroups": {"N_LABELED": 60, "N_UNLABELED": 200, "REGS": {"squared_hinge": (1e-2,)}}
+    },
+    "curves": {"curves": SMALL_CURVES | {"SETS": ("20news_tfidf", "la1")}},
+    "labelcosts": {"labelcosts": {"SETS": {"ohscal": 150}, "N_LABELED": 40}},
+    "manycost": {
+        "manycost": {"N_LABELED": 60, "N_UNLABELED": 200, "SEEDS": (0,), "BARS": {"log": 0.5}}
+    },
+    "manysets": {"manysets": {"SETS": ("la1",), "LOSSES": ("squared_hinge",), "N_LABELED": 40}},
+    "hierarchy": {
+        "hierarchy": {"N_LABELED": 60, "N_UNLABELED": 200, "LOSSES": ("squared_hinge",)},
+        "curves": SMALL_CURVES | {"LABELED": (60, 80)},
+    },
+    "maxent": {"maxent": {"LABELED": (16, 64), "N_UNLABELED": 200}},
+    "toys": {"toys": {"WIDTHS": {"moons": (0.3,)}}},
+    "realworld": {"realworld": {"REGS": (1e-2,), "WIDTHS": (0.5,)}},
+    "splits": {},
+    "annealing": {
+        "annealing": {"REGS": (1e-2,), "LABELED": (20, 40)},
+        "pcmac": {"TRAINING_ROWS": 120, "LABELED": (20, 40)},
+    },
+    "clustered": {"clustered": {"SETS": ("wbc", "sonar"), "FOLDS": 3}},
+    "features": {"features": {"SETS": ("wdbc",), "FOLDS": 3, "PRICES": (1.0, 2.0)}},
+}
+"""Experiment -> module -> constants that make it small."""
+ELSEWHERE = {"book", "halves", "meantimes"}
+"""Those of the label means paper are in `test_mean_tables`."""
+
+
+def topics(n, n_classes, seed=0):
+    """Sparse rows, of which each class has words of its own."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = rng.random((n, 4 * n_classes + 20)) * (rng.random((n, 4 * n_classes + 20)) < 0.15)
+    for k in range(4):
+        X[np.arange(n), 4 * y + k] += 1.0
+    return sparse.csr_matrix(X / np.linalg.norm(X, axis=1, keepdims=True)), y
+
+
+def blobs(n, n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    return rng.standard_normal((n, n_classes)) + 4.0 * np.eye(n_classes)[y], y
+
+
+def splits_of(y, size):
+    """Return one split, as many rows of every class."""
+    return rows_of_each_class(y, size // len(np.unique(y)), 0)[None]
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    """Make every set, as small as the experiments allow."""
+    folder = tmp_path_factory.mktemp("sets")
+    made = {
+        "text1_pcmac": (sparse_text(160, 90), "lab_50", 20),
+        "g50c": (two_blobs(80), "lab_50", 20),
+        "uspst": (blobs(80, 3), "lab_50", 21),
+        "coil_ssl": (blobs(90, 3), "lab_100", 30),
+        "lasvm_reuters": (sparse_text(200, 90), None, 0),
+        "20news_tfidf": (topics(600, 20), None, 0),
+        **{name: (topics(240, 4), None, 0) for name in ("la1", "ohscal", "webkb_tfidf")},
+        **{name: (topics(240, 4), None, 0) for name in ("r8_tfidf", "mnist", "usps")},
+        **{name: (two_blobs(90), None, 0) for name in TABLES["clustered"].needs},
+        **{name: (two_blobs(90), None, 0) for name in TABLES["features"].needs},
+    }
+    for name, ((X, y), key, size) in made.items():
+        save_set(folder, name, X, y, {key: splits_of(y, size)} if key else None)
+    return folder
+
+
+def test_every_experiment_is_here():
+    assert set(SHRUNK) | ELSEWHERE == set(TABLES)
+
+
+@pytest.mark.parametrize("name", SHRUNK)
+def test_an_experiment_runs(name, sets, monkeypatch, capsys):
+    for module, constants in SHRUNK[name].items():
+        place = import_module(f"semisvm.reproduce.{module}")
+        for constant, value in constants.items():
+            monkeypatch.setattr(place, constant, value)
+    for module in ("pcmac", "many", "published"):
+        for cached in vars(import_module(f"semisvm.reproduce.{module}")).values():
+            if hasattr(cached, "cache_clear"):
+                cached.cache_clear()
+    result = run(TABLES[name], sets, 1, jobs=1)
+    capsys.readouterr()
+    assert result["tables"]
+    assert all(rows for rows in result["tables"].values())
+    assert bool(result["curves"]) == TABLES[name].figure
+    for curve in result["curves"]:
+        assert all(len(line) == len(curve["x"]) for line in curve["lines"].values())
+    json.dumps(result)
+
+
+def test_all_tables_go_on_where_they_were_stopped(tmp_path, monkeypatch, capsys):
+    papers = pytest.importorskip("benchmarks.papers", reason="benchmarks are not beside the tests")
+    toys = import_module("semisvm.reproduce.toys")
+    monkeypatch.setattr(toys, "WIDTHS", {"moons": (0.3,)})
+    monkeypatch.setattr(toys, "METHODS", {"DA, hinge": toys.METHODS["DA, hinge"]})
+    monkeypatch.setattr(papers, "TABLES", {name: TABLES[name] for name in ("toys", "pcmac")})
+    out = tmp_path / "out"
+    found = papers.run(tmp_path, 1, out)
+    assert found == {"misses": 0}
+    assert "pcmac is left out" in capsys.readouterr().out
+    assert sorted(path.name for path in out.iterdir()) == ["toys.json", "toys.jsonl"]
+    papers.run(tmp_path, 1, out)
+    assert "1 of 1 measurements are taken over" in capsys.readouterr().out
