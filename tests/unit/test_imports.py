@@ -81,15 +81,15 @@ ALLOWED = {
         "registry report scaling training"
     ),
     "__init__": (
-        "_lazy _version checkpoints clusters converting estimators exporting io loop model model_files "
-        "model_selection ondisk training"
+        "_lazy _version checkpoints clusters converting estimators exporting io loop model "
+        "model_files model_selection ondisk training"
     ),
     "reproduce": "__init__ kernels label_steps losses model_selection",
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active checkpoints columns converting costs demo displays exporting io jsonable labelling "
-        "loop method model model_files model_selection naming ondisk partial_labels registry "
-        "remote report reproduce training visible wording"
+        "_version active checkpoints columns converting costs demo displays exporting io jsonable "
+        "labelling loop method model model_files model_selection naming ondisk partial_labels "
+        "registry remote report reproduce training visible wording"
     ),
     "__main__": "cli",
 }

@@ -212,6 +212,12 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         names = [name for block in self.blocks_ for name in block.names()]
         return np.array(names, dtype=object)
 
+    def is_coordinate(self) -> NDArray[np.bool_]:
+        """Tell which features are coordinates of vectors, shape (d,)."""
+        check_is_fitted(self)
+        kinds = [isinstance(block, VectorBlock) for block in self.blocks_]
+        return np.repeat(kinds, [block.width() for block in self.blocks_])
+
     def kept_words(self, count: int = 10) -> dict[str, dict[str, Any]]:
         """Return how many words of every text column are features, and the most frequent ones.
 

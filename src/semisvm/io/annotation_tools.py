@@ -104,14 +104,15 @@ def _studio_task(task: Any, label: str, at: At) -> tuple[dict[str, Any], Any]:
     annotations = task.get("annotations") or ()
     if not isinstance(task["data"], dict) or not isinstance(annotations, (list, tuple)):
         raise at("this is not a task of Label Studio.")
-    answers: dict[str, None] = {}
+    answers: dict[Any, None] = {}
     for annotation in annotations:
         if not isinstance(annotation, dict):
             raise at("the annotations of the task are not those of Label Studio.")
         answer = None if annotation.get("was_cancelled") else _choice(annotation, label, at)
         if answer is not None and annotation.get("ground_truth"):
             return _cells(task["data"]), answer
-        answers |= {} if answer is None else {answer: None}
+        if answer is not None:
+            answers[answer] = None
     if len(answers) > 1:
         raise at(
             f"its annotators disagree: {', '.join(map(repr, answers))}. Delete all annotations but "
@@ -120,10 +121,13 @@ def _studio_task(task: Any, label: str, at: At) -> tuple[dict[str, Any], Any]:
     return _cells(task["data"]), next(iter(answers), None)
 
 
-def _choice(annotation: Task, label: str, at: At) -> str | None:
+def _choice(annotation: Task, label: str, at: At) -> Any:
+    results = annotation.get("result") or []
+    if not isinstance(results, list):
+        raise at("the annotations of the task are not those of Label Studio.")
     named = {
-        str(result.get("from_name")): (result.get("value") or {}).get("choices")
-        for result in annotation.get("result") or ()
+        str(result.get("from_name")): result.get("value")
+        for result in results
         if isinstance(result, dict) and result.get("type") == "choices"
     }
     if not named:
@@ -140,11 +144,15 @@ def _single(found: Any, at: At) -> Any:
     """Return the one label of a row."""
     if isinstance(found, dict):
         found = found.get("choices")
-    if not isinstance(found, (list, tuple)):
-        return found
-    if len(found) > 1:
-        raise at(f"it has {len(found)} labels, but a row has one: {', '.join(map(repr, found))}.")
-    return found[0] if found else None
+    if isinstance(found, list):
+        if len(found) > 1:
+            raise at(
+                f"it has {len(found)} labels, but a row has one: {', '.join(map(repr, found))}."
+            )
+        found = found[0] if found else None
+    if isinstance(found, (list, dict)):
+        raise at("its label is not text or a number.")
+    return found
 
 
 def _prodigy_task(task: Task, at: At) -> tuple[dict[str, Any], Any]:

@@ -31,8 +31,11 @@ def parquet_writer(path: str | Path) -> Iterator[Callable[[Rows], None]]:
     require_pyarrow(path)
     with write_bytes(path) as stream:
         pieces = _Pieces(stream, path)
-        yield pieces.write
-        pieces.finish()
+        try:
+            yield pieces.write
+            pieces.finish()
+        finally:
+            pieces.close()
 
 
 class _Pieces:
@@ -55,11 +58,15 @@ class _Pieces:
         self._flush()
 
     def finish(self) -> None:
-        """Write what is left, and the end of the file."""
+        """Write what is left."""
         if self._writer is None:
             self._open(self._schema())
         self._flush()
-        self._writer.close()
+
+    def close(self) -> None:
+        """Write the end of the file, while it is open: pyarrow would do so later, and fail."""
+        if self._writer is not None:
+            self._writer.close()
 
     def _schema(self) -> Any:
         import pyarrow as pa
