@@ -183,15 +183,17 @@ def test_lists_of_parquet_from_convert_to_predict(mail):
 def test_models_are_exported(mail):
     runtime = pytest.importorskip("onnxruntime")
     joblib = pytest.importorskip("joblib")
-    run(*FIT, "-o", "m", "-q")
+    run(*FIT, "--features", "body", "--ngrams", 2, "-o", "m", "-q")
     model, table = semisvm.load("m"), read("mail.csv", label="kind")
     X = model.features.transform(table)
     shown = run("export", "m", "m.onnx").stdout
-    assert "Texts are not part of it" in shown.replace("\n", " ")
+    assert "The columns themselves are not its input" in shown
     (label, *_) = runtime.InferenceSession("m.onnx").run(["label"], {"X": X.toarray()})
     assert label.tolist() == model.predict(table).tolist()
-    assert "load your own only" in run("export", "m", "m.joblib").stdout
-    assert joblib.load("m.joblib").predict(X).tolist() == label.tolist()
+    shown = run("export", "m", "m.joblib").stdout
+    assert "load your own only" in shown
+    assert "a data frame with the columns 'body'" in shown
+    assert joblib.load("m.joblib").predict(table.columns).tolist() == label.tolist()
     assert "models are exported to" in run("export", "m", "m.txt", code=2).stderr
 
 

@@ -70,7 +70,7 @@ ALLOWED = {
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
         "scaling"
     ),
-    "exporting": "_version io model scaling",
+    "exporting": "_version columns io model scaling",
     "checkpoints": "_version io loop model_files",
     "report": (
         "_version displays io jsonable margins model model_files model_selection partial_labels "

@@ -30,8 +30,8 @@ def export(
 ) -> None:
     """Write a linear model for programs that know nothing of semisvm.
 
-    ONNX files are read in many languages; the object of scikit-learn is pickled. Both take the
-    numbers of a matrix. The way from columns and texts to numbers is not part of them.
+    ONNX files are read in many languages, and take the numbers of a matrix. The object of
+    scikit-learn is pickled; if all columns of the model are text, it takes the texts.
     """
     from semisvm.cli.output import print_line, print_notes
     from semisvm.model_files import load
@@ -44,11 +44,12 @@ def export(
     with parameters_are_the_users():
         _write(bundle, output, suffix)
     print_line(f"{model} is exported to {output}.")
-    print_notes("note", [_about_input(bundle), *_about_pickles(suffix)])
+    print_notes("note", [_about_input(bundle, suffix), *_about_pickles(suffix)])
 
 
 def _write(bundle: "Model", output: Output, suffix: str) -> None:
     from semisvm.exporting import to_onnx, to_sklearn
+    from semisvm.exporting.plain import takes_columns
 
     if suffix == ONNX:
         try:
@@ -56,7 +57,7 @@ def _write(bundle: "Model", output: Output, suffix: str) -> None:
         except ImportError as error:
             raise UserError(str(error)) from error
         return
-    _pickle(to_sklearn(bundle), output)
+    _pickle(to_sklearn(bundle, columns=takes_columns(bundle.features)), output)
 
 
 def _pickle(classifier: Any, output: Output) -> None:
@@ -68,14 +69,19 @@ def _pickle(classifier: Any, output: Output) -> None:
         joblib.dump(classifier, stream)
 
 
-def _about_input(bundle: "Model") -> str:
+def _about_input(bundle: "Model", suffix: str) -> str:
+    from semisvm.exporting.plain import takes_columns
+
+    if suffix != ONNX and takes_columns(bundle.features):
+        names = ", ".join(map(repr, bundle.features.columns_))  # type: ignore[union-attr]
+        return f"its input is a data frame with the columns {names}, in which no text is missing."
     width = f"{int(bundle.estimator.n_features_in_):,}"
     if bundle.features is None:
         return f"its input is a matrix of {width} columns, as in the files of the fit."
     return (
         f"its input is a matrix of {width} features, which semisvm.load(MODEL).features.transform "
-        "makes of the columns. Texts are not part of it: other programs find other words in them, "
-        "and would predict something else."
+        "makes of the columns. The columns themselves are not its input: other programs find "
+        "other words in texts, and would predict something else."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 
 from semisvm.columns.blocks import Arrays, State
 from semisvm.io.errors import DataError
@@ -85,6 +85,16 @@ class TextBlock:
         """Return the words that are in most rows, the most frequent first."""
         rarest_last = np.argsort(self.weights.idf_, kind="stable")[:count]
         return np.asarray(self.counter.get_feature_names_out())[rarest_last].tolist()
+
+    def plain(self) -> TfidfVectorizer:
+        """Return a vectoriser of scikit-learn that computes the same rows."""
+        made = TfidfVectorizer(
+            vocabulary={word: k for k, word in enumerate(self.words())},
+            sublinear_tf=True,
+            **restored_settings(settings_of(self.counter)),
+        )
+        made.idf_ = self.weights.idf_
+        return made
 
     def state(self) -> tuple[State, Arrays]:
         """Return what restores the block."""

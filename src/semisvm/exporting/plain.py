@@ -1,11 +1,13 @@
 """Linear models as objects of scikit-learn, which need this package no more."""
 
+from operator import itemgetter
 from typing import Any
 
+from semisvm.columns import ColumnFeatures
 from semisvm.exporting.linear import LinearModel, linear_model
 
 
-def to_sklearn(model: Any) -> Any:
+def to_sklearn(model: Any, *, columns: bool = False) -> Any:
     """Make a fitted classifier of scikit-learn that predicts the same.
 
     It can be pickled, and used where semisvm is not installed.
@@ -14,7 +16,10 @@ def to_sklearn(model: Any) -> Any:
     ----------
     model : Model or fitted estimator of this package
         Linear ones. Of a model with column features, the classifier takes the rows of features
-        that ``model.features.transform`` returns.
+        that ``model.features.transform`` returns, unless ``columns`` says otherwise.
+    columns : bool, default=False
+        Whether to include the way from columns to features, so that it takes a data frame, or a
+        dict of columns, in which no text is missing. Only for models whose columns are all text.
 
     Returns
     -------
@@ -25,7 +30,7 @@ def to_sklearn(model: Any) -> Any:
     Raises
     ------
     ValueError
-        If the model is not linear.
+        If the model is not linear, or has columns that are not text.
 
     Examples
     --------
@@ -36,12 +41,15 @@ def to_sklearn(model: Any) -> Any:
     >>> plain.predict([[0.0, 0.8], [0.7, 0.1]]).tolist()
     [0, 1]
     """
-    linear = linear_model(model)
-    classifier = _classifier(linear)
-    if linear.rarities is None:
-        return classifier
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.pipeline import make_pipeline
+
+    linear = linear_model(model)
+    classifier = _classifier(linear)
+    if columns:
+        return make_pipeline(_words(getattr(model, "features", None)), classifier)
+    if linear.rarities is None:
+        return classifier
 
     weights = TfidfTransformer(sublinear_tf=True)
     weights.idf_ = linear.rarities
@@ -61,3 +69,26 @@ def _classifier(linear: LinearModel) -> Any:
     made.n_features_in_ = linear.n_features
     made.n_iter_ = 0
     return made
+
+
+def takes_columns(features: ColumnFeatures | None) -> bool:
+    """Tell whether scikit-learn has all that makes the features."""
+    return features is not None and set(features.kinds_.values()) == {"text"}
+
+
+def _words(features: ColumnFeatures | None) -> Any:
+    """Make a transformer from columns of text to the features of a model."""
+    from sklearn.pipeline import FeatureUnion, make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    if features is None or not takes_columns(features):
+        raise ValueError(
+            "with columns=True all columns of the model must be text; leave it out to have the "
+            "classifier take features."
+        )
+    parts = [
+        (block.column, make_pipeline(FunctionTransformer(itemgetter(block.column)), block.plain()))
+        for block in features.blocks_
+    ]
+    scales = dict(zip((name for name, _ in parts), features.scales_.tolist(), strict=True))
+    return FeatureUnion(parts, transformer_weights=scales)

@@ -2,10 +2,10 @@
 
 `read` returns a `Table` of columns or `MatrixData`, `read_chunks` the same piece by piece;
 a `DataError` says what is wrong with a file, and where. `to_fill_in` returns rows to be
-labelled, and `join_answers` adds their labels.
+labelled, `to_tasks` those for other tools, and `join_answers` adds their labels.
 """
 
-from semisvm.io.answers import Joined, join_answers, to_fill_in
+from semisvm.io.answers import Joined, join_answers, to_fill_in, to_tasks
 from semisvm.io.errors import DataError, DataWarning
 from semisvm.io.labels import about_missing, count_labels, remarks
 from semisvm.io.reading import FORMATS, find_format, read, read_chunks
@@ -29,6 +29,7 @@ __all__ = [
     "read_chunks",
     "remarks",
     "to_fill_in",
+    "to_tasks",
     "write_bytes",
     "write_rows",
     "write_text",

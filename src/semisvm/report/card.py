@@ -46,25 +46,17 @@ def render_card(data: Data) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write_card(
-    model: Any, path: str | Path | BinaryIO, comparison: Any = None, **options: Any
-) -> dict[str, Any]:
-    """Write the card of a model to a Markdown file, which appears whole or not at all.
+def write_card(model: Any, path: str | Path | BinaryIO, **options: Any) -> dict[str, Any]:
+    """Write the card of a model to a Markdown file; return the data that it is made of.
 
     Parameters
     ----------
     model : Model or fitted linear estimator of this package
     path : str, Path or binary stream
-    comparison : Comparison or its ``to_dict()``, optional
     **options
-        Of `report_data`.
-
-    Returns
-    -------
-    data : dict
-        What the card is made of.
+        Of `report_data`, such as ``title`` and ``comparison``.
     """
-    data = report_data(model, comparison, **options)
+    data = report_data(model, **options)
     with write_text(path) as stream:
         stream.write(render_card(data))
     return data

@@ -139,6 +139,28 @@ def test_damaged_vectors_are_refused(damage):
         restore_features(state, arrays, lambda n_bytes: None)
 
 
+@pytest.mark.parametrize("stop_words", [[], ["a", "a"], [1], "en", {"a": 1}])
+def test_damaged_stop_words_are_refused(stop_words):
+    from semisvm.model_files import ModelFileError
+    from semisvm.model_files.features import restore_features
+
+    features = ColumnFeatures(text=["body"], stop_words=["plum"]).fit(TABLE)
+    state, arrays = features.to_state()
+    state = json.loads(json.dumps(state))
+    assert restore_features(state, arrays, lambda n_bytes: None).stop_words == ["plum"]
+    state["blocks"][0]["settings"]["stop_words"] = stop_words
+    with pytest.raises(ModelFileError):
+        restore_features(state, arrays, lambda n_bytes: None)
+
+
+@pytest.mark.parametrize("wrong", [{"encoder": 5}, {"encoded": "body"}, {"embeddings": "yes"}])
+def test_what_a_model_remembers_of_vectors_is_checked(wrong, tmp_path):
+    model = semisvm.train(labelled(), "svm")
+    model.settings |= wrong
+    with pytest.raises(semisvm.model_files.ModelFileError, match=next(iter(wrong))):
+        semisvm.save(model, tmp_path / "m.semisvm")
+
+
 def count_vowels(texts):
     return np.array([[text.count(vowel) for vowel in "aeiou"] for text in texts], dtype=float)
 

@@ -20,6 +20,7 @@ from semisvm import (
     to_onnx,
     to_sklearn,
 )
+from semisvm.columns import ColumnFeatures
 from semisvm.io import MatrixData
 from semisvm.model import Model
 
@@ -124,6 +125,29 @@ def test_a_model_of_columns_is_exported_from_its_features_on():
     features = model.features.transform(table)
     assert np.array_equal(to_sklearn(model).predict(features), model.predict(table))
     assert np.array_equal(answers_of(model, features)["label"], model.predict(table))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"ngram_range": (1, 2), "stop_words": ["the"]}, {"analyzer": "char_wb"}]
+)
+def test_columns_of_text_are_part_of_it_if_asked_for(options, newsgroups):
+    texts, groups = newsgroups("sci.med", "sci.space")
+    texts, labels = texts[::10], np.array(groups[::10], dtype=object)
+    labels[40:] = None
+    table = semisvm.io.Table({"body": texts, "start": [text[:200] for text in texts]}, labels)
+    features = ColumnFeatures(text=["body", "start"], **options)
+    model = semisvm.train(table, "svm", features=features)
+    plain = pickle.loads(pickle.dumps(to_sklearn(model, columns=True)))
+    assert np.array_equal(plain.predict(table.columns), model.predict(table))
+    scores = plain.decision_function(table.columns)
+    assert np.allclose(scores, model.decision_function(table), atol=1e-12)
+
+
+def test_other_columns_are_not():
+    model = semisvm.train(semisvm.io.Table({"x": X[:, 0]}, THREE), "svm")
+    for other in (model, NewtonSVC().fit(X, TWO)):
+        with pytest.raises(ValueError, match="must be text"):
+            to_sklearn(other, columns=True)
 
 
 def test_pickles_need_no_semisvm(tmp_path):
