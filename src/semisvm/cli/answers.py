@@ -95,7 +95,7 @@ def _write_tasks(
     key: str | None,
     classes: list[str],
 ) -> None:
-    from semisvm.io.answers import to_tasks
+    from semisvm.io import to_tasks
 
     made = to_tasks(data, rows, tool, text, key=key, classes=classes)
     tasks.write_tasks(output, made, tool)

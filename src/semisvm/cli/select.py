@@ -82,7 +82,8 @@ def select(
     from semisvm.cli.output import print_json, print_line, print_notes
     from semisvm.cli.suggesting import fit_command
     from semisvm.io import about_missing
-    from semisvm.io.answers import LABEL, check_columns, to_fill_in, to_tasks
+    from semisvm.io.answers import LABEL, check_columns, to_fill_in
+    from semisvm.io.tasks import to_tasks
     from semisvm.training import features_of
 
     options = shared.reading(format, encoding, delimiter, no_quotes)

@@ -5,12 +5,13 @@ a `DataError` says what is wrong with a file, and where. `to_fill_in` returns ro
 labelled, `to_tasks` those for other tools, and `join_answers` adds their labels.
 """
 
-from semisvm.io.answers import Joined, join_answers, to_fill_in, to_tasks
+from semisvm.io.answers import Joined, join_answers, to_fill_in
 from semisvm.io.errors import DataError, DataWarning
 from semisvm.io.labels import about_missing, count_labels, remarks
 from semisvm.io.reading import FORMATS, find_format, read, read_chunks
 from semisvm.io.rows_writing import write_rows
 from semisvm.io.table import MatrixData, Table, as_table
+from semisvm.io.tasks import to_tasks
 from semisvm.io.writing import write_bytes, write_text
 
 __all__ = [

@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from semisvm.io import DataError, MatrixData, Table, join_answers
+from semisvm.io import DataError, MatrixData, Table, join_answers, to_tasks
 from semisvm.io.annotation_tools import studio_interface
-from semisvm.io.answers import to_tasks
 
 TEXTS = [f"text number {k}" for k in range(6)]
 DATA = Table({"body": TEXTS, "size": np.arange(6.0)}, path="data.csv")
