@@ -64,7 +64,7 @@ def features_of(texts: list[str]) -> dict[str, Any]:
     words = ColumnFeatures(text=["body"], features=[]).fit_transform(table)
     as_they_come = {
         f"as they come, vectors {unit:g} long": sparse.csr_matrix(
-            sparse.hstack([words, unit * vectors])
+            sparse.hstack([words, sparse.csr_matrix(unit * vectors)])
         )
         for unit in UNITS
     }

@@ -4,6 +4,7 @@ from operator import itemgetter
 from typing import Any
 
 from semisvm.columns import ColumnFeatures
+from semisvm.columns.text import TextBlock
 from semisvm.exporting.linear import LinearModel, linear_model
 
 
@@ -86,9 +87,10 @@ def _words(features: ColumnFeatures | None) -> Any:
             "with columns=True all columns of the model must be text; leave it out to have the "
             "classifier take features."
         )
+    texts = [block for block in features.blocks_ if isinstance(block, TextBlock)]
     parts = [
         (block.column, make_pipeline(FunctionTransformer(itemgetter(block.column)), block.plain()))
-        for block in features.blocks_
+        for block in texts
     ]
     scales = dict(zip((name for name, _ in parts), features.scales_.tolist(), strict=True))
     return FeatureUnion(parts, transformer_weights=scales)

@@ -133,7 +133,7 @@ def test_a_model_of_columns_is_exported_from_its_features_on():
 def test_columns_of_text_are_part_of_it_if_asked_for(options, newsgroups):
     texts, groups = newsgroups("sci.med", "sci.space")
     texts, labels = texts[::10], np.array(groups[::10], dtype=object)
-    labels[40:] = None
+    labels[np.arange(len(labels)) % 5 > 0] = None
     table = semisvm.io.Table({"body": texts, "start": [text[:200] for text in texts]}, labels)
     features = ColumnFeatures(text=["body", "start"], **options)
     model = semisvm.train(table, "svm", features=features)
