@@ -88,9 +88,10 @@ def _words(features: ColumnFeatures | None) -> Any:
             "classifier take features."
         )
     texts = [block for block in features.blocks_ if isinstance(block, TextBlock)]
+    # numbered, because a column may have a name that no step may have
     parts = [
-        (block.column, make_pipeline(FunctionTransformer(itemgetter(block.column)), block.plain()))
-        for block in texts
+        (f"text{k}", make_pipeline(FunctionTransformer(itemgetter(block.column)), block.plain()))
+        for k, block in enumerate(texts)
     ]
     scales = dict(zip((name for name, _ in parts), features.scales_.tolist(), strict=True))
     return FeatureUnion(parts, transformer_weights=scales)

@@ -134,8 +134,9 @@ def test_columns_of_text_are_part_of_it_if_asked_for(options, newsgroups):
     texts, groups = newsgroups("sci.med", "sci.space")
     texts, labels = texts[::10], np.array(groups[::10], dtype=object)
     labels[np.arange(len(labels)) % 5 > 0] = None
-    table = semisvm.io.Table({"body": texts, "start": [text[:200] for text in texts]}, labels)
-    features = ColumnFeatures(text=["body", "start"], **options)
+    columns = {"body": texts, "n_jobs__": [text[:200] for text in texts]}
+    table = semisvm.io.Table(columns, labels)
+    features = ColumnFeatures(text=list(columns), **options)
     model = semisvm.train(table, "svm", features=features)
     plain = pickle.loads(pickle.dumps(to_sklearn(model, columns=True)))
     assert np.array_equal(plain.predict(table.columns), model.predict(table))
