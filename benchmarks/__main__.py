@@ -32,6 +32,7 @@ BENCHMARKS = {
     "careful": "how much unlabelled rows should weigh where their class shares are estimated",
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
+    "textvectors": "words, vectors of texts, and both blocks with and without scaling",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
     "ranks": "every method, auto and peers at their defaults on all sets; takes long, see --sets",
     "autocost": "the time of auto, in fits of everything in its pool",

@@ -1,5 +1,7 @@
 """Shared fixtures: the real data sets, where they are at hand."""
 
+import gzip
+import json
 import os
 import signal
 from pathlib import Path
@@ -40,5 +42,20 @@ def splits(dataset):
     def load(name):
         dataset(name)
         return np.load(DATA / name / "splits.npz")
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def newsgroups():
+    """Load bodies of messages and names of some groups of 20 newsgroups, or skip the test."""
+
+    def load(*groups):
+        path = DATA / "20news" / "20news.jsonl.gz"
+        if not path.exists():
+            pytest.skip("the data set 20news is not here: set SEMISVM_DATA to its parent folder")
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            found = [post for post in map(json.loads, lines) if post["label"] in groups]
+        return [p["text"].partition("\n\n")[2] for p in found], [p["label"] for p in found]
 
     return load

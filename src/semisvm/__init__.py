@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         SemiSupervisedCommittee,
         TransductiveSVC,
     )
+    from semisvm.exporting import to_onnx, to_sklearn
     from semisvm.io import write_rows
     from semisvm.loop import Trace
     from semisvm.model import Model
@@ -86,6 +87,8 @@ _HOMES = {
     "TransductiveSVCCV": "semisvm.model_selection",
     "compare": "semisvm.model_selection",
     "convert": "semisvm.converting",
+    "to_onnx": "semisvm.exporting",
+    "to_sklearn": "semisvm.exporting",
     "train": "semisvm.training",
     "write_rows": "semisvm.io",
 }
@@ -127,6 +130,8 @@ __all__ = [
     "load",
     "open_rows",
     "save",
+    "to_onnx",
+    "to_sklearn",
     "train",
     "write_rows",
 ]

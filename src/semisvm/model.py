@@ -138,7 +138,7 @@ class Model:
         """Return the features with the largest weights for every class.
 
         A model with a kernel has no weights of features, so nothing is listed; of a committee,
-        the linear members count.
+        the linear members count. Coordinates of vectors are left out: they tell a reader nothing.
 
         Parameters
         ----------
@@ -150,6 +150,8 @@ class Model:
         coef = self.estimator.coef_ if coef is None else coef
         rows = np.vstack([-coef, coef]) if len(coef) == 1 else coef
         names = self.feature_names()
+        if self.features is not None:
+            rows = np.where(self.features.is_coordinate(), 0.0, rows)
         top = {}
         for label, weights in zip(self.classes_.tolist(), rows, strict=True):
             best = np.argsort(-weights, kind="stable")[:count]

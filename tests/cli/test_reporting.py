@@ -69,7 +69,7 @@ def test_report_as_json(fitted):
 def test_mistakes(fitted):
     folder, _ = fitted
     result = run("report", folder / "m.semisvm", code=2)
-    assert "-o, or use --json" in result.stderr
+    assert "-o or --card, or use --json" in result.stderr
     options = ["--label", "kind", "-o", folder / "n.semisvm", "--report"]
     result = run("fit", folder / "mail.csv", *options, folder / "no" / "r.html", code=2)
     assert "there is no folder" in result.stderr

@@ -59,7 +59,7 @@ ALLOWED = {
     ),
     "displays": "loop margins model_selection partial_labels rows",
     "io": "compiling naming ondisk",
-    "columns": "io",
+    "columns": "io naming",
     "model": "columns io ondisk scaling",
     "training": (
         "columns io margins model model_files model_selection ondisk registry rows scaling"
@@ -70,6 +70,7 @@ ALLOWED = {
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
         "scaling"
     ),
+    "exporting": "_version columns io model scaling",
     "checkpoints": "_version io loop model_files",
     "report": (
         "_version displays io jsonable margins model model_files model_selection partial_labels "
@@ -80,17 +81,17 @@ ALLOWED = {
         "registry report scaling training"
     ),
     "__init__": (
-        "_lazy _version checkpoints clusters converting estimators io loop model model_files "
-        "model_selection ondisk training"
+        "_lazy _version checkpoints clusters converting estimators exporting io loop model "
+        "model_files model_selection ondisk training"
     ),
     "reproduce": (
         "__init__ displays io jsonable kernels label_steps labelling losses model_selection wording"
     ),
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active checkpoints columns converting costs demo displays io jsonable labelling "
-        "loop method model model_files model_selection naming ondisk partial_labels registry "
-        "remote report reproduce training visible wording"
+        "_version active checkpoints columns converting costs demo displays exporting io jsonable "
+        "labelling loop method model model_files model_selection naming ondisk partial_labels "
+        "registry remote report reproduce training visible wording"
     ),
     "__main__": "cli",
 }

@@ -6,11 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from semisvm._version import __version__
+from semisvm.cli.answers import answers
 from semisvm.cli.compare import compare
 from semisvm.cli.convert import convert
 from semisvm.cli.demo import demo
 from semisvm.cli.errors import guarded
 from semisvm.cli.evaluate import evaluate
+from semisvm.cli.export import export
 from semisvm.cli.fit import fit
 from semisvm.cli.inspect import inspect
 from semisvm.cli.label import label
@@ -28,9 +30,11 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     compare,
     select,
     label,
+    answers,
     convert,
     inspect,
     report,
+    export,
     methods,
     demo,
     reproduce,

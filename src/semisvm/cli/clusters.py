@@ -105,6 +105,15 @@ def check_fit(
         )
 
 
+def check_vectors(embeddings: Path | None, encoder: str | None) -> None:
+    """Refuse vectors that are not in the files that workers read."""
+    if embeddings is not None or encoder is not None:
+        raise UserError(
+            "--embeddings and --encoder need the rows in one place, so they are not for a cluster: "
+            "put the vectors into a column of lists of Parquet files."
+        )
+
+
 @contextmanager
 def training_data(
     client: Any,

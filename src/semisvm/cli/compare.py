@@ -7,6 +7,7 @@ import typer
 
 from semisvm.cli import drawing
 from semisvm.cli import options as shared
+from semisvm.cli import vectors
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.outputs import Output, attempt
 from semisvm.cli.priors import read_prior
@@ -66,7 +67,13 @@ def compare(
     prior: shared.Prior = None,
     figure: drawing.Figure = None,
     ngrams: shared.Ngrams = 1,
+    char_ngrams: shared.CharNgrams = None,
     min_df: shared.MinDf = 2,
+    max_features: shared.MaxFeatures = None,
+    stop_words: shared.StopWords = None,
+    embeddings: vectors.Embeddings = None,
+    encoder: vectors.EncoderName = None,
+    no_words: vectors.NoWords = False,
     as_is: shared.AsIs = False,
     jobs: shared.Jobs = None,
     seed: shared.Seed = 0,
@@ -96,12 +103,16 @@ def compare(
     about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
     table = shared.read_training(*about, label_comes=bool(answers))
     table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
-    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
+    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
+    columns = shared.columns(text, numeric, categorical, features, words)
     shares = None
     if prior is not None and table.labels is not None:
         shares = read_prior(prior, set(table.labels.tolist()) - {None})
     with parameters_are_the_users(), remarks_in_summary(not as_json):
-        prepared = prepare(shared.without_key(table, key), columns, as_is=as_is)
+        table, _ = vectors.add_vectors(
+            shared.without_key(table, key), columns, embeddings, encoder, no_words, not as_json
+        )
+        prepared = prepare(table, columns, as_is=as_is)
         prepared.notes += notes
         fitting, skipped = _suitable(prepared, chosen)
         folds = _folds(prepared) if folds is None else folds

@@ -51,11 +51,10 @@ def convert(
         ),
     ] = None,
     ngrams: shared.Ngrams = 1,
+    char_ngrams: shared.CharNgrams = None,
     min_df: shared.MinDf = 2,
-    max_features: Annotated[
-        int | None,
-        typer.Option("--max-features", min=1, help="Keep the most frequent words only."),
-    ] = None,
+    max_features: shared.MaxFeatures = None,
+    stop_words: shared.StopWords = None,
     single: Annotated[
         bool, typer.Option("--float32", help="Write values in single precision.")
     ] = False,
@@ -87,8 +86,9 @@ def convert(
     from semisvm.converting import convert as convert_files
     from semisvm.remote.connecting import check_files
 
-    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
-    columns.set_params(max_features=max_features, hash_columns=hash_columns)
+    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
+    columns = shared.columns(text, numeric, categorical, features, words)
+    columns.set_params(hash_columns=hash_columns)
     progress, start = Progress(), perf_counter()
     with (
         clusters.connected(cluster, workers) as client,

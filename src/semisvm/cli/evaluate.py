@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters
+from semisvm.cli import clusters, vectors
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
@@ -27,6 +27,8 @@ def evaluate(
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
     na_is_class: shared.NaIsClass = False,
+    embeddings: vectors.Embeddings = None,
+    encoder: vectors.EncoderName = None,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -46,7 +48,9 @@ def evaluate(
     bundle = as_model(load(model))
     options = shared.reading(format, encoding, delimiter, no_quotes)
     options["na_is_class"] = na_is_class or bundle.settings.get("na_is_class") is True
-    table = _read(bundle, data, label, labels, unlabeled, options)
+    added = vectors.Added(bundle, embeddings, encoder)
+    table = _read(bundle, data, label, labels, unlabeled, options, added)
+    (table,) = added.to_all(iter([table]))
     with clusters.connected(cluster, workers) as client:
         predicted = None if client is None else clusters.predict_labels(client, bundle, table)
         assessed = assess(bundle, table, predicted)
@@ -58,7 +62,13 @@ def evaluate(
 
 
 def _read(
-    bundle: "Model", data: Any, label: str | None, labels: Any, unlabeled: Any, options: Any
+    bundle: "Model",
+    data: Any,
+    label: str | None,
+    labels: Any,
+    unlabeled: Any,
+    options: Any,
+    added: vectors.Added,
 ) -> "Table | MatrixData":
     from semisvm.io import read
 
@@ -69,7 +79,7 @@ def _read(
         name = bundle.settings.get("label") if label is None and labels is None else label
         if name is None and labels is None:
             raise UserError("name the label column of the data with --label.")
-        columns = bundle.features.columns_
+        columns = added.columns(bundle.features.columns_)
         return read(
             data, label=name, labels_file=labels, columns=columns, unlabeled=marker, **options
         )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters, reporting, resuming
+from semisvm.cli import clusters, reporting, resuming, vectors
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
 from semisvm.cli.outputs import Output, binary_output
@@ -81,7 +81,13 @@ def fit(
         ),
     ] = False,
     ngrams: shared.Ngrams = 1,
+    char_ngrams: shared.CharNgrams = None,
     min_df: shared.MinDf = 2,
+    max_features: shared.MaxFeatures = None,
+    stop_words: shared.StopWords = None,
+    embeddings: vectors.Embeddings = None,
+    encoder: vectors.EncoderName = None,
+    no_words: vectors.NoWords = False,
     as_is: shared.AsIs = False,
     jobs: shared.Jobs = None,
     seed: shared.Seed = 0,
@@ -128,6 +134,7 @@ def fit(
         _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
     if clusters.check(cluster, workers):
         clusters.check_fit(algorithm, kernel, probabilities, answers, key)
+        clusters.check_vectors(embeddings, encoder)
     elif len(data) > 1:
         raise UserError(
             f"there are {len(data)} files. Several are fitted together with --workers N or "
@@ -138,7 +145,8 @@ def fit(
     from semisvm.model_files import save
     from semisvm.training import train
 
-    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
+    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
+    columns = shared.columns(text, numeric, categorical, features, words)
     reading: dict[str, Any] = {
         "label": label,
         "labels": labels,
@@ -161,11 +169,19 @@ def fit(
         table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
         if prior is not None and table.labels is not None:
             parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
+        table, added = vectors.add_vectors(
+            shared.without_key(table, key), columns, embeddings, encoder, no_words, shown
+        )
         model = train(
-            shared.without_key(table, key),
+            table,
             algorithm,
             features=columns,
-            settings={"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None},
+            settings={
+                "label": label,
+                "unlabeled": unlabeled,
+                "na_is_class": na_is_class or None,
+                **added,
+            },
             probabilities=probabilities,
             as_is=as_is,
             quick=quick,
@@ -214,7 +230,9 @@ def _today() -> str:
 def _outcome(model: "Model") -> dict[str, Any]:
     estimator = model.estimator
     classes = [str(label) for label in estimator.classes_.tolist()]
+    features = model.features
     return {
+        **({} if features is None else {"kept_words": features.kept_words()}),
         "reg": getattr(estimator, "reg_", None),
         "objective": estimator.objective_,
         "rounds": estimator.n_iter_,
@@ -224,14 +242,16 @@ def _outcome(model: "Model") -> dict[str, Any]:
 
 
 def _show(model: "Model", output: Output) -> None:
-    from semisvm.cli.output import columns_in_short, print_facts, print_notes
+    from semisvm.cli.output import columns_in_short, print_facts, print_notes, words_in_short
 
     summary = dict(model.summary)
     notes, choice = summary.pop("notes"), summary.pop("choice", None)
     summary.pop("scores", None)
     if model.features is not None:
         summary["columns"] = columns_in_short(model.features.kinds_)
+        summary |= words_in_short(model.features.kept_words())
     facts = {**summary, **_outcome(model)}
+    facts.pop("kept_words", None)  # said in short already
     print_facts(f"Model {output}", {k: value for k, value in facts.items() if value is not None})
     if choice is not None:
         cost = [choice["cost"]] if choice.get("cost") else []

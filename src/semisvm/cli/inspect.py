@@ -19,6 +19,10 @@ def inspect(
         typer.Argument(metavar="MODEL", help="Model file, or folder of rows.", show_default=False),
     ],
     top: Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")] = 10,
+    words: Annotated[
+        int,
+        typer.Option("--words", min=0, help="Number of kept words to name, the most frequent."),
+    ] = 10,
     as_json: shared.Json = False,
 ) -> None:
     """Show what is in a model, or in a folder of 'semisvm convert'.
@@ -33,7 +37,7 @@ def inspect(
         _inspect_rows(model, as_json)
         return
     bundle = as_model(load(model))
-    facts = describe(bundle, top)
+    facts = describe(bundle, top, words)
     if as_json:
         print_json({"model": model, **facts})
     else:
@@ -57,7 +61,7 @@ def _inspect_rows(folder: Path, as_json: bool) -> None:
         show_rows(X, facts)
 
 
-def describe(bundle: "Model", top: int) -> dict[str, Any]:
+def describe(bundle: "Model", top: int, words: int = 10) -> dict[str, Any]:
     """Return what is in a model as data."""
     estimator = bundle.estimator
     defaults = type(estimator)().get_params()
@@ -74,6 +78,7 @@ def describe(bundle: "Model", top: int) -> dict[str, Any]:
         "calibrated": bundle.calibrator is not None,
         "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
         "columns": {} if bundle.features is None else bundle.features.kinds_,
+        "kept_words": {} if bundle.features is None else bundle.features.kept_words(words),
         "settings": bundle.settings,
         "summary": bundle.summary,
         "top": bundle.top_features(top),
@@ -82,7 +87,13 @@ def describe(bundle: "Model", top: int) -> dict[str, Any]:
 
 def show(facts: dict[str, Any]) -> None:
     """Print what `describe` returns."""
-    from semisvm.cli.output import columns_in_short, print_facts, print_notes, print_table
+    from semisvm.cli.output import (
+        columns_in_short,
+        print_facts,
+        print_notes,
+        print_table,
+        words_in_short,
+    )
 
     summary = dict(facts["summary"])
     notes, choice = summary.pop("notes", []), summary.pop("choice", None)
@@ -90,6 +101,9 @@ def show(facts: dict[str, Any]) -> None:
     head = {"parameters": facts["changed_parameters"] or "all defaults", "prior": facts["prior"]}
     if facts["columns"]:
         head["columns"] = columns_in_short(facts["columns"])
+        head |= words_in_short(facts["kept_words"])
+    if facts["settings"].get("encoder"):
+        head["encoder"] = f"{facts['settings']['encoder']}, to be named with --encoder"
     print_facts(facts["estimator"], {**head, **summary})
     if choice is not None:
         cost = [choice["cost"]] if choice.get("cost") else []

@@ -71,7 +71,10 @@ def label(
     numeric: shared.Numeric = None,
     categorical: shared.Categorical = None,
     ngrams: shared.Ngrams = 1,
+    char_ngrams: shared.CharNgrams = None,
     min_df: shared.MinDf = 2,
+    max_features: shared.MaxFeatures = None,
+    stop_words: shared.StopWords = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
@@ -100,7 +103,8 @@ def label(
 
     reading = shared.reading(format, encoding, delimiter, no_quotes)
     reading |= {"unlabeled": unlabeled, "na_is_class": na_is_class}
-    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
+    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
+    columns = shared.columns(text, numeric, categorical, features, words)
     try:
         sitting = Sitting.open(
             data,

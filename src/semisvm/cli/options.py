@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semisvm.cli.errors import UserError, parameters_are_the_users
+
 if TYPE_CHECKING:
     from semisvm.columns import ColumnFeatures
     from semisvm.io import MatrixData, Table
@@ -88,8 +90,8 @@ Answers = Annotated[
     list[Path] | None,
     typer.Option(
         "--answers",
-        help="A file of 'semisvm label', or one of 'semisvm select' with labels filled in; "
-        "repeatable.",
+        help="A file of 'semisvm label', or one of 'semisvm select' with labels filled in, or an "
+        "export of Label Studio (.json) or Prodigy (.jsonl); repeatable.",
     ),
 ]
 Key = Annotated[
@@ -133,8 +135,32 @@ Prior = Annotated[
     ),
 ]
 Ngrams = Annotated[int, typer.Option("--ngrams", min=1, help="Maximum length of word sequences.")]
+CharNgrams = Annotated[
+    str | None,
+    typer.Option(
+        "--char-ngrams",
+        metavar="N-M",
+        help="N to M characters in a row instead of words, such as 3-5: for compounds, misspelt "
+        "words and languages without spaces.",
+    ),
+]
 MinDf = Annotated[
     int, typer.Option("--min-df", min=1, help="Leave out words that occur in fewer rows.")
+]
+MaxFeatures = Annotated[
+    int | None,
+    typer.Option(
+        "--max-features", min=1, help="Keep the most frequent words of a text column only."
+    ),
+]
+StopWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stop-words",
+        metavar="FILE",
+        help="Leave out the words of a file, one per line, or those of a language, such as en "
+        "(needs 'semisvm[stopwords]'); repeatable.",
+    ),
 ]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", help="Number of threads or processes; -1 for all cores.")
@@ -242,22 +268,52 @@ def without_key(data: "Table | MatrixData", key: str | None) -> "Table | MatrixD
     return data.without([key]) if isinstance(data, Table) and key is not None else data
 
 
+def words(
+    ngrams: int,
+    char_ngrams: str | None,
+    min_df: int,
+    max_features: int | None,
+    stop_words: list[str] | None,
+) -> dict[str, Any]:
+    """Return the parameters of `ColumnFeatures` that say what the words of a text are."""
+    from semisvm.columns.stop_words import read_stop_words
+
+    found: dict[str, Any] = {"min_df": min_df, "max_features": max_features}
+    if char_ngrams is None:
+        found |= {"ngram_range": (1, ngrams)}
+    elif ngrams > 1 or stop_words:
+        other = "--ngrams" if ngrams > 1 else "--stop-words"
+        raise UserError(f"{other} is about words, --char-ngrams about characters: use one of them.")
+    else:
+        found |= {"ngram_range": _lengths(char_ngrams), "analyzer": "char_wb"}
+    if stop_words:
+        with parameters_are_the_users():
+            lists = [read_stop_words(source) for source in stop_words]
+        found["stop_words"] = sorted({word for listed in lists for word in listed})
+    return found
+
+
+def _lengths(text: str) -> tuple[int, int]:
+    """Read 3-5, or 4."""
+    shortest, _, longest = text.partition("-")
+    try:
+        return int(shortest), int(longest or shortest)
+    except ValueError:
+        raise UserError(
+            f"--char-ngrams takes two numbers such as 3-5, or one, not {text!r}."
+        ) from None
+
+
 def columns(
     text: list[str] | None,
     numeric: list[str] | None,
     categorical: list[str] | None,
     features: list[str] | None,
-    ngrams: int,
-    min_df: int,
+    words: dict[str, Any],
 ) -> "ColumnFeatures":
-    """Build the features that the options ask for."""
+    """Build the features that the options ask for; ``words`` are those of `words`."""
     from semisvm.columns import ColumnFeatures
 
     return ColumnFeatures(
-        text=text,
-        numeric=numeric,
-        categorical=categorical,
-        features=features,
-        ngram_range=(1, ngrams),
-        min_df=min_df,
+        text=text, numeric=numeric, categorical=categorical, features=features, **words
     )

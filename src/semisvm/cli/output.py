@@ -87,6 +87,17 @@ def columns_in_short(kinds: dict[str, str]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in Counter(kinds.values()).items())
 
 
+def words_in_short(kept: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Say which words of text columns are features, those in most rows by name."""
+    found = {}
+    for column, told in kept.items():
+        # n-grams of characters may begin or end with a space
+        named = ", ".join(w if w == w.strip() else repr(w) for w in told["most_frequent"])
+        more = ", ..." if told["words"] > len(told["most_frequent"]) else ""
+        found[f"words of {column}"] = f"{told['words']:,} kept: {named}{more}"
+    return found
+
+
 def show(value: Any) -> str:
     """Write a value for people."""
     if isinstance(value, float):

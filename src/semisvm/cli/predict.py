@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters
+from semisvm.cli import clusters, vectors
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
 from semisvm.cli.outputs import Output, text_output
-from semisvm.cli.rows import EscapeFormulas, row_writer
+from semisvm.cli.rows import PARQUET, SUFFIXES, EscapeFormulas, row_writer
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
@@ -26,7 +26,7 @@ def predict(
         typer.Option(
             "-o",
             "--output",
-            help="CSV, TSV or JSONL file to write. Default, or -: standard output.",
+            help="CSV, TSV, JSONL or Parquet file to write. Default, or -: standard output.",
             parser=text_output,
             metavar="FILE",
         ),
@@ -38,6 +38,8 @@ def predict(
         bool, typer.Option("--all-scores", help="Write one column of scores per class.")
     ] = False,
     escape: EscapeFormulas = None,
+    embeddings: vectors.Embeddings = None,
+    encoder: vectors.EncoderName = None,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -54,12 +56,15 @@ def predict(
 
     bundle = as_model(load(model))
     options = shared.reading(format, encoding, delimiter, no_quotes)
-    pieces = chain.from_iterable(
-        _pieces(bundle, path, keep or [], options) for path in files_of(data)
+    added = vectors.Added(bundle, embeddings, encoder)
+    pieces = added.to_all(
+        chain.from_iterable(
+            _pieces(bundle, path, keep or [], options, added) for path in files_of(data)
+        )
     )
     with (
         clusters.connected(cluster, workers) as client,
-        row_writer(output, "predictions", escape) as write,
+        row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
     ):
         if client is not None:
             for rows in clusters.predicted(client, bundle, pieces, keep or [], all_scores):
@@ -77,14 +82,15 @@ def as_model(loaded: Any) -> "Model":
 
 
 def _pieces(
-    bundle: "Model", data: Path, keep: list[str], options: dict[str, Any]
+    bundle: "Model", data: Path, keep: list[str], options: dict[str, Any], added: vectors.Added
 ) -> Iterator["Table | MatrixData"]:
     from semisvm.io import read_chunks
 
     if keep and data.is_dir():
         raise UserError("--keep copies columns of tables; these rows have none.")
     if bundle.features is not None:
-        return read_chunks(data, columns=[*bundle.features.columns_, *keep], **options)
+        columns = added.columns(bundle.features.columns_)
+        return read_chunks(data, columns=[*columns, *keep], **options)
     if keep:
         raise UserError("--keep copies columns of tables; this model is for matrices.")
     return read_chunks(

@@ -36,29 +36,41 @@ def report(
             metavar="FILE",
         ),
     ] = None,
+    card: Annotated[
+        Output | None,
+        typer.Option(
+            "--card",
+            help="Markdown file to write: a model card.",
+            parser=text_output,
+            metavar="FILE",
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     top: Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")] = 12,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the content of the report as JSON.")
     ] = False,
 ) -> None:
-    """Write a report about a model as one HTML file."""
+    """Write a report about a model as one HTML file, or a model card in Markdown."""
     from semisvm.cli.errors import UserError
     from semisvm.cli.output import print_json
     from semisvm.model_files import load
-    from semisvm.report import report_data
+    from semisvm.report import report_data, write_card
 
-    if output is None and not as_json:
-        raise UserError("name the file to write with -o, or use --json.")
+    if output is None and card is None and not as_json:
+        raise UserError("name the file to write with -o or --card, or use --json.")
     bundle = as_model(load(model))
     named = title or f"Model {model.name}"
     failure = write(bundle, output, title=named, top=top)
     if failure is not None:
         raise failure
+    if card is not None:
+        write_card(bundle, card.target, title=named, top=top)
     if as_json:
         print_json(report_data(bundle, title=named, top=top))
     else:
         tell(output)
+        tell(card, "Card")
 
 
 def write(
@@ -81,9 +93,9 @@ def write(
     return attempt(lambda: write_report(model, output.target, comparison, **options))
 
 
-def tell(output: Output | None) -> None:
-    """Say that the report was written, if one was."""
+def tell(output: Output | None, what: str = "Report") -> None:
+    """Say that the report, or what else, was written, if one was."""
     from semisvm.cli.output import print_line
 
     if output is not None and not output.is_standard:
-        print_line(f"Report {output}")
+        print_line(f"{what} {output}")

@@ -15,6 +15,7 @@ from semisvm.visible import visible_json
 
 Rows = list[dict[str, Any]]
 SUFFIXES = (".csv", ".tsv", ".jsonl")
+PARQUET = ".parquet"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 EscapeFormulas = Annotated[
@@ -26,19 +27,23 @@ EscapeFormulas = Annotated[
 ]
 
 
-def check_suffix(output: Output | None, what: str) -> str:
+def check_suffix(output: Output | None, what: str, suffixes: tuple[str, ...] = SUFFIXES) -> str:
     """Return the suffix, which says the format, or refuse it; standard output gets CSV."""
     if output is None or output.is_standard:
         return ".csv"
     suffix = output.path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UserError(f"{what} are written to .csv, .tsv or .jsonl, not {suffix or output}.")
+    if suffix not in suffixes:
+        listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise UserError(f"{what} are written to {listed}, not {suffix or output}.")
     return suffix
 
 
 @contextmanager
 def row_writer(
-    output: Output | None, what: str, escape: bool | None = None
+    output: Output | None,
+    what: str,
+    escape: bool | None = None,
+    suffixes: tuple[str, ...] = SUFFIXES,
 ) -> Iterator[Callable[[Rows], None]]:
     """Open an output for rows; a file takes its name when all are written.
 
@@ -51,9 +56,17 @@ def row_writer(
     escape : bool, optional
         Whether to write formulas as text; by default they are written as they are, with a
         warning.
+    suffixes : tuple of str
+        Of the formats that are written.
     """
-    suffix = check_suffix(output, what)
+    suffix = check_suffix(output, what, suffixes)
     to = Output(Path("-")) if output is None else output
+    if suffix == PARQUET:
+        from semisvm.io.parquet_writing import parquet_writer
+
+        with parquet_writer(to.path) as write:
+            yield write
+        return
     with to.text() as stream:
         if suffix == ".jsonl":
             yield lambda rows: stream.writelines(_json_line(row) for row in rows)

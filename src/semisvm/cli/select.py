@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli import tasks, vectors
 from semisvm.cli.errors import UserError, parameters_are_the_users
 from semisvm.cli.outputs import Output, text_output
 from semisvm.cli.rows import EscapeFormulas, check_suffix, row_writer
@@ -31,6 +32,7 @@ def select(
             metavar="FILE",
         ),
     ] = None,
+    to: tasks.Tool = None,
     label: shared.Label = None,
     by: Annotated[
         str,
@@ -52,7 +54,13 @@ def select(
     numeric: shared.Numeric = None,
     categorical: shared.Categorical = None,
     ngrams: shared.Ngrams = 1,
+    char_ngrams: shared.CharNgrams = None,
     min_df: shared.MinDf = 2,
+    max_features: shared.MaxFeatures = None,
+    stop_words: shared.StopWords = None,
+    embeddings: vectors.Embeddings = None,
+    encoder: vectors.EncoderName = None,
+    no_words: vectors.NoWords = False,
     seed: shared.Seed = 0,
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
@@ -69,12 +77,13 @@ def select(
 
     'semisvm fit DATA --answers FILE' reads the file back; blank labels stay unlabelled.
     """
-    _check_output(output)
+    _check_output(output, to)
     selection = _selection(by, seed)
     from semisvm.cli.output import print_json, print_line, print_notes
     from semisvm.cli.suggesting import fit_command
     from semisvm.io import about_missing
     from semisvm.io.answers import LABEL, check_columns, to_fill_in
+    from semisvm.io.tasks import to_tasks
     from semisvm.training import features_of
 
     options = shared.reading(format, encoding, delimiter, no_quotes)
@@ -84,31 +93,53 @@ def select(
     found, notes = shared.join(found, answers, label, key, unlabeled, na_is_class)
     for name in keep or ():
         shared.check_column(found, name)
-    columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
-    X, transformer = features_of(shared.without_key(found, key), columns)
+    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
+    columns = shared.columns(text, numeric, categorical, features, words)
+    table, _ = vectors.add_vectors(
+        shared.without_key(found, key), columns, embeddings, encoder, no_words, not as_json
+    )
+    X, transformer = features_of(table, columns)
     notes += [] if transformer is None else transformer.notes_
     notes += about_missing(found.missing_words)
     with parameters_are_the_users():
         rows = selection.select(X, n, found.labels)
-    lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep)
+    if to is None:
+        lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep)
+    else:
+        shown, classes = tasks.text_of(found, text), _classes(found)
+        lines = to_tasks(found, rows.tolist(), to, shown, key=key, keep=keep, classes=classes)
+        notes.append(tasks.about_tool(to, shown, classes))
     if as_json:
         chosen = [int(row) + 1 for row in rows]
         print_json({"data": data, "by": by, "rows": chosen, "lines": lines, "notes": notes})
-    if output is not None or not as_json:
+    if to is not None and output is not None:
+        tasks.write_tasks(output, lines, to)
+    elif output is not None or not as_json:
         with row_writer(output, WHAT, escape) as write:
             write(lines)
     if output is None or output.is_standard or as_json:
         return
     print_line(f"{n:,} of {len(found):,} rows of {data} are in {output}.")
-    print_line(f"Fill in the column {label or LABEL!r} and read the file back:")
-    model = f"{data.stem}.semisvm"
-    print_line(fit_command(context, answers=[*(answers or []), output], output=model))
+    model, back = f"{data.stem}.semisvm", output.path
+    if to is None:
+        print_line(f"Fill in the column {label or LABEL!r} and read the file back:")
+    else:
+        print_line("Label them there, export, and read the export back:")
+        back = back.with_stem(f"{back.stem}-labelled")
+    print_line(fit_command(context, answers=[*(answers or []), back], output=model))
     print_notes("note", notes)
 
 
-def _check_output(output: Output | None) -> None:
+def _classes(found: Any) -> list[str]:
+    cells = [] if found.labels is None else found.labels.tolist()
+    return sorted({str(value) for value in cells if value is not None})
+
+
+def _check_output(output: Output | None, tool: str | None) -> None:
     """Refuse a file that exists: it may have labels filled in."""
-    check_suffix(output, WHAT)
+    tasks.check_tool(tool, output)
+    if tool is None:
+        check_suffix(output, WHAT)
     if output is not None and not output.is_standard and output.path.exists():
         raise UserError(
             f"{output} exists already, perhaps with labels filled in: name another file, or "

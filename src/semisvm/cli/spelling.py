@@ -23,6 +23,7 @@ OPTIONS = {
     "min_df": "--min-df",
     "numeric": "--numeric",
     "repeats": "--repeats",
+    "stop_words": "--stop-words",
     "text": "--text",
     "unlabeled": "--unlabeled",
 }

@@ -12,10 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.columns.blocks import Arrays, Block, CategoricalBlock, NumericBlock, State
 from semisvm.columns.hashed import HASHED, HashedTextBlock
-from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, find_kind
-from semisvm.columns.text import TextBlock
+from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
+from semisvm.columns.stop_words import as_tokens
+from semisvm.columns.text import STOP_WORDS, TextBlock
+from semisvm.columns.vectors import VectorBlock
 from semisvm.io.errors import DataError, missing_column
 from semisvm.io.table import Table, as_table
+from semisvm.io.vectors import holds_vectors
 
 KINDS = (TEXT, NUMERIC, CATEGORICAL)
 RESTORERS: dict[str, Any] = {
@@ -23,6 +26,7 @@ RESTORERS: dict[str, Any] = {
     NUMERIC: NumericBlock.restore,
     CATEGORICAL: CategoricalBlock.restore,
     HASHED: HashedTextBlock.restore,
+    VECTOR: VectorBlock.restore,
 }
 
 
@@ -35,6 +39,9 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
       values have an indicator. All of them are one block.
     - Categories: one indicator per level. Levels that are rare share one; levels that were
       not seen in training, and missing ones, have none. All of them are one block.
+    - Vectors, such as embeddings: cells that are lists of numbers of one length, or an array of
+      two dimensions. The mean is subtracted; a missing vector counts as the mean. Every
+      column is a block of its own.
 
     Every block is divided by the root of the mean squared length of its training rows,
     times the root of the number of blocks. So each block contributes the same to the
@@ -66,7 +73,11 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         vocabulary then, and no idf, so nothing grows with the data. By default words are
         features.
     analyzer : {"word", "char", "char_wb"}, default="word"
-        The latter make n-grams of characters, for languages without spaces.
+        The latter make n-grams of characters, "char_wb" within words only: for languages without
+        spaces, compounds and misspelt words.
+    stop_words : sequence of str or str, optional
+        Words to leave out, before n-grams are made; or the code of a language, such as "en",
+        whose list is that of the package stopwordsiso.
     min_count : int, default=2
         Levels in fewer rows are rare.
     max_levels : int, default=100
@@ -78,7 +89,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     blocks_ : list
-        Text, hashed text, numeric and categorical blocks, in this order.
+        Text, hashed text, numeric, categorical and vector blocks, in this order.
     scales_ : array of shape (number of blocks,)
         What the blocks are multiplied by.
     kinds_ : dict of str
@@ -116,6 +127,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         max_features: int | None = None,
         hash_columns: int | None = None,
         analyzer: str = "word",
+        stop_words: Sequence[str] | str | None = None,
         min_count: int = 2,
         max_levels: int = 100,
         dtype: DTypeLike = np.float64,
@@ -131,6 +143,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self.max_features = max_features
         self.hash_columns = hash_columns
         self.analyzer = analyzer
+        self.stop_words = stop_words
         self.min_count = min_count
         self.max_levels = max_levels
         self.dtype = dtype
@@ -190,10 +203,35 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return self._join([block.matrix(table) for block in self.blocks_])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names: ``column__word``, ``column``, ``column__missing``, ``column=level``."""
+        """Return the names.
+
+        They are ``column__word``, ``column``, ``column__missing``, ``column=level`` and
+        ``column[0]``.
+        """
         check_is_fitted(self)
         names = [name for block in self.blocks_ for name in block.names()]
         return np.array(names, dtype=object)
+
+    def is_coordinate(self) -> NDArray[np.bool_]:
+        """Tell which features are coordinates of vectors, shape (d,)."""
+        check_is_fitted(self)
+        kinds = [isinstance(block, VectorBlock) for block in self.blocks_]
+        return np.repeat(kinds, [block.width() for block in self.blocks_])
+
+    def kept_words(self, count: int = 10) -> dict[str, dict[str, Any]]:
+        """Return how many words of every text column are features, and the most frequent ones.
+
+        Parameters
+        ----------
+        count : int, default=10
+            Number of words to name, by the number of rows that they are in.
+        """
+        check_is_fitted(self)
+        return {
+            block.column: {"words": block.width(), "most_frequent": block.frequent(count)}
+            for block in self.blocks_
+            if isinstance(block, TextBlock)
+        }
 
     @property
     def columns_(self) -> list[str]:
@@ -219,7 +257,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         kinds = {}
         for name in dict.fromkeys([*free, *given]):
             if name in given:
-                kinds[name] = given[name]
+                numbers = given[name] == NUMERIC and holds_vectors(table.columns[name])
+                kinds[name] = VECTOR if numbers else given[name]
                 continue
             kind = find_kind(table, name)
             if kind.name is None:
@@ -251,11 +290,14 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         if of[CATEGORICAL]:
             columns = of[CATEGORICAL]
             rest.append(CategoricalBlock.fit(table, columns, self.min_count, self.max_levels))
+        rest += [VectorBlock.fit(table, name) for name in of[VECTOR]]
         return blocks + rest, parts + [block.matrix(table) for block in rest]
 
     def _words(self) -> dict[str, Any]:
         """Return what a word is."""
-        return {"ngram_range": tuple(self.ngram_range), "analyzer": self.analyzer}
+        words = {"ngram_range": tuple(self.ngram_range), "analyzer": self.analyzer}
+        stopped = as_tokens(self.stop_words, self.analyzer)
+        return words if stopped is None else {**words, STOP_WORDS: stopped}
 
     def _limits(self) -> dict[str, Any]:
         """Return which words are features."""
@@ -283,12 +325,14 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         parameters = self.get_params()
         if self.sparse_output:
             del parameters["sparse_output"]  # files had no such entry before there was a choice
-        if self.hash_columns is None:
-            del parameters["hash_columns"]
+        for name in ("hash_columns", STOP_WORDS):
+            if parameters[name] is None:
+                del parameters[name]
         parameters["dtype"] = np.dtype(self.dtype).name
         parameters["ngram_range"] = list(self.ngram_range)
-        for name in (*KINDS, "features"):
-            parameters[name] = None if parameters[name] is None else list(parameters[name])
+        for name in {*KINDS, "features", STOP_WORDS} & parameters.keys():
+            value = parameters[name]
+            parameters[name] = value if value is None or isinstance(value, str) else list(value)
         state = {
             "parameters": parameters,
             "kinds": list(self.kinds_.items()),
@@ -343,7 +387,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
 def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the columns of every kind, in order."""
-    return {k: [name for name in kinds if kinds[name] == k] for k in (*KINDS, HASHED)}
+    return {k: [name for name in kinds if kinds[name] == k] for k in (*KINDS, HASHED, VECTOR)}
 
 
 def squares(part: Any) -> float:

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
 from semisvm.columns.blocks import Arrays, State
-from semisvm.columns.text import SETTINGS, TOKEN_PATTERN, check_ngrams
+from semisvm.columns.text import TOKEN_PATTERN, check_ngrams, restored_settings, settings_of
 from semisvm.io.table import Table
 
 HASHED = "hashed"
@@ -81,13 +81,10 @@ class HashedTextBlock:
 
     def state(self) -> tuple[State, Arrays]:
         """Return what restores the block."""
-        settings = {name: getattr(self.hasher, name) for name in SETTINGS}
-        settings["ngram_range"] = list(settings["ngram_range"])
+        settings = settings_of(self.hasher)
         return {"column": self.column, "n_columns": self.width(), "settings": settings}, {}
 
     @classmethod
     def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Make a block from its state."""
-        settings = {name: state["settings"][name] for name in SETTINGS}
-        settings["ngram_range"] = tuple(settings["ngram_range"])
-        return cls.of(state["column"], state["n_columns"], **settings)
+        return cls.of(state["column"], state["n_columns"], **restored_settings(state["settings"]))

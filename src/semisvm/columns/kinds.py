@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from semisvm.io.errors import is_missing
 from semisvm.io.table import Column, Table, as_number
+from semisvm.io.vectors import holds_vectors, is_vector
 
-TEXT, NUMERIC, CATEGORICAL = "text", "numeric", "categorical"
+TEXT, NUMERIC, CATEGORICAL, VECTOR = "text", "numeric", "categorical", "vector"
 
 FEW_LEVELS = 50
 """Up to so many distinct short values are categories, whatever the number of rows."""
@@ -49,7 +50,7 @@ class Kind:
     Attributes
     ----------
     name : str or None
-        "text", "numeric", "categorical", or None if the column is left out.
+        "text", "numeric", "categorical", "vector", or None if the column is left out.
     reason : str
         In words.
     """
@@ -61,11 +62,15 @@ class Kind:
 def find_kind(table: Table, name: str) -> Kind:
     """Find out what a column holds."""
     cells = table.column(name)
+    if holds_vectors(cells):
+        return Kind(VECTOR, "its cells are lists of numbers")
     if isinstance(cells, np.ndarray):
         present_numbers = cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells
         return _kind_of_numbers(present_numbers, name)
     present = [cell for cell in cells if not is_missing(cell)]
-    if any(isinstance(cell, (list, dict, bytes)) for cell in present):
+    if any(map(is_vector, present)):
+        return Kind(None, "its cells are lists of numbers, but not all of the same length")
+    if any(isinstance(cell, (list, tuple, dict, bytes, np.ndarray)) for cell in present):
         return Kind(None, "its cells are not text or numbers")
     if any(isinstance(cell, (date, time, timedelta)) for cell in present):
         return Kind(None, "its cells are dates or times")

@@ -10,8 +10,9 @@ from scipy import sparse
 from semisvm.columns.blocks import Block, CategoricalBlock
 from semisvm.columns.features import ColumnFeatures, columns_by_kind, scales_of, squares
 from semisvm.columns.hashed import HASHED
-from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT
+from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR
 from semisvm.columns.tallies import LevelTally, NumberTally, WordTally
+from semisvm.columns.vectors import VectorBlock, VectorTally
 from semisvm.io.table import Table
 
 
@@ -43,8 +44,8 @@ class StreamedFeatures:
 
     @property
     def is_dense(self) -> bool:
-        """Whether all columns are numbers, so that hardly an entry is zero."""
-        return set(self.kinds.values()) == {NUMERIC}
+        """Whether all columns are numbers or vectors, so that hardly an entry is zero."""
+        return set(self.kinds.values()) <= {NUMERIC, VECTOR}
 
     def look(self, table: Table) -> None:
         """Find the kinds of the columns in the first piece."""
@@ -55,6 +56,7 @@ class StreamedFeatures:
         self._words = [WordTally(name, words, **limits) for name in of[TEXT]]
         self._numbers = NumberTally(of[NUMERIC]) if of[NUMERIC] else None
         self._levels = [LevelTally(name) for name in of[CATEGORICAL]]
+        self._vectors = [VectorTally(name) for name in of[VECTOR]]
         self._hashed = of[HASHED]
 
     def count(self, table: Table) -> None:
@@ -63,6 +65,8 @@ class StreamedFeatures:
             words.add(table)
         for levels in self._levels:
             levels.add(table)
+        for vectors in self._vectors:
+            vectors.add(table)
         if self._numbers is not None:
             self._numbers.add(table)
         self.n_rows += len(table)
@@ -77,6 +81,8 @@ class StreamedFeatures:
             ours.merge(theirs)
         for level, more in zip(self._levels, other._levels, strict=True):
             level.merge(more)
+        for vector, others in zip(self._vectors, other._vectors, strict=True):
+            vector.merge(others)
         if self._numbers is not None and other._numbers is not None:
             self._numbers.merge(other._numbers)
         self.n_rows += other.n_rows
@@ -98,6 +104,7 @@ class StreamedFeatures:
             counts = [tally.rows.counts for tally in self._levels]
             limits = (features.min_count, features.max_levels)
             blocks.append(CategoricalBlock.of_counts(names, counts, *limits))
+        blocks += [VectorBlock(tally.column, tally.mean(self._path)) for tally in self._vectors]
         counted = [(t.column, t.rows) for t in self._words]
         for name, rows in [*counted, *((t.column, t.rows) for t in self._levels)]:
             self._notes += rows.note(name)

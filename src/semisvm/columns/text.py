@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 
 from semisvm.columns.blocks import Arrays, State
 from semisvm.io.errors import DataError
@@ -17,6 +17,8 @@ TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 MAX_NGRAM = 20
 """Longest n-gram: a text has as many of each length as it has words, each as long as n words."""
 SETTINGS = ("analyzer", "ngram_range", "lowercase", "strip_accents", "token_pattern")
+STOP_WORDS = "stop_words"
+"""A setting that is kept where there are some; the first files had none."""
 
 
 @dataclass
@@ -79,10 +81,24 @@ class TextBlock:
         """Return the words in the order of the features."""
         return list(self.counter.get_feature_names_out())
 
+    def frequent(self, count: int) -> list[str]:
+        """Return the words that are in most rows, the most frequent first."""
+        rarest_last = np.argsort(self.weights.idf_, kind="stable")[:count]
+        return np.asarray(self.counter.get_feature_names_out())[rarest_last].tolist()
+
+    def plain(self) -> TfidfVectorizer:
+        """Return a vectoriser of scikit-learn that computes the same rows."""
+        made = TfidfVectorizer(
+            vocabulary={word: k for k, word in enumerate(self.words())},
+            sublinear_tf=True,
+            **restored_settings(settings_of(self.counter)),
+        )
+        made.idf_ = self.weights.idf_
+        return made
+
     def state(self) -> tuple[State, Arrays]:
         """Return what restores the block."""
-        settings = {name: getattr(self.counter, name) for name in SETTINGS}
-        settings["ngram_range"] = list(settings["ngram_range"])
+        settings = settings_of(self.counter)
         state = {"column": self.column, "settings": settings, "words": self.words()}
         return state, {"idf": np.asarray(self.weights.idf_, dtype=np.float64)}
 
@@ -92,13 +108,28 @@ class TextBlock:
         words, idf = state["words"], arrays["idf"]
         if idf.shape != (len(words),) or len(set(words)) != len(words):
             raise ValueError("the words and their weights differ in number.")
-        settings = {name: state["settings"][name] for name in SETTINGS}
-        settings["ngram_range"] = tuple(settings["ngram_range"])
+        settings = restored_settings(state["settings"])
         vocabulary = {word: k for k, word in enumerate(words)}
         counter = CountVectorizer(dtype=np.float64, vocabulary=vocabulary, **settings)
         weights = TfidfTransformer(sublinear_tf=True)
         weights.idf_ = idf
         return cls(state["column"], counter, weights)
+
+
+def settings_of(vectorizer: Any) -> State:
+    """Return what a word is, as plain data."""
+    settings = {name: getattr(vectorizer, name) for name in SETTINGS}
+    settings["ngram_range"] = list(settings["ngram_range"])
+    if vectorizer.stop_words is not None:
+        settings[STOP_WORDS] = list(vectorizer.stop_words)
+    return settings
+
+
+def restored_settings(state: State) -> State:
+    """Return the arguments of a vectoriser for what `settings_of` returned."""
+    settings = {name: state[name] for name in SETTINGS}
+    settings["ngram_range"] = tuple(settings["ngram_range"])
+    return {**settings, STOP_WORDS: state.get(STOP_WORDS)}
 
 
 def check_ngrams(lengths: Any) -> None:

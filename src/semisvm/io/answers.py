@@ -3,20 +3,24 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from semisvm.io.annotation_tools import TASK, read_tasks
 from semisvm.io.contents import counted, row_hashes
 from semisvm.io.errors import DataError
 from semisvm.io.formulas import escaped, unescaped
 from semisvm.io.labels import Labels, about_missing, text_labels
+from semisvm.io.options import Options
 from semisvm.io.reading import TABLES, find_format, read
 from semisvm.io.table import MatrixData, Table, as_number
+from semisvm.io.vectors import without_vectors
 from semisvm.io.writing import write_bytes
+from semisvm.naming import listing
 
 ROW = "semisvm_row"
 """Column of a file to be filled in: number of the row in the data, from 1."""
@@ -71,7 +75,9 @@ def join_answers(
     ----------
     data : Table or MatrixData
     paths : sequence of str or Path
-        CSV, TSV, JSON lines or Parquet files.
+        CSV, TSV, JSON lines or Parquet files; or exports of Label Studio (``.json``) and Prodigy
+        (``.jsonl``), whose rows are found by the columns that they share with the data, if they
+        have neither number nor key.
     label : str, optional
         Name of their label column; "label" by default.
     key : str, optional
@@ -106,6 +112,10 @@ def join_answers(
 
 
 def _read(path: str | Path, label: str, unlabeled: str | None, na_is_class: bool) -> Table:
+    tasks = read_tasks(path, label)
+    if tasks is not None:
+        table, cells = tasks
+        return table.labelled(cells, Options(unlabeled=unlabeled, na_is_class=na_is_class))
     kind = find_format(path)
     if kind not in TABLES:
         raise DataError(f"labels are joined from tables ({', '.join(TABLES)}), not {kind}.", path)
@@ -129,6 +139,8 @@ def _given(answers: Table) -> Labels:
 def _rows_by_number(answers: Table, data: Table | MatrixData) -> list[int]:
     if CHECK in answers.columns and (isinstance(data, MatrixData) or CHECK not in data.columns):
         return _rows_by_content(answers, data)
+    if ROW not in answers.columns and answers.word == TASK:
+        return _rows_by_cells(answers, data)
     if ROW not in answers.columns:
         raise DataError(
             f"there is no column {ROW!r}, which 'semisvm select' writes: name a column that "
@@ -164,6 +176,37 @@ def _rows_by_content(answers: Table, data: Table | MatrixData) -> list[int]:
             )
         rows.append(places[name])
     return rows
+
+
+def _rows_by_cells(answers: Table, data: Table | MatrixData) -> list[int]:
+    """Find the rows of tasks of other tools by the columns that both have."""
+    shared = [name for name in answers.names if isinstance(data, Table) and name in data.columns]
+    if not shared or isinstance(data, MatrixData):
+        raise DataError(
+            f"the tasks have no column of {data.path}, by which to find their rows: name a column "
+            "that identifies the rows in both files with key=.",
+            answers.path,
+        )
+    places: dict[tuple[str, ...], list[int]] = {}
+    for row, cells in enumerate(_squeezed(data, shared)):
+        places.setdefault(cells, []).append(row)
+    rows = []
+    for line, cells in enumerate(_squeezed(answers, shared)):
+        found = places.get(cells, [])
+        if len(found) != 1:
+            raise answers.error(
+                f"{data.path} has {len(found) or 'no'} rows like this in {listing(shared)}, and "
+                "one is needed: name a column that identifies the rows in both files with key=.",
+                line,
+            )
+        rows += found
+    return rows
+
+
+def _squeezed(table: Table, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of rows as text without superfluous spaces."""
+    texts = [[" ".join(cell.split()) for cell in table.text(name)] for name in names]
+    return zip(*texts, strict=True)
 
 
 def _check_unchanged(answers: Table, data: Table, rows: list[int]) -> None:
@@ -296,7 +339,7 @@ def to_fill_in(
         Columns to show; all by default.
     """
     columns: dict[str, list[Any]] = {}
-    table = data.take(rows) if isinstance(data, Table) else Table({})
+    table = without_vectors(data.take(rows)) if isinstance(data, Table) else Table({})
     if key is None:
         columns[ROW] = [int(row) + 1 for row in rows]
     else:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.io.table import MatrixData, Table
+from semisvm.io.vectors import holds_vectors, vector_texts
 
 DIGEST = 12
 """Bytes of a hash: among a million rows two are alike with a chance of 1e-17."""
@@ -26,7 +27,10 @@ def row_hashes(data: Table | MatrixData, columns: Sequence[str] | None = None) -
         return _of_matrix(data)
     names = sorted(data.names if columns is None else columns)
     head = _digest("\x1e".join(names))
-    texts = [data.text(name) for name in names]
+    texts = [
+        vector_texts(data, name) if holds_vectors(data.column(name)) else data.text(name)
+        for name in names
+    ]
     if not texts:
         return [head] * len(data)
     return [_digest("\x1f".join((head, *cells))) for cells in zip(*texts, strict=True)]

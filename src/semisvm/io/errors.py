@@ -77,4 +77,4 @@ def is_missing(cell: Any) -> bool:
     try:
         return bool(cell != cell)
     except (TypeError, ValueError):
-        return not isinstance(cell, (list, dict))
+        return not hasattr(cell, "__len__")  # an array, say

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def read_json_lines(path: str | Path, options: Options) -> Iterator[Table]:
     """
     with open_text(path, options.encoding, options.seen) as text:
         names = dict.fromkeys((options.columns or ()) if options.absent else ())
-        rows = _counted(_objects(text, path), names, path, options)
+        rows = _counted(read_objects(text, path), names, path, options)
         chunk = list(islice(rows, options.chunk_rows))
         if not chunk:
             raise DataError("the file is empty.", path)
@@ -42,20 +42,12 @@ def read_json_lines(path: str | Path, options: Options) -> Iterator[Table]:
             chunk = list(islice(rows, options.chunk_rows))
 
 
-def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of lines that are not blank, with the numbers of the lines."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-            if SURROGATE.search(line):
-                json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            half = ascii(error.object[error.start])
-            message = f"{half} is half of a character (a lone surrogate). Correct or remove it."
-            raise DataError(message, path, number) from error
-        except (ValueError, RecursionError) as error:
-            raise _broken(error, line, path, number) from error
+        row = parse(line, path, number)
         if not isinstance(row, dict):
             hint = " This is one JSON array; write one object per line." if number == 1 else ""
             what = type(row).__name__
@@ -65,8 +57,23 @@ def _objects(lines: Iterator[str], path: str | Path) -> Iterator[tuple[int, dict
         yield number, row
 
 
+def parse(text: str, path: str | Path, number: int | None = None) -> Any:
+    """Read JSON that is a line of a file, or a whole one if the line has no number."""
+    try:
+        found = json.loads(text)
+        if SURROGATE.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        message = f"{half} is half of a character (a lone surrogate). Correct or remove it."
+        raise DataError(message, path, number) from error
+    except (ValueError, RecursionError) as error:
+        raise _broken(error, text, path, number) from error
+    return found
+
+
 def _broken(
-    error: ValueError | RecursionError, line: str, path: str | Path, number: int
+    error: ValueError | RecursionError, line: str, path: str | Path, number: int | None
 ) -> DataError:
     if isinstance(error, RecursionError):
         return DataError("the object is nested too deeply.", path, number)
@@ -74,7 +81,8 @@ def _broken(
         message = "this is one JSON array, not JSON lines: write one object per line, without [ ]."
         return DataError(message, path, number)
     if isinstance(error, json.JSONDecodeError):
-        return DataError(f"this is not JSON ({error.msg}).", path, number, error.colno)
+        where = error.lineno if number is None else number
+        return DataError(f"this is not JSON ({error.msg}).", path, where, error.colno)
     # Python refuses to read whole numbers of thousands of digits
     return DataError("a number has too many digits.", path, number)
 

@@ -16,12 +16,9 @@ from semisvm.naming import listing
 
 def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
     """Read a Parquet file, ``options.chunk_rows`` rows at a time."""
-    try:
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise DataError(
-            "Parquet files need pyarrow: pip install 'semisvm[parquet]'.", path
-        ) from error
+    require_pyarrow(path)
+    import pyarrow.parquet as pq
+
     with _explained(path):
         file = pq.ParquetFile(path)
     with file:
@@ -35,6 +32,16 @@ def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
                 first += n_rows
     if first == 1:
         raise DataError("the file has no rows.", path)
+
+
+def require_pyarrow(path: str | Path) -> None:
+    """Say what to install, if pyarrow is missing."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise DataError(
+            "Parquet files need pyarrow: pip install 'semisvm[parquet]'.", path
+        ) from error
 
 
 def _tell(options: Options, path: str | Path, n_rows: int, total: int) -> None:
@@ -87,7 +94,35 @@ def _column(cells: Any) -> Column:
             return np.asarray(cells.cast(pa.float64()), dtype=np.float64)
         except pa.ArrowInvalid:
             pass  # whole numbers that float64 cannot hold exactly stay as they are
+    vectors = _vectors(cells)
+    if vectors is not None:
+        return vectors
     return list(cells.to_pylist())
+
+
+def _vectors(cells: Any) -> Column | None:
+    """Return lists of numbers, all of one length, as an array; a missing one is NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(cells, pa.ChunkedArray):
+        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else cells.combine_chunks()
+    if isinstance(cells.type, pa.BaseExtensionType):  # tensors of a fixed shape are such lists
+        cells = cells.storage
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_kind(cells.type) for is_kind in kinds):
+        return None
+    inner = cells.type.value_type
+    lengths = pc.unique(pc.drop_null(pc.list_value_length(cells))).to_pylist()
+    if not (pa.types.is_integer(inner) or pa.types.is_floating(inner)) or len(lengths) != 1:
+        return None
+    flat = cells.flatten()  # which leaves out lists that are missing
+    if flat.null_count or not lengths[0]:
+        return None
+    values = np.full((len(cells), lengths[0]), np.nan)
+    present = np.asarray(cells.is_valid())
+    values[present] = np.asarray(flat.cast(pa.float64(), safe=False)).reshape(-1, lengths[0])
+    return values
 
 
 def _table(

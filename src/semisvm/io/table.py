@@ -81,10 +81,10 @@ class Table:
         return [cell if type(cell) is str else self._as_text(cell, name) for cell in cells]
 
     def _as_text(self, cell: Any, name: str) -> str:
+        if isinstance(cell, (list, dict, np.ndarray)):
+            raise DataError("a list or object inside a cell is not text.", self.path, None, name)
         if is_missing(cell):
             return ""
-        if isinstance(cell, (list, dict)):
-            raise DataError("a list or object inside a cell is not text.", self.path, None, name)
         if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
             return str(int(cell))
         return str(cell)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
-from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, find_kind
+from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
 from semisvm.io import DataError, MatrixData, Table, as_table
 from semisvm.io.answers import LABEL, check_columns
 from semisvm.io.contents import counted, row_hashes
@@ -213,6 +213,8 @@ def _kinds(table: Table, pictures: list[str], used: Mapping[str, str]) -> dict[s
     found = {}
     for name in table.names:
         kind = IMAGE if name in pictures else used.get(name) or find_kind(table, name).name
+        if kind == VECTOR:
+            continue  # hundreds of numbers tell a reader nothing
         found[name] = SHOWN.get(kind or "") or _by_length(table, name)
     return found
 

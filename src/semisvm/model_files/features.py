@@ -49,7 +49,7 @@ def _size_of_names(block: Mapping[str, Any]) -> int:
     """Return the bytes of the names of features, which begin with that of their column."""
     if block["kind"] == "text":
         return len(block["column"].encode()) * len(block["words"])
-    if block["kind"] == "hashed":
+    if block["kind"] in ("hashed", "vector"):
         return len(block["column"].encode()) * int(block["n_columns"])
     pairs = zip(block["columns"], block.get("levels", []), strict=False)
     return sum(len(column.encode()) * len(levels) for column, levels in pairs)

@@ -220,7 +220,8 @@ WORDS = record(
         "strip_accents": one_of(None, "ascii", "unicode"),
         # a pattern of a stranger may take for ever; this one takes linear time
         "token_pattern": one_of(TOKEN_PATTERN),
-    }
+    },
+    {"stop_words": listed(text, least=1, unique=True)},
 )
 BLOCKS = {
     "text": record(
@@ -256,6 +257,14 @@ BLOCKS = {
             "columns": COLUMNS,
             "levels": listed(listed(text, unique=True), "columns"),
             "rare": listed(listed(text, unique=True), "columns"),
+        }
+    ),
+    "vector": record(
+        {
+            "kind": text,
+            "column": text,
+            "n_columns": whole(1, MOST_COLUMNS),
+            "mean": Array("f", ("numbers",)),
         }
     ),
 }
@@ -341,6 +350,13 @@ SUMMARY = record(
 )
 SETTINGS = record(
     {},
-    {"label": optional(text), "unlabeled": scalar, "zero_based": optional(flag)},
+    {
+        "label": optional(text),
+        "unlabeled": scalar,
+        "zero_based": optional(flag),
+        "embeddings": optional(flag),
+        "encoder": optional(text),
+        "encoded": optional(TEXTS),
+    },
     others=anything,
 )

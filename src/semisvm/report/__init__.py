@@ -1,4 +1,4 @@
-"""A report of a model: data first, then one HTML file that needs nothing else.
+"""A report of a model: data first, then one HTML file that needs nothing else, or a model card.
 
 The public names are imported when they are first used.
 """
@@ -7,16 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from semisvm.report.card import render_card, write_card
     from semisvm.report.data import report_data
     from semisvm.report.page import render, write_report
 
 _HOMES = {
     "render": "semisvm.report.page",
+    "render_card": "semisvm.report.card",
     "report_data": "semisvm.report.data",
+    "write_card": "semisvm.report.card",
     "write_report": "semisvm.report.page",
 }
 
-__all__ = ["render", "report_data", "write_report"]
+__all__ = ["render", "render_card", "report_data", "write_card", "write_report"]
 
 
 def __getattr__(name: str) -> Any:

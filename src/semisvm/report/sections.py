@@ -7,6 +7,7 @@ from semisvm.model_selection.chance import AgainstChance
 from semisvm.model_selection.comparison import HELPED
 from semisvm.report.figures import comparison_figure, score_figure, trace_figure
 from semisvm.report.html import Markup, table, tag
+from semisvm.report.wording import percent, show
 from semisvm.wording import counted, measured_time
 
 Data = Mapping[str, Any]
@@ -20,28 +21,6 @@ HEADLINES = {
 BAR = 100.0
 FEWEST_POINTS = 3
 """Fewer make no curve."""
-
-
-def show(value: Any) -> str:
-    """Write a value for people."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {show(item)}" for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(show(item) for item in value)
-    return str(value)
-
-
-def percent(share: float | None) -> str:
-    """Write a share."""
-    return "–" if share is None else f"{100 * share:.1f}%"
 
 
 def section(heading: str, *content: Any, name: str) -> Markup:

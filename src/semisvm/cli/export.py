@@ -1,0 +1,91 @@
+"""``semisvm export``: a linear model for other programs."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.outputs import Output, binary_output
+from semisvm.cli.predict import as_model
+
+if TYPE_CHECKING:
+    from semisvm.model import Model
+
+ONNX = ".onnx"
+SUFFIXES = (ONNX, ".joblib", ".pkl")
+
+
+def export(
+    model: shared.ModelFile,
+    output: Annotated[
+        Output,
+        typer.Argument(
+            metavar="FILE",
+            help="File to write: .onnx, or .joblib or .pkl for an object of scikit-learn.",
+            show_default=False,
+            parser=binary_output,
+        ),
+    ],
+) -> None:
+    """Write a linear model for programs that know nothing of semisvm.
+
+    ONNX files are read in many languages, and take the numbers of a matrix. The object of
+    scikit-learn is pickled; if all columns of the model are text, it takes the texts.
+    """
+    from semisvm.cli.output import print_line, print_notes
+    from semisvm.model_files import load
+
+    suffix = output.path.suffix.lower()
+    if suffix not in SUFFIXES:
+        listed = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        raise UserError(f"models are exported to {listed}, not {suffix or output}.")
+    bundle = as_model(load(model))
+    with parameters_are_the_users():
+        _write(bundle, output, suffix)
+    print_line(f"{model} is exported to {output}.")
+    print_notes("note", [_about_input(bundle, suffix), *_about_pickles(suffix)])
+
+
+def _write(bundle: "Model", output: Output, suffix: str) -> None:
+    from semisvm.exporting import to_onnx, to_sklearn
+    from semisvm.exporting.plain import takes_columns
+
+    if suffix == ONNX:
+        try:
+            to_onnx(bundle, output.target)
+        except ImportError as error:
+            raise UserError(str(error)) from error
+        return
+    _pickle(to_sklearn(bundle, columns=takes_columns(bundle.features)), output)
+
+
+def _pickle(classifier: Any, output: Output) -> None:
+    import joblib
+
+    from semisvm.io import write_bytes
+
+    with write_bytes(output.target) as stream:
+        joblib.dump(classifier, stream)
+
+
+def _about_input(bundle: "Model", suffix: str) -> str:
+    from semisvm.exporting.plain import takes_columns
+
+    if suffix != ONNX and takes_columns(bundle.features):
+        names = ", ".join(map(repr, bundle.features.columns_))  # type: ignore[union-attr]
+        return f"its input is a data frame with the columns {names}, in which no text is missing."
+    width = f"{int(bundle.estimator.n_features_in_):,}"
+    if bundle.features is None:
+        return f"its input is a matrix of {width} columns, as in the files of the fit."
+    return (
+        f"its input is a matrix of {width} features, which semisvm.load(MODEL).features.transform "
+        "makes of the columns. The columns themselves are not its input: other programs find "
+        "other words in texts, and would predict something else."
+    )
+
+
+def _about_pickles(suffix: str) -> list[str]:
+    if suffix == ONNX:
+        return []
+    return ["a pickle runs code when it is loaded: load your own only."]

@@ -1,0 +1,6 @@
+"""Linear models for other programs: as objects of scikit-learn, and as ONNX files."""
+
+from semisvm.exporting.onnx_files import to_onnx
+from semisvm.exporting.plain import to_sklearn
+
+__all__ = ["to_onnx", "to_sklearn"]
