@@ -83,7 +83,7 @@ ALLOWED = {
         "_lazy _version checkpoints clusters converting estimators io loop model model_files "
         "model_selection ondisk training"
     ),
-    "reproduce": "__init__ kernels label_steps losses model_selection",
+    "reproduce": "__init__ kernels label_steps losses model_selection programs",
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
         "_version active checkpoints columns converting costs demo displays io jsonable labelling "

@@ -148,5 +148,11 @@ TABLES: dict[str, Table] = {
             LI,
             ("g241c", "digit1", "usps_ssl", "text_ssl"),
         ),
+        Table(
+            "meangap",
+            "label means beside the exact optima of problems (5) and (7), on few rows",
+            LI,
+            ("wdbc", "australian", "house_votes", "vehicle", "optdigits", "20news_tfidf"),
+        ),
     )
 }

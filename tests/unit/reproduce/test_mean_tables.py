@@ -106,20 +106,46 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
     result = halves.run(tmp_path, 2)
     capsys.readouterr()
     small, pairs = result["tables"].values()
-    assert {row["method"] for row in small} == {"SVM", "TSVM", "meanS3VM-iter", "meanS3VM-mkl"}
+    settings = {row["method"]: row["setting"] for row in small}
+    assert settings == {
+        "SVM": halves.SAME,
+        "TSVM": halves.DIFFERENT["TSVM"],
+        "TSVM, default": "squared hinge",
+        "meanS3VM-iter": halves.SAME,
+        "meanS3VM-mkl": halves.SAME,
+    }
     assert pairs[-1]["paper"] == 84.27
     assert max(row["accuracy %"] for row in pairs) > 70
     with pytest.raises(MissingDataError, match="wdbc"):
         halves.load_rows(tmp_path, "wdbc")
 
 
+def test_every_method_of_the_small_sets_is_linear_with_the_papers_cost():
+    made = {entry.name: entry for entry in halves.compared()}
+    problem = halves.hide(*two_blobs(40, 3), np.arange(10))
+    setting = halves.setting_of(problem, "true")
+    assert setting.reg == 1.0 / 20.0, "C = 1 with ten labels"
+    assert made["TSVM"].make(setting).loss == "hinge"
+    assert made["SemiBoost"].make(setting).estimator.kernel == "linear"
+    assert made["Laplacian SVM"].make(setting).kernel == "linear"
+    # a row that is not as the paper says in what
+    assert {name for name in made if "default" in name} <= set(halves.DIFFERENT)
+
+
 def test_seconds_side_by_side(sets, quick, capsys):
+    save(sets, "wdbc", *two_blobs(80, 3))
     result = meantimes.run(sets, 1)
     capsys.readouterr()
     rows = result["tables"]["g241c, 90 rows, 10 labels"]
     assert [row["method"] for row in rows] == [*QUICK, meantimes.YARDSTICK]
     assert rows[-1]["share of SVC on all labels"] == 1.0
     assert [row["method"] for row in rows if row["below 1"]] == ["meanS3VM-iter"]
+    assert {row["method"]: row["share of TSVM"] for row in rows}["TSVM"] == 1.0
+    *_, small, together = result["tables"].values()
+    assert {"TSVM, default", meantimes.YARDSTICK} < {row["method"] for row in small}
+    assert not any(row["below 1"] for row in small), "nothing is to be won with C = 1"
+    assert [row["set"] for row in together] == ["g241c", "Text", "wdbc"]
+    assert together[-1]["TSVM"].endswith("(123.02)")
 
 
 def test_a_folder_without_the_sets(tmp_path):
