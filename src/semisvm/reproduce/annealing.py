@@ -24,7 +24,7 @@ from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.reproduce.data import hide, load, stratified_rows
 from semisvm.reproduce.pcmac import LABELED, TRAINING_ROWS
 from semisvm.reproduce.published import Problem, load_splits, median_distance
-from semisvm.reproduce.splits import Entry, of_kind, row
+from semisvm.reproduce.splits import TRUE, Entry, of_kind, row
 from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 10
@@ -65,7 +65,7 @@ def run(folder: Path, repeat: int) -> dict[str, Any]:
         kernel: dict[str, Any] = {}
         if name == "coil_ssl":
             kernel = {"kernel": "rbf", "gamma": 2.0 / median_distance(problem.X) ** 2}
-        rows = [row(name, problem, e, repeat, True) for e in entries(name, **kernel)]
+        rows = [row(name, problem, e, repeat, TRUE) for e in entries(name, **kernel)]
         if name in OPTIMISED:
             _optimise(name, problem, rows, repeat)
         best = min(line["error %"] for line in rows[1:])
@@ -97,7 +97,7 @@ def over_labels(folder: Path, repeat: int) -> Iterator[dict[str, Any]]:
 
 def _optimise(name: str, problem: Problem, rows: list[dict[str, Any]], repeat: int) -> None:
     """Add the lowest error over the values of lambda to every row."""
-    tables = [[row(name, problem, e, repeat, True) for e in entries(name, reg)] for reg in REGS]
+    tables = [[row(name, problem, e, repeat, TRUE) for e in entries(name, reg)] for reg in REGS]
     for k, line in enumerate(rows):
         errors = [table[k]["error %"] for table in tables]
         line["optimised %"] = min(errors)

@@ -125,7 +125,7 @@ def halved(folder: Path, name: str, seed: int) -> tuple[PartlyLabeled, Rows]:
 def setting_of(problem: PartlyLabeled, prior: str) -> Setting:
     """Return the paper's setting with the true class shares, or those of the labels."""
     n_labeled = len(problem.labels) - len(problem.unlabeled)
-    return Setting("linear", 1.0, n_labeled, problem.prior if prior == TRUE else None, C)
+    return Setting("linear", 1.0, n_labeled, problem.prior if prior == TRUE else prior, C)
 
 
 def measure(folder: Path, name: str, seed: int) -> dict[tuple[str, str], float]:
