@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from problems import hide, sparse_text, two_blobs
-from semisvm.reproduce import book, compared, halves, meantimes
+from semisvm.reproduce import book, compared, halves, meangap, meantimes
 from semisvm.reproduce.data import MissingDataError
 from semisvm.reproduce.ssl_book import PUBLISHED, SETS, load_book, present, published
 
@@ -153,3 +153,25 @@ def test_a_folder_without_the_sets(tmp_path):
         present(tmp_path)
     with pytest.raises(MissingDataError, match="no set 'bci'"):
         load_book(tmp_path, "bci")
+
+
+def test_label_means_beside_the_exact_optima(tmp_path, monkeypatch, capsys):
+    X, y = two_blobs(80, 3, gap=1.0)
+    save(tmp_path, "wdbc", X, y)
+    save(tmp_path, "20news_tfidf", *sparse_text(200, 60))
+    halves.load_rows.cache_clear()
+    monkeypatch.setattr(meangap, "TASKS", ("wdbc", "(1, 2)"))
+    monkeypatch.setattr(meangap, "in_parallel", lambda task, calls: (task(*c) for c in calls))
+    monkeypatch.setattr(meangap, "N_UNLABELED", 6)
+    result = meangap.run(tmp_path, 2)
+    capsys.readouterr()
+    apart, known = result["tables"].values()
+    assert [(row["task"], row["C_unl"]) for row in apart] == [
+        (task, cost) for cost in (0.1, 1.0) for task in ("wdbc", "(1, 2)")
+    ]
+    for row in apart:
+        # nothing is above what is proven to be best, and the relaxation is not above it
+        assert min(row["iter above %"], row["mkl above %"], row["relaxation below %"]) >= -1e-2
+        assert (row["iter optimal %"] == 100) == (row["iter above %"] < 1e-2)
+        assert 1 <= row["programs"] <= 20
+    assert all(row["iter above %"] >= -1e-2 and row["right %"] >= 50 for row in known)
