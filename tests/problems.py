@@ -49,6 +49,19 @@ def sparse_text(n=200, d=500, seed=0, dtype=np.float64):
     return sparse.csr_matrix(sparse.diags(1 / norms) @ X, dtype=dtype), y
 
 
+def save_set(folder, name, X, y, splits=None):
+    """Save rows as a data set of `semisvm reproduce`."""
+    place = folder / name
+    place.mkdir()
+    if sparse.issparse(X):
+        sparse.save_npz(place / "X.npz", X)
+    else:
+        np.save(place / "X.npy", X)
+    np.save(place / "y.npy", y)
+    if splits is not None:
+        np.savez(place / "splits.npz", **splits)
+
+
 def two_class_task(X, partly, share=0.4, *, bias=1.0, loss=SQUARED_HINGE, reg=0.1):
     """Rows with labels 0, 1 and -1 for none, as the methods for two classes see them."""
     labeled, unlabeled = np.flatnonzero(partly != -1), np.flatnonzero(partly == -1)

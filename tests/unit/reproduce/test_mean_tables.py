@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from problems import hide, sparse_text, two_blobs
+from problems import hide, save_set, sparse_text, two_blobs
 from semisvm.reproduce import book, compared, halves, meangap, meantimes
 from semisvm.reproduce.data import MissingDataError
 from semisvm.reproduce.ssl_book import PUBLISHED, SETS, load_book, present, published
@@ -22,24 +21,12 @@ def quick(monkeypatch):
         monkeypatch.setattr(module, "in_parallel", lambda task, calls: (task(*c) for c in calls))
 
 
-def save(folder, name, X, y, splits=None):
-    place = folder / name
-    place.mkdir()
-    if sparse.issparse(X):
-        sparse.save_npz(place / "X.npz", X)
-    else:
-        np.save(place / "X.npy", X)
-    np.save(place / "y.npy", y)
-    if splits is not None:
-        np.savez(place / "splits.npz", **splits)
-
-
 @pytest.fixture
 def sets(tmp_path):
     for name, (X, y) in {"g241c": two_blobs(90, 4), "text_ssl": sparse_text(90, 80)}.items():
         rows = {n: [np.flatnonzero(hide(y, n, k) >= 0)[:n] for k in (0, 1)] for n in (10, 50)}
         splits = {"lab_10": np.array(rows[10]), "lab_100": np.array(rows[50])}
-        save(tmp_path, name, X, 2 * y - 1, splits)
+        save_set(tmp_path, name, X, 2 * y - 1, splits)
     return tmp_path
 
 
@@ -96,9 +83,9 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
     votes, y = two_blobs(80, 3)
     votes = np.where(votes > 0, 1.0, -1.0)
     votes[:20, 1] = 0.0
-    save(tmp_path, "house_votes", votes, y)
+    save_set(tmp_path, "house_votes", votes, y)
     X, groups = sparse_text(200, 60)
-    save(tmp_path, "20news_tfidf", X, groups)
+    save_set(tmp_path, "20news_tfidf", X, groups)
     monkeypatch.setattr(halves, "SMALL", {"house_votes": halves.SMALL["house_votes"]})
     monkeypatch.setattr(halves, "PAIRS", {"(1, 2)": halves.PAIRS["(1, 2)"]})
     halves.load_rows.cache_clear()
@@ -133,7 +120,7 @@ def test_every_method_of_the_small_sets_is_linear_with_the_papers_cost():
 
 
 def test_seconds_side_by_side(sets, quick, capsys):
-    save(sets, "wdbc", *two_blobs(80, 3))
+    save_set(sets, "wdbc", *two_blobs(80, 3))
     result = meantimes.run(sets, 1)
     capsys.readouterr()
     rows = result["tables"]["g241c, 90 rows, 10 labels"]
@@ -157,8 +144,8 @@ def test_a_folder_without_the_sets(tmp_path):
 
 def test_label_means_beside_the_exact_optima(tmp_path, monkeypatch, capsys):
     X, y = two_blobs(80, 3, gap=1.0)
-    save(tmp_path, "wdbc", X, y)
-    save(tmp_path, "20news_tfidf", *sparse_text(200, 60))
+    save_set(tmp_path, "wdbc", X, y)
+    save_set(tmp_path, "20news_tfidf", *sparse_text(200, 60))
     halves.load_rows.cache_clear()
     monkeypatch.setattr(meangap, "TASKS", ("wdbc", "(1, 2)"))
     monkeypatch.setattr(meangap, "in_parallel", lambda task, calls: (task(*c) for c in calls))
