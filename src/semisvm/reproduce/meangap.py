@@ -32,7 +32,7 @@ N_UNLABELED = 12
 COSTS = (C_UNLABELED, 1.0)
 METHODS = ("iter", "mkl")
 TASKS = (*SMALL, "(1, 2)", "(2, 3)")
-# A value this close to the optimum, relative to the scale of the set, is the optimum.
+# A gap this small, in the units of the table, is none.
 SAME = 100.0 * TOL
 
 
@@ -94,7 +94,7 @@ def measure(folder: Path, task: str, cost: float, seed: int) -> dict[str, float]
     problem, truth = draw.problem(cost), draw.truth
     apart, known = Separation(problem).optimum(), KnownMeans(problem, truth)
     best = known.optimum()
-    # objectives of (7) can be negative: gaps are relative to that of the weights w = 0
+    # objectives of (7) can be negative: gaps are relative to the errors of the same label for all
     scale = C * 2.0 * min(problem.positive.sum(), (~problem.positive).sum())
     found = {
         "optimum": apart.value,
