@@ -32,7 +32,7 @@ N_UNLABELED = 12
 COSTS = (C_UNLABELED, 1.0)
 METHODS = ("iter", "mkl")
 TASKS = (*SMALL, "(1, 2)", "(2, 3)")
-# A gap this small, in the units of the table, is none.
+# A gap of no more than this fraction is none.
 SAME = 100.0 * TOL
 
 
