@@ -80,7 +80,7 @@ def found_sets(folder: Path) -> dict[str, list[Problem]]:
 def row(name: str, problem: Problem, method: str, repeat: int) -> dict[str, Any]:
     """Average the accuracy of a method over the splits."""
     runs, labels = range(min(repeat, len(problem.splits))), problem.splits.shape[1]
-    errors = [error(problem, k, METHODS[method], prior=False) for k in runs]
+    errors = [error(problem, k, METHODS[method], prior=None) for k in runs]
     mean = 100.0 * (1.0 - float(np.mean(errors)))
     figures = PAPER.get((method.partition(",")[0], labels))
     paper = None if figures is None else figures[SETS.index(name)]

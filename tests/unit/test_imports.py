@@ -85,7 +85,8 @@ ALLOWED = {
         "model_files model_selection ondisk training"
     ),
     "reproduce": (
-        "__init__ displays io jsonable kernels label_steps labelling losses model_selection wording"
+        "__init__ displays io jsonable kernels label_steps labelling losses model_selection "
+        "programs wording"
     ),
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (

@@ -22,7 +22,7 @@ from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.reproduce.pcmac import LABELED, draw_pcmac, error_of
 from semisvm.reproduce.plans import Call, Curve, Found, Part, Plan, draws, mean
 from semisvm.reproduce.published import load_splits, median_distance
-from semisvm.reproduce.splits import Entry, error, of_kind, row
+from semisvm.reproduce.splits import TRUE, Entry, error, of_kind, row
 from semisvm.reproduce.table import verdict
 
 REPEAT = 10
@@ -64,12 +64,12 @@ def measure(folder: Path, name: str, method: str, reg: float, split: int) -> flo
         width = median_distance(folder, name, SPLITS[name])
         kernel = {"kernel": "rbf", "gamma": 2.0 / width**2}
     (entry,) = (e for e in entries(name, reg, **kernel) if e.method == method)
-    return error(load_splits(folder, name, SPLITS[name]), split, entry.make, prior=True)
+    return error(load_splits(folder, name, SPLITS[name]), split, entry.make, TRUE)
 
 
 def rows_of(name: str, found: Found) -> list[dict[str, Any]]:
     """Return the rows of a set, and whether the schedule is the best of its column."""
-    rows = [row(name, e, True, draws(found, name, e.method, REG)) for e in entries(name)]
+    rows = [row(name, e, TRUE, draws(found, name, e.method, REG)) for e in entries(name)]
     if name in OPTIMISED:
         for line in rows:
             line |= optimised(name, line["method"], found)

@@ -63,7 +63,7 @@ def measure(folder: Path, name: str, n_labeled: int, split: int) -> list[tuple[*
     for entry in ENTRIES:
         for kernel in entry.kernels:
             for prior in priors(entry):
-                shares = problem.prior if prior == TRUE else None
+                shares = problem.prior if prior == TRUE else prior
                 setting = Setting(kernel, gamma, n_labeled, shares)
                 with warnings.catch_warnings():
                     # a method that stops early is judged by its accuracy all the same

@@ -50,8 +50,8 @@ class Setting:
     gamma : float
         Of the Gaussian kernel.
     n_labeled : int
-    prior : array of shape (2,), or None
-        Class shares of the unlabelled rows; None leaves those of the labelled ones.
+    prior : array of shape (2,), or str
+        Class shares of the unlabelled rows, or where they come from: "labels", "estimate".
     C : float
         Cost of a labelled row, for the methods that have one.
     """
@@ -59,7 +59,7 @@ class Setting:
     kernel: str
     gamma: float
     n_labeled: int
-    prior: Floats | None
+    prior: Floats | str | None
     C: float = C
 
     @property

@@ -48,7 +48,7 @@ SHRUNK = {
     "features": {"features": {"SETS": ("wdbc",), "FOLDS": 3, "PRICES": (1.0, 2.0)}},
 }
 """Experiment -> module -> constants that make it small."""
-ELSEWHERE = {"book", "halves", "meantimes"}
+ELSEWHERE = {"book", "halves", "meantimes", "meangap"}
 """Those of the label means paper are in `test_mean_tables`."""
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from problems import hide, save_set, sparse_text, two_blobs
-from semisvm.reproduce import TABLES, book, compared, halves, meantimes
+from semisvm.reproduce import TABLES, book, compared, halves, meangap, meantimes
 from semisvm.reproduce.data import MissingDataError
 from semisvm.reproduce.runner import run
 from semisvm.reproduce.ssl_book import PUBLISHED, SETS, load_book, present, published
@@ -94,20 +94,46 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
     result = run(replace(TABLES["halves"], some=True), tmp_path, 2, jobs=1)
     capsys.readouterr()
     small, pairs = result["tables"].values()
-    assert {row["method"] for row in small} == {"SVM", "TSVM", "meanS3VM-iter", "meanS3VM-mkl"}
+    settings = {row["method"]: row["setting"] for row in small}
+    assert settings == {
+        "SVM": halves.SAME,
+        "TSVM": halves.DIFFERENT["TSVM"],
+        "TSVM, default": "squared hinge",
+        "meanS3VM-iter": halves.SAME,
+        "meanS3VM-mkl": halves.SAME,
+    }
     assert pairs[-1]["paper"] == 84.27
     assert max(row["accuracy %"] for row in pairs) > 70
     with pytest.raises(MissingDataError, match="wdbc"):
         halves.load_rows(tmp_path, "wdbc")
 
 
+def test_every_method_of_the_small_sets_is_linear_with_the_papers_cost():
+    made = {entry.name: entry for entry in halves.compared()}
+    problem = halves.hide(*two_blobs(40, 3), np.arange(10))
+    setting = halves.setting_of(problem, "true")
+    assert setting.reg == 1.0 / 20.0, "C = 1 with ten labels"
+    assert made["TSVM"].make(setting).loss == "hinge"
+    assert made["SemiBoost"].make(setting).estimator.kernel == "linear"
+    assert made["Laplacian SVM"].make(setting).kernel == "linear"
+    # a row that is not as the paper says in what
+    assert {name for name in made if "default" in name} <= set(halves.DIFFERENT)
+
+
 def test_seconds_side_by_side(sets, quick, capsys):
+    save_set(sets, "wdbc", *two_blobs(80, 3))
     result = run(TABLES["meantimes"], sets, 1)
     capsys.readouterr()
     rows = result["tables"]["g241c, 90 rows, 10 labels"]
     assert [row["method"] for row in rows] == [*QUICK, meantimes.YARDSTICK]
     assert rows[-1]["share of SVC on all labels"] == 1.0
     assert [row["method"] for row in rows if row["below 1"]] == ["meanS3VM-iter"]
+    assert {row["method"]: row["share of TSVM"] for row in rows}["TSVM"] == 1.0
+    *_, small, together = result["tables"].values()
+    assert {"TSVM, default", meantimes.YARDSTICK} < {row["method"] for row in small}
+    assert not any(row["below 1"] for row in small), "nothing is to be won with C = 1"
+    assert [row["set"] for row in together] == ["g241c", "Text", "wdbc"]
+    assert together[-1]["TSVM"].endswith("(123.02)")
 
 
 def test_a_folder_without_the_sets(tmp_path):
@@ -115,3 +141,24 @@ def test_a_folder_without_the_sets(tmp_path):
         present(tmp_path)
     with pytest.raises(MissingDataError, match="no set 'bci'"):
         load_book(tmp_path, "bci")
+
+
+def test_label_means_beside_the_exact_optima(tmp_path, monkeypatch, capsys):
+    X, y = two_blobs(80, 3, gap=1.0)
+    save_set(tmp_path, "wdbc", X, y)
+    save_set(tmp_path, "20news_tfidf", *sparse_text(200, 60))
+    halves.load_rows.cache_clear()
+    monkeypatch.setattr(meangap, "TASKS", ("wdbc", "(1, 2)"))
+    monkeypatch.setattr(meangap, "N_UNLABELED", 6)
+    result = run(replace(TABLES["meangap"], some=True), tmp_path, 2, jobs=1)
+    capsys.readouterr()
+    apart, known = result["tables"].values()
+    assert [(row["task"], row["C_unl"]) for row in apart] == [
+        (task, cost) for cost in (0.1, 1.0) for task in ("wdbc", "(1, 2)")
+    ]
+    for row in apart:
+        # nothing is above what is proven to be best, and the relaxation is not above it
+        assert min(row["iter above %"], row["mkl above %"], row["relaxation below %"]) >= -1e-2
+        assert (row["iter optimal %"] == 100) == (row["iter above %"] < 1e-2)
+        assert 1 <= row["programs"] <= 20
+    assert all(row["iter above %"] >= -1e-2 and row["right %"] >= 50 for row in known)
