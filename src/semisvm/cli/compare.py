@@ -63,6 +63,7 @@ def compare(
         str, typer.Option("--scoring", help=f"Score to compare: {', '.join(SCORINGS)}.")
     ] = SCORINGS[0],
     prior: shared.Prior = None,
+    sample_weight: shared.SampleWeight = None,
     figure: Annotated[
         Output | None,
         typer.Option(
@@ -103,12 +104,15 @@ def compare(
     about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
     table = shared.read_training(*about, label_comes=bool(answers))
     table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
+    table, weight = shared.weights(table, sample_weight)
     columns = shared.columns(text, numeric, categorical, features, ngrams, min_df)
     shares = None
     if prior is not None and table.labels is not None:
         shares = read_prior(prior, set(table.labels.tolist()) - {None})
     with parameters_are_the_users(), remarks_in_summary(not as_json):
-        prepared = prepare(shared.without_key(table, key), columns, as_is=as_is)
+        prepared = prepare(
+            shared.without_key(table, key), columns, as_is=as_is, sample_weight=weight
+        )
         prepared.notes += notes
         fitting, skipped = _suitable(prepared, chosen)
         folds = _folds(prepared) if folds is None else folds
@@ -154,6 +158,8 @@ def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method],
     labels = encode(prepared.labels, None)
     shape = (len(labels.classes), len(labels.unlabeled), bool(sparse.issparse(prepared.X)))
     reasons = {method.name: method.misfit(*shape) for method in chosen}
+    if prepared.weight is not None:
+        reasons |= {m.name: "it takes no weights of rows" for m in chosen if not m.takes_weights}
     skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     return [method for method in chosen if method.name not in skipped], skipped
 
@@ -221,6 +227,7 @@ def _run(
             unlabeled=None,
             n_jobs=jobs,
             watcher=Counting(tell, len(made), report=lambda found: leave_unfinished(shown, found)),
+            sample_weight=prepared.weight,
         )
 
 

@@ -3,6 +3,8 @@
 For each ordered pair of classes (y, z) a heap holds rows of y by the cost of moving them
 to z, cheapest first. The heaps are skew heaps: binary trees of nodes in one growing pool,
 joined by a merge, so m*m of them need no separate memory.
+
+Rows with masses may be divided: then the heaps hold pieces of rows, at first one piece a row.
 """
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from semisvm.compiling import compiled
 
 NONE = -1
+# Masses below this part of all mass are rounding errors.
+ROUNDING = 1e-12
 
 
 @compiled
@@ -198,6 +202,144 @@ def balance(costs, prices, labels, excess, reach, limit):
                     if heap != NONE:
                         edge[z, x] = min(edge[z, x], key[heap])
             z = before[z]
+    return True
+
+
+@compiled
+def _more_pieces(owner, place, amount):
+    size = owner.shape[0]
+    more_owner = np.empty(2 * size, np.int64)
+    more_place = np.empty(2 * size, np.int64)
+    more_amount = np.empty(2 * size, np.float64)
+    more_owner[:size] = owner
+    more_place[:size] = place
+    more_amount[:size] = amount
+    return more_owner, more_place, more_amount
+
+
+@compiled
+def _largest_pieces(owner, place, amount, n_pieces, labels, m):
+    """Label rows by their one piece, or by the class that has most of them; ties by class."""
+    n = labels.shape[0]
+    divided = np.full(n, NONE)
+    k = 0
+    for piece in range(n_pieces):
+        i = owner[piece]
+        if piece >= n and divided[i] == NONE:
+            divided[i] = k
+            k += 1
+    shares = np.zeros((k, m))
+    for piece in range(n_pieces):
+        i = owner[piece]
+        if divided[i] == NONE:
+            labels[i] = place[piece]
+        else:
+            shares[divided[i], place[piece]] += amount[piece]
+    for i in range(n):
+        if divided[i] != NONE:
+            labels[i] = np.argmax(shares[divided[i]])
+
+
+@compiled
+def balance_masses(costs, prices, labels, mass, excess, reach, limit):
+    """Do the same for rows with masses, of which paths move as much as all their edges allow.
+
+    At most m - 1 rows need to be divided between classes in the end. A divided row is labelled
+    with the class that has the largest part of it. Unlike in `balance`, nothing has changed if
+    the answer is False. The excess is a mass, and is zero in the end up to rounding.
+    """
+    n, m = costs.shape
+    row = np.empty(1024, np.int64)
+    key = np.empty(1024, np.float64)
+    left = np.empty(1024, np.int64)
+    right = np.empty(1024, np.int64)
+    used = 0
+    owner = np.arange(n + 64)
+    place = np.empty(n + 64, np.int64)
+    amount = np.empty(n + 64, np.float64)
+    place[:n] = labels
+    amount[:n] = mass
+    n_pieces = n
+    over = excess.copy()
+    nu = prices.copy()
+    negligible = ROUNDING * mass.sum()
+    heaps = np.full((m, m), NONE)
+    for i in range(n):
+        y = labels[i]
+        own = costs[i, y] - prices[y]
+        for z in range(m):
+            if z == y or mass[i] == 0.0:
+                continue
+            move = costs[i, z] - costs[i, y]
+            if costs[i, z] - prices[z] - own <= reach:
+                if used == row.shape[0]:
+                    row, key, left, right = _grow(row, key, left, right)
+                heaps[y, z] = _push(heaps[y, z], used, i, move, row, key, left, right)
+                used += 1
+            elif move < limit[y, z]:
+                limit[y, z] = move
+
+    edge = limit.copy()
+    for y in range(m):
+        for z in range(m):
+            if heaps[y, z] != NONE:
+                edge[y, z] = min(edge[y, z], key[heaps[y, z]])
+    distance = np.empty(m)
+    before = np.empty(m, np.int64)
+    while over.max() > negligible and over.min() < -negligible:
+        for y in range(m):
+            if abs(over[y]) <= negligible:
+                over[y] = 0.0
+        target = _shortest_path(edge, nu, over, distance, before)
+        z = target
+        much = -over[target]
+        while before[z] != NONE:
+            heap = heaps[before[z], z]
+            if heap == NONE or key[heap] > edge[before[z], z]:
+                return False
+            much = min(much, amount[row[heap]])
+            z = before[z]
+        much = min(much, over[z])
+        for y in range(m):
+            nu[y] += min(distance[y], distance[target])
+        over[target] += much
+        over[z] -= much
+        z = target
+        while before[z] != NONE:
+            y = before[z]
+            piece = row[heaps[y, z]]
+            i = owner[piece]
+            if amount[piece] - much > negligible:
+                if n_pieces == owner.shape[0]:
+                    owner, place, amount = _more_pieces(owner, place, amount)
+                amount[piece] -= much
+                amount[n_pieces] = much
+                owner[n_pieces] = i
+                piece = n_pieces
+                n_pieces += 1
+            place[piece] = z
+            for x in range(m):
+                if x != z:
+                    if used == row.shape[0]:
+                        row, key, left, right = _grow(row, key, left, right)
+                    move = costs[i, x] - costs[i, z]
+                    heaps[z, x] = _push(heaps[z, x], used, piece, move, row, key, left, right)
+                    used += 1
+            z = y
+        # only the classes on the path have changed
+        z = target
+        while z != NONE:
+            for x in range(m):
+                if x != z:
+                    heap = _top(heaps[z, x], z, row, left, right, key, place)
+                    heaps[z, x] = heap
+                    edge[z, x] = limit[z, x]
+                    if heap != NONE:
+                        edge[z, x] = min(edge[z, x], key[heap])
+            z = before[z]
+    _largest_pieces(owner, place, amount, n_pieces, labels, m)
+    prices[:] = nu
+    excess[:] = 0.0
     return True
 
 
