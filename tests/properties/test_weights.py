@@ -21,16 +21,22 @@ from problems import hide
 from promises import clusters
 from semisvm import (
     AnnealedSVC,
+    ClusterKernelSVC,
     EntropyRegularizedClassifier,
     ExpectationConstrainedClassifier,
     GradientTSVC,
+    LaplacianRLSC,
+    LaplacianSVC,
     LowDensitySeparation,
+    MeanSVC,
     NewtonSVC,
     PosteriorRegularizedClassifier,
+    SemiBoostClassifier,
+    SemiSupervisedCommittee,
     TransductiveSVC,
 )
 from semisvm.losses import LOSSES
-from semisvm.model_selection import PartialLabelKFold
+from semisvm.model_selection import PartialLabelKFold, choose, compare
 
 MODEST = settings(max_examples=12, deadline=None)
 seeds = st.integers(0, 10_000)
@@ -307,3 +313,78 @@ def test_label_steps_that_exchange_rows_are_refused(options):
     with pytest.raises(ValueError, match="one for one"):
         TransductiveSVC(**options).fit(X, partly, sample_weight=weight)
     TransductiveSVC(**options).fit(X, partly, sample_weight=np.full(len(X), 2.0))
+
+
+@pytest.mark.parametrize("method", ["iter", "mkl"])
+@pytest.mark.parametrize("m", [2, 3])
+def test_label_means_of_duplicated_rows(method, m):
+    X, partly, weight, shares = apart(m, 7)
+    weight[np.flatnonzero(partly >= 0)[0]] = 1
+    model = MeanSVC(C=1.0, method=method, class_prior=shares, tol=1e-8)
+    weighted = clone(model).fit(X, partly, sample_weight=weight)
+    twice = model.fit(*repeated(X, partly, weight))
+    check_same(weighted, twice, atol=1e-3)
+    np.testing.assert_array_equal(weighted.transduction_, of_repeated(twice.transduction_, weight))
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_label_means_by_weight(m):
+    X, partly, _ = problem(m, 8, n=90)
+    weight = np.random.default_rng(8).gamma(2.0, size=len(X))
+    free = partly == -1
+    model = MeanSVC(C=1.0, class_prior=prior(m)).fit(X, partly, sample_weight=weight)
+    found = np.bincount(model.transduction_[free], weight[free], minlength=m)
+    assert np.abs(found - prior(m) * found.sum()).max() <= (m - 1) * weight[free].max()
+
+
+@pytest.mark.parametrize(
+    "model", [LaplacianSVC(), LaplacianRLSC(), ClusterKernelSVC(n_runs=5, n_clusters=3)]
+)
+def test_graphs_and_clusters_weigh_labelled_rows(model):
+    X, _, partly = clusters(2)
+    wrong = np.flatnonzero(partly >= 0)[:3]
+    noisy, weight = partly.copy(), np.ones(len(X))
+    noisy[wrong], weight[wrong] = 1 - partly[wrong], 0.0
+    hidden = partly.copy()
+    hidden[wrong] = -1
+    one, other = clone(model).fit(X, noisy, sample_weight=weight), clone(model).fit(X, hidden)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-4)
+
+
+def test_a_committee_passes_weights_to_its_members():
+    X, _, partly = clusters(2)
+    weight = np.random.default_rng(9).integers(1, 5, len(X)).astype(float)
+    members = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC(class_prior=[0.5, 0.5]))]
+    model = SemiSupervisedCommittee(members, weights=[1.0, 1.0], class_prior=[0.5, 0.5])
+    model.fit(X, partly, sample_weight=weight)
+    for (_, member), fitted_member in zip(members, model.estimators_, strict=True):
+        alone = clone(member).fit(X, partly, sample_weight=weight)
+        np.testing.assert_allclose(fitted_member.coef_, alone.coef_, atol=1e-6)
+    free = partly == -1
+    found = np.bincount(model.predict(X[free]), weight[free], minlength=2)
+    assert abs(found[1] - 0.5 * found.sum()) <= weight[free].max()
+
+
+def test_a_committee_names_members_that_take_no_weights():
+    X, _, partly = clusters(2)
+    members = [("svm", NewtonSVC()), ("boost", SemiBoostClassifier(n_estimators=2))]
+    with pytest.raises(ValueError, match=r"members \['boost'\]"):
+        SemiSupervisedCommittee(members).fit(X, partly, sample_weight=np.ones(len(X)))
+
+
+def test_compare_and_choose_pass_weights():
+    X, _, partly = clusters(2)
+    weight = np.random.default_rng(3).integers(1, 5, len(X)).astype(float)
+    seen = []
+
+    class Told(NewtonSVC):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(sample_weight)
+            return super().fit(X, y, sample_weight)
+
+    compare([Told(), TransductiveSVC()], X, partly, cv=2, sample_weight=weight)
+    assert all(np.array_equal(found, weight) for found in seen)
+    with pytest.raises(ValueError, match="SemiBoostClassifier cannot be fitted"):
+        compare([NewtonSVC(), SemiBoostClassifier()], X, partly, sample_weight=weight)
+    choice = choose(X, partly, quick=True, sample_weight=weight)
+    choice.make().fit(X, partly, sample_weight=weight)

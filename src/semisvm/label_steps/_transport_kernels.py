@@ -114,6 +114,59 @@ def _shortest_path(edge, prices, excess, distance, before):
 
 
 @compiled
+def _filled(costs, prices, labels, mass, reach, limit):
+    """Make the heaps of the rows within reach, and the cheapest move of every edge.
+
+    With the rows that are left out, the limit is an upper bound on the cost of an edge. Rows
+    without mass cannot be moved; a single mass holds for all rows.
+    """
+    n, m = costs.shape
+    row = np.empty(1024, np.int64)
+    key = np.empty(1024, np.float64)
+    left = np.empty(1024, np.int64)
+    right = np.empty(1024, np.int64)
+    used = 0
+    heaps = np.full((m, m), NONE)
+    equal = mass.shape[0] == 1
+    for i in range(n):
+        y = labels[i]
+        own = costs[i, y] - prices[y]
+        absent = not equal and mass[i] == 0.0
+        for z in range(m):
+            if z == y or absent:
+                continue
+            move = costs[i, z] - costs[i, y]
+            if costs[i, z] - prices[z] - own <= reach:
+                if used == row.shape[0]:
+                    row, key, left, right = _grow(row, key, left, right)
+                heaps[y, z] = _push(heaps[y, z], used, i, move, row, key, left, right)
+                used += 1
+            elif move < limit[y, z]:
+                limit[y, z] = move
+    edge = limit.copy()
+    for y in range(m):
+        for z in range(m):
+            if heaps[y, z] != NONE:
+                edge[y, z] = min(edge[y, z], key[heaps[y, z]])
+    return heaps, used, row, key, left, right, edge
+
+
+@compiled
+def _renew(heaps, edge, limit, target, before, row, left, right, key, labels):
+    """Find the cheapest moves from the classes on a path again: only these have changed."""
+    z = target
+    while z != NONE:
+        for x in range(heaps.shape[0]):
+            if x != z:
+                heap = _top(heaps[z, x], z, row, left, right, key, labels)
+                heaps[z, x] = heap
+                edge[z, x] = limit[z, x]
+                if heap != NONE:
+                    edge[z, x] = min(edge[z, x], key[heap])
+        z = before[z]
+
+
+@compiled
 def balance(costs, prices, labels, excess, reach, limit):
     """Move rows along shortest paths of the class graph until no class has an excess.
 
@@ -135,34 +188,10 @@ def balance(costs, prices, labels, excess, reach, limit):
     done : bool
         False if a row beyond ``reach`` may be needed: call again, with more reach.
     """
-    n, m = costs.shape
-    row = np.empty(1024, np.int64)
-    key = np.empty(1024, np.float64)
-    left = np.empty(1024, np.int64)
-    right = np.empty(1024, np.int64)
-    used = 0
-    heaps = np.full((m, m), NONE)
-    # with the rows left out here, the limit is an upper bound on the cost of an edge
-    for i in range(n):
-        y = labels[i]
-        own = costs[i, y] - prices[y]
-        for z in range(m):
-            if z == y:
-                continue
-            move = costs[i, z] - costs[i, y]
-            if costs[i, z] - prices[z] - own <= reach:
-                if used == row.shape[0]:
-                    row, key, left, right = _grow(row, key, left, right)
-                heaps[y, z] = _push(heaps[y, z], used, i, move, row, key, left, right)
-                used += 1
-            elif move < limit[y, z]:
-                limit[y, z] = move
-
-    edge = limit.copy()
-    for y in range(m):
-        for z in range(m):
-            if heaps[y, z] != NONE:
-                edge[y, z] = min(edge[y, z], key[heaps[y, z]])
+    m = costs.shape[1]
+    heaps, used, row, key, left, right, edge = _filled(
+        costs, prices, labels, np.ones(1), reach, limit
+    )
     distance = np.empty(m)
     before = np.empty(m, np.int64)
     while excess.max() > 0:
@@ -191,17 +220,7 @@ def balance(costs, prices, labels, excess, reach, limit):
                     used += 1
             z = y
         excess[z] -= 1
-        # only the classes on the path have changed
-        z = target
-        while z != NONE:
-            for x in range(m):
-                if x != z:
-                    heap = _top(heaps[z, x], z, row, left, right, key, labels)
-                    heaps[z, x] = heap
-                    edge[z, x] = limit[z, x]
-                    if heap != NONE:
-                        edge[z, x] = min(edge[z, x], key[heap])
-            z = before[z]
+        _renew(heaps, edge, limit, target, before, row, left, right, key, labels)
     return True
 
 
@@ -249,11 +268,7 @@ def balance_masses(costs, prices, labels, mass, excess, reach, limit):
     the answer is False. The excess is a mass, and is zero in the end up to rounding.
     """
     n, m = costs.shape
-    row = np.empty(1024, np.int64)
-    key = np.empty(1024, np.float64)
-    left = np.empty(1024, np.int64)
-    right = np.empty(1024, np.int64)
-    used = 0
+    heaps, used, row, key, left, right, edge = _filled(costs, prices, labels, mass, reach, limit)
     owner = np.arange(n + 64)
     place = np.empty(n + 64, np.int64)
     amount = np.empty(n + 64, np.float64)
@@ -263,27 +278,6 @@ def balance_masses(costs, prices, labels, mass, excess, reach, limit):
     over = excess.copy()
     nu = prices.copy()
     negligible = ROUNDING * mass.sum()
-    heaps = np.full((m, m), NONE)
-    for i in range(n):
-        y = labels[i]
-        own = costs[i, y] - prices[y]
-        for z in range(m):
-            if z == y or mass[i] == 0.0:
-                continue
-            move = costs[i, z] - costs[i, y]
-            if costs[i, z] - prices[z] - own <= reach:
-                if used == row.shape[0]:
-                    row, key, left, right = _grow(row, key, left, right)
-                heaps[y, z] = _push(heaps[y, z], used, i, move, row, key, left, right)
-                used += 1
-            elif move < limit[y, z]:
-                limit[y, z] = move
-
-    edge = limit.copy()
-    for y in range(m):
-        for z in range(m):
-            if heaps[y, z] != NONE:
-                edge[y, z] = min(edge[y, z], key[heaps[y, z]])
     distance = np.empty(m)
     before = np.empty(m, np.int64)
     while over.max() > negligible and over.min() < -negligible:
@@ -326,17 +320,7 @@ def balance_masses(costs, prices, labels, mass, excess, reach, limit):
                     heaps[z, x] = _push(heaps[z, x], used, piece, move, row, key, left, right)
                     used += 1
             z = y
-        # only the classes on the path have changed
-        z = target
-        while z != NONE:
-            for x in range(m):
-                if x != z:
-                    heap = _top(heaps[z, x], z, row, left, right, key, place)
-                    heaps[z, x] = heap
-                    edge[z, x] = limit[z, x]
-                    if heap != NONE:
-                        edge[z, x] = min(edge[z, x], key[heap])
-            z = before[z]
+        _renew(heaps, edge, limit, target, before, row, left, right, key, place)
     _largest_pieces(owner, place, amount, n_pieces, labels, m)
     prices[:] = nu
     excess[:] = 0.0
