@@ -11,6 +11,7 @@ pytest.importorskip("rich")
 
 import semisvm
 from commands import run
+from semisvm.io import read
 
 WORDS = (["win", "money", "prize", "offer"], ["lunch", "meeting", "plan", "notes"])
 
@@ -129,7 +130,7 @@ def test_evaluate_weighs_rows(mail):
     fit(mail, "-a", "tsvm", "--sample-weight", "weight", "-q")
     model = mail.parent / "m.semisvm"
     # every row that is predicted wrongly has weight zero
-    table = semisvm.read(mail, label="kind")
+    table = read(mail, label="kind")
     truth = np.array([["spam", "ham"][i % 2] for i in range(60)])
     right = semisvm.load(model).predict(table) == truth
     right[:3] = False

@@ -338,7 +338,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         """Estimate with the squared hinge, whatever the loss of the estimator."""
         reg = self.get_params(deep=False).get("reg")
         bias = self._specification().bias
-        return estimate_shares(X, labels, weight, reg=reg, bias=bias, n_jobs=self._n_jobs())
+        return estimate_shares(X, labels, weight=weight, reg=reg, bias=bias, n_jobs=self._n_jobs())
 
     def _task(
         self,

@@ -143,6 +143,7 @@ class LabelMeans:
     def solve(self, task: TwoClassTask) -> Solution:
         """Solve for two classes."""
         _check_range(task)
+        _check_classes(task)
         labels, rounds, settled = np.zeros(0, dtype=bool), 0, True
         if task.n_unlabeled:
             scores, rounds, settled = self._outputs(task, _labeled_gram(task))
@@ -159,6 +160,8 @@ class LabelMeans:
         """Solve for many classes, each against the rest; labels keep the counts."""
         _check_range(task)
         tasks = one_vs_rest(task, SQUARED_HINGE)
+        for one in tasks:
+            _check_classes(one)
         codes, found = np.zeros(0, dtype=np.intp), []
         if task.n_unlabeled:
             gram = _labeled_gram(task)
@@ -231,6 +234,16 @@ def _check_range(task: TwoClassTask | ManyClassTask) -> None:
         total = design.column_scales(ones, design.all_rows, squares).sum()
     if not np.isfinite(total):
         raise out_of_range(design.matrix(design.all_rows.index))
+
+
+def _check_classes(task: TwoClassTask) -> None:
+    """Raise if a class has no row with a weight: its side of a margin would be anywhere."""
+    block = task.rows.in_one_place()
+    if not all(block.weight[side].any() for side in (block.positive, ~block.positive)):
+        raise ValueError(
+            "sample_weight is zero for every labelled row of a class. Give at least one row of "
+            "each class a positive weight."
+        )
 
 
 def _labeled_gram(task: TwoClassTask | ManyClassTask) -> Floats:

@@ -132,8 +132,8 @@ class Evidence:
 def estimate_shares(
     X: Any,
     labels: PartialLabels,
-    weight: Floats | None = None,
     *,
+    weight: Floats | None = None,
     loss: Loss = SQUARED_HINGE,
     reg: float | None = None,
     bias: float = 1.0,
