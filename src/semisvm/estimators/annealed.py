@@ -16,12 +16,14 @@ from semisvm.estimators.parameters import (
 )
 from semisvm.loop import Level, falling
 from semisvm.loop.schedules import LOOSE_TOL
+from semisvm.methods.assigning import beliefs_of
 from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
 from semisvm.methods.cooling import cool
 from semisvm.methods.deterministic_annealing import anneal
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.tasks import Task
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_real
 
@@ -240,7 +242,7 @@ class AnnealedSVC(
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0 or self._weight_of_unlabeled() == 0.0:
-            return without_unlabeled_rows(task, self.tol)
+            return self._supervised(task)
         return anneal(
             task,
             first_state(task, start, self.tol),
@@ -255,7 +257,7 @@ class AnnealedSVC(
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         refuse_balancing(self.balance_tol)
         if task.n_unlabeled == 0 or self._weight_of_unlabeled() == 0.0:
-            return without_unlabeled_rows(task, self.tol)
+            return self._supervised(task)
         return cool(
             task,
             # the start is forgotten at a high temperature
@@ -266,6 +268,13 @@ class AnnealedSVC(
             entropy_tol=self.entropy_tol,
             max_rounds=self.max_iter,
         )
+
+    def _supervised(self, task: Task) -> Solution:
+        """Return the supervised solution, whose beliefs are its predictions."""
+        solution = without_unlabeled_rows(task, self.tol)
+        m = 2 if isinstance(task, TwoClassTask) else len(task.counts)
+        solution.beliefs = beliefs_of(solution.codes, m)
+        return solution
 
     def _cooling(self, start: Floats | None) -> list[Level]:
         """Return the temperatures; none for a warm start, which begins with hard labels."""

@@ -34,6 +34,8 @@ def test_every_loss(cls, m, loss):
     peer = NewtonSVC(reg=0.02, loss=loss).fit(X, partly)
     check_same(model, peer, X, 1e-4 if LOSSES[loss].smooth else 2e-2)
     assert "unlabelled rows have no weight" in " ".join(model.trace_.notes)
+    if cls is AnnealedSVC:
+        np.testing.assert_array_equal(model.label_distribution_.argmax(axis=1), model.transduction_)
 
 
 @pytest.mark.parametrize("m", [2, 3])
