@@ -124,6 +124,11 @@ class Method:
             raise ValueError(f"the method {self.name!r} fixes {', '.join(changed)}.")
         return self.load()(**self.fixed, **parameters)
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether a fit takes weights of the rows."""
+        return "sample_weight" in inspect.signature(self.load().fit).parameters
+
     def parameter(self, name: str) -> Parameter | None:
         """Return a parameter by its name, or None if the method does not have it."""
         return next((p for p in self.parameters if p.name == name), None)

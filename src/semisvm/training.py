@@ -23,7 +23,7 @@ from semisvm.io import (
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.ondisk import RowsOnDisk
-from semisvm.registry import AUTO, get
+from semisvm.registry import AUTO, get, methods
 from semisvm.rows import mean_square_length
 from semisvm.scaling import MatrixScaling, fit_scaling
 
@@ -64,6 +64,8 @@ class Prepared:
         Time to compute the features.
     scaling : MatrixScaling or None
         What was done to the rows of a matrix.
+    weight : array of shape (n,), optional
+        Weights of the rows.
     """
 
     X: Any
@@ -73,6 +75,7 @@ class Prepared:
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     scaling: MatrixScaling | None = None
+    weight: NDArray[np.float64] | None = None
 
 
 def prepare(
@@ -81,6 +84,7 @@ def prepare(
     settings: Mapping[str, Any] | None = None,
     *,
     as_is: bool = False,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> Prepared:
     """Check labels, and compute features from columns.
 
@@ -95,6 +99,8 @@ def prepare(
     as_is : bool, default=False
         Whether to leave a matrix as it is. Otherwise counts become tf-idf, and columns in
         different units are standardised (`semisvm.scaling`).
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
     """
     notes = _check_labels(data)
     labels, kept = _labels(data), dict(settings or {})
@@ -112,7 +118,7 @@ def prepare(
     seconds = perf_counter() - start
     if transformer is not None:
         notes += transformer.notes_
-    return Prepared(X, labels, transformer, kept, notes, seconds, scaling)
+    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, sample_weight)
 
 
 def features_of(
@@ -181,6 +187,7 @@ def train(
     notes: Sequence[str] = (),
     progress: Progress = UNWATCHED,
     n_parts: int | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
     **parameters: Any,
 ) -> Model:
     """Fit a method to data that were read from a file.
@@ -215,6 +222,8 @@ def train(
     n_parts : int, optional
         Number of parts into which rows on the disk are divided for the fit, which the workers of
         the current client of Dask then share.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows in the fits: a row of weight two counts like two.
     **parameters
         Of the estimator.
 
@@ -222,7 +231,12 @@ def train(
     -------
     model : Model
     """
-    prepared = prepare(data, features, settings, as_is=as_is)
+    if sample_weight is not None and method != AUTO and not get(method).takes_weights:
+        taking = [one.name for one in methods() if one.takes_weights]
+        raise ValueError(
+            f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
+        )
+    prepared = prepare(data, features, settings, as_is=as_is, sample_weight=sample_weight)
     prepared.notes += notes
     choice = None
     if method == AUTO:
@@ -258,6 +272,7 @@ def _choose(
             unlabeled=None,
             random_state=random_state,
             tell=tell,
+            sample_weight=prepared.weight,
             **limits,
         )
 
@@ -274,7 +289,8 @@ def _fit(
     start = perf_counter()
     X, labels, notes = prepared.X, prepared.labels, list(prepared.notes)
     rows = X if n_parts is None else X.split(n_parts)
-    estimator = entry.make(unlabeled=None, **parameters).fit(rows, labels)
+    weighted = {} if prepared.weight is None else {"sample_weight": prepared.weight}
+    estimator = entry.make(unlabeled=None, **parameters).fit(rows, labels, **weighted)
     # it belongs to the caller of the fit, not to the model
     estimator.callback = None
     notes += estimator.trace_.notes
@@ -339,7 +355,9 @@ def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[s
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        scores, codes = cross_fitted_scores(model.estimator, prepared.X, prepared.labels, cv)
+        scores, codes = cross_fitted_scores(
+            model.estimator, prepared.X, prepared.labels, cv, prepared.weight
+        )
     found = against_labels(scores, codes)
     return [] if found.better else [found.sentence(model.summary["method"])]
 
@@ -368,7 +386,9 @@ def calibrate(estimator: Any, prepared: Prepared, random_state: int = 0) -> "Cal
     with warnings.catch_warnings():
         # the note about few labels says it
         warnings.simplefilter("ignore", UserWarning)
-        scores, codes = cross_fitted_scores(estimator, prepared.X, prepared.labels, cv)
+        scores, codes = cross_fitted_scores(
+            estimator, prepared.X, prepared.labels, cv, prepared.weight
+        )
     return Calibrator.fit(scores, codes, len(estimator.classes_), "temperature")
 
 

@@ -125,4 +125,11 @@ def check_weights(sample_weight: Any, X: Any) -> Floats | None:
         raise ValueError(
             f"sample_weight must be finite and not negative; entry {row} is {weight[row]}."
         )
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise ValueError(
+            f"sample_weight sums to more than a float can hold: its largest entry is "
+            f"{weight.max():.3g}. Only ratios of weights matter, so divide them all by that."
+        )
     return weight

@@ -133,20 +133,24 @@ def dots(a, b, m, start, stop):
 
 @compiled
 def scatter(p, q, scale, index, a, b, start, stop):
-    """a_i = scale p_k and b_i = scale q_k for i = index_k."""
+    """a_i = scale_k p_k and b_i = scale_k q_k for i = index_k; a single scale holds for all."""
+    equal = scale.shape[0] == 1
     for k in range(start, stop):
         i = index[k]
-        a[i] = scale * p[k]
-        b[i] = scale * q[k]
+        s = scale[0] if equal else scale[k]
+        a[i] = s * p[k]
+        b[i] = s * q[k]
 
 
 @compiled
 def gather(a, b, scale, index, p, q, start, stop):
-    """p_k = scale a_i and q_k = scale b_i for i = index_k."""
+    """p_k = scale_k a_i and q_k = scale_k b_i for i = index_k; a single scale holds for all."""
+    equal = scale.shape[0] == 1
     for k in range(start, stop):
         i = index[k]
-        p[k] = scale * a[i]
-        q[k] = scale * b[i]
+        s = scale[0] if equal else scale[k]
+        p[k] = s * a[i]
+        q[k] = s * b[i]
 
 
 @compiled

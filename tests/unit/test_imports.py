@@ -26,6 +26,7 @@ ALLOWED = {
     "fingerprints": "ondisk",
     "validation": "designs rows",
     "partial_labels": "designs validation",
+    "row_weights": "designs partial_labels validation",
     "hierarchy": "designs",
     "margins": "partial_labels rows",
     "euclidean": "designs rows",
@@ -33,21 +34,23 @@ ALLOWED = {
     "kernels": "designs euclidean graphs rows validation",
     # the fit
     "losses": "compiling designs",
-    "label_steps": "compiling designs losses partial_labels",
-    "blocks": "compiling designs hierarchy label_steps losses vectors",
+    "label_steps": "compiling designs losses partial_labels row_weights",
+    "blocks": "compiling designs hierarchy label_steps losses row_weights vectors",
     "programs": "designs forking",
-    "solvers": "blocks compiling designs hierarchy programs vectors",
+    "solvers": "blocks compiling designs hierarchy programs row_weights vectors",
     "loop": "solvers",
-    "remote": "_version blocks designs fingerprints hierarchy losses ondisk rows",
+    "remote": "_version blocks designs fingerprints hierarchy losses ondisk row_weights rows",
     "clusters": "compiling designs loop rows validation",
-    "objectives": "blocks designs graphs hierarchy label_steps loop losses solvers vectors",
+    "objectives": (
+        "blocks designs graphs hierarchy label_steps loop losses row_weights solvers vectors"
+    ),
     "methods": (
         "blocks designs hierarchy label_steps loop losses objectives partial_labels "
-        "programs rows solvers validation vectors"
+        "programs row_weights rows solvers validation vectors"
     ),
     "estimators": (
         "_lazy clusters designs fingerprints graphs hierarchy kernels loop losses methods "
-        "objectives ondisk partial_labels remote rows validation vectors"
+        "objectives ondisk partial_labels remote row_weights rows validation vectors"
     ),
     # around the estimators
     "active": "clusters designs estimators margins partial_labels rows validation",
@@ -55,7 +58,7 @@ ALLOWED = {
     "registry": "costs estimators method naming",
     "model_selection": (
         "costs designs estimators hierarchy loop losses method methods naming objectives ondisk "
-        "partial_labels registry rows validation wording"
+        "partial_labels registry row_weights rows validation wording"
     ),
     "displays": "loop margins model_selection partial_labels rows",
     "io": "compiling naming ondisk",

@@ -54,22 +54,29 @@ def subtract(p, slopes, rows, moved, prices, softness, out, start, stop):
 
 
 @compiled
-def divergence(p, costs, scale, rows, start, stop):
-    """Sum the Kullback-Leibler divergences of beliefs from those in the costs."""
+def divergence(p, costs, scale, mass, rows, start, stop):
+    """Sum the Kullback-Leibler divergences of beliefs from those in the costs.
+
+    Costs are masses times beliefs, divided by the scale; a single mass holds for all rows.
+    """
     tiny = 1e-300
     m = p.shape[1]
+    equal = mass.shape[0] == 1
     total = 0.0
     for k in range(start, stop):
         i = rows[k]
+        v = mass[0] if equal else mass[k]
+        if v == 0.0:
+            continue
         for y in range(m):
-            old = scale * costs[i, y]
+            old = scale * costs[i, y] / v
             more = p[k, y] - old
             if abs(more) <= 1e-4 * old:
                 # p log(p / old) - p + old, whose last two terms sum to zero over the row;
                 # logarithms would lose digits here, and are slow
-                total += 0.5 * more * more / (old + tiny)
+                total += v * 0.5 * more * more / (old + tiny)
             else:
                 if p[k, y] > 0.0:
-                    total += p[k, y] * np.log(p[k, y] / max(old, tiny))
-                total -= more
+                    total += v * p[k, y] * np.log(p[k, y] / max(old, tiny))
+                total -= v * more
     return total

@@ -9,6 +9,7 @@ from semisvm.blocks import _label_kernels as kernels
 from semisvm.blocks.scored_rows import MAX_CHANGED, ScoredRows
 from semisvm.designs import Floats, Index
 from semisvm.losses import Signs
+from semisvm.row_weights import of_rows
 from semisvm.vectors import dot
 
 
@@ -34,18 +35,29 @@ class HardLabeledRows(ScoredRows):
         found : array of shape (within,), or None if these are more than ``most``
         """
         found = self.outputs(low, high)
-        [above] = self.count_above((high,))
-        return above, len(found), found if len(found) <= most else None
+        return self._number_above(high), len(found), found if len(found) <= most else None
 
     def output_range(self) -> tuple[float, float]:
         """Return the smallest and the largest score of the unlabelled rows."""
         found = self.outputs()
         return (float(found.min()), float(found.max())) if len(found) else (np.inf, -np.inf)
 
-    def count_above(self, values: Sequence[float]) -> list[int]:
-        """Count, for each of some values, the unlabelled rows with a larger score."""
-        above = partial(kernels.count_above, self.scores, self.unlabeled)
-        return [sum(self._by_block(partial(above, value))) for value in values]
+    def weighed_outputs(self, low: float, high: float) -> tuple[Floats, Floats]:
+        """Return the scores of the unlabelled rows from ``low`` to ``high``, and their masses."""
+        scores = self.scores[self.unlabeled]
+        inside = np.flatnonzero((scores >= low) & (scores <= high))
+        return scores[inside], np.broadcast_to(of_rows(self.mass, inside), inside.shape)
+
+    def count_above(self, values: Sequence[float]) -> Sequence[float]:
+        """Count, for each of some values, the unlabelled rows with a larger score, by mass."""
+        if self.weighs:
+            found = self.outputs()
+            return [float(np.sum(self.mass[found > value])) for value in values]
+        return [self._number_above(value) for value in values]
+
+    def _number_above(self, value: float) -> int:
+        part = partial(kernels.count_above, self.scores, self.unlabeled, value)
+        return sum(self._by_block(part))
 
     def count_at(self, value: float) -> int:
         """Count the unlabelled rows with exactly this score."""
@@ -90,15 +102,14 @@ class HardLabeledRows(ScoredRows):
 
         Returns
         -------
-        switched : int
-            Number of rows that were not positive before.
+        changed : int
+            Number of rows that had the other label before.
         """
         labels = self._cut(threshold, n_tied)
-        changed = labels != self.labels
-        if not changed.any():
-            return 0
-        self.labels = labels
-        return int(np.count_nonzero(labels & changed))
+        changed = int(np.count_nonzero(labels != self.labels))
+        if changed:
+            self.labels = labels
+        return changed
 
     def _cut(self, threshold: float, n_tied: int) -> Signs:
         labels = np.empty(len(self.unlabeled), dtype=np.bool_)
@@ -126,6 +137,9 @@ class HardLabeledRows(ScoredRows):
         return 0.5 * float(dot(self.weight, self.loss.values(signed)))
 
     def _total(self, labels: Signs) -> float:
+        if self.weighs:
+            found = self.outputs()
+            return float(dot(self.mass, self.loss.values(np.where(labels, found, -found))))
         total = partial(self.loss.total, self.scores, self.unlabeled, labels)
         return float(sum(self._by_block(total)))
 
@@ -165,7 +179,8 @@ class HardLabeledRows(ScoredRows):
         rows = self.design.rows(np.sort(index))
         if rows.work > MAX_CHANGED * self.design.all_rows.work:
             return None
-        scores, each, n = self.scores, lam / self.n_unlabeled, len(given)
+        scores, n = self.scores, len(given)
+        each = lam / self.n_unlabeled * of_rows(self.mass, switched)
         at = partial(self.loss.at_labels, scores[index[n:]])
         now, then = (at(labels[switched], each) for labels in (self.labels, self._solved))
         fit = self.loss.at_labels(scores[given], self.positive[:n], self.weight[:n])

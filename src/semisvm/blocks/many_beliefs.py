@@ -29,7 +29,7 @@ import numpy as np
 from semisvm.blocks import _response_kernels as kernels
 from semisvm.blocks.many_scores import NO_SCORES, ManyScoredRows
 from semisvm.designs import Floats
-from semisvm.label_steps.beliefs import WORK_PER_ROW, mean_entropy_of
+from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy_of
 from semisvm.label_steps.entropic import gibbs, second_moments
 
 
@@ -61,11 +61,11 @@ class ManyScoreBlock(ManyScoredRows):
         costs, sums = self._table.costs, np.empty(len(prices))
         if self._p.shape != costs.shape:
             self._p = np.empty_like(costs)
-        return gibbs(costs, factor, prices, temperature, self._p, sums), sums
+        return gibbs(costs, factor, prices, temperature, self.mass, self._p, sums), sums
 
     def second_moments(self) -> Floats:
         """Sum over rows the outer product of the beliefs with themselves."""
-        return second_moments(self._p)
+        return second_moments(self._p, self.mass)
 
     def cost_range(self) -> tuple[float, float]:
         """Return the smallest and the largest cost of the table."""
@@ -81,16 +81,18 @@ class ManyScoreBlock(ManyScoredRows):
 
     def restore_beliefs(self, lam: float) -> None:
         """Recover the beliefs from the costs."""
-        self._p = self.costs[self.unlabeled] * (self.n_unlabeled / lam)
+        mass = self.mass
+        scale = np.divide(self.n_unlabeled / lam, mass, out=np.zeros_like(mass), where=mass > 0.0)
+        self._p = self.costs[self.unlabeled] * scale[:, None]
 
     def entropy(self) -> float:
         """Sum the entropies of the beliefs."""
-        return len(self._p) * float(mean_entropy_of(self._p))
+        return float(entropy_of(self._p, self.mass))
 
     def divergence(self, lam: float) -> float:
         """Sum the divergences of the beliefs from those in the costs."""
         scale = self.n_unlabeled / lam
-        part = partial(kernels.divergence, self._p, self.costs, scale, self.unlabeled)
+        part = partial(kernels.divergence, self._p, self.costs, scale, self.mass, self.unlabeled)
         return float(sum(self._by_part(part)))
 
     # How beliefs respond -------------------------------------------------------------------
@@ -101,7 +103,7 @@ class ManyScoreBlock(ManyScoredRows):
         Returns
         -------
         array of shape (m, m), or None if the loss does not tell
-            Sum of C_j = diag(p_j) - p_j p_j^T.
+            Sum of C_j = diag(p_j) - p_j p_j^T, by mass.
         """
         if self._smooth.label_slopes is None:
             return None
@@ -109,7 +111,8 @@ class ManyScoreBlock(ManyScoredRows):
         self._softness = 1.0 / (self.n_unlabeled * temperature)
         fill = partial(self._smooth.label_slopes, self.scores, self.unlabeled, lam, self._slopes)
         self._by_part(fill)
-        return np.diag(self._p.sum(axis=0)) - second_moments(self._p)
+        sums = self._p.sum(axis=0) if not self.weighs else self.mass @ self._p
+        return np.diag(sums) - second_moments(self._p, self.mass)
 
     def answer(self, p: Floats) -> Floats:
         """Compute the scores of a step; return the sum of C_j G_j ds_j, by class."""
@@ -118,7 +121,7 @@ class ManyScoreBlock(ManyScoredRows):
             kernels.answer, self._p, self._slopes, self.unlabeled, self._step, self._moved
         )
         sums: Floats = np.sum(self._by_part(part), axis=0)
-        return sums
+        return self.mass @ self._moved if self.weighs else sums
 
     def answered(self, prices: Floats, out: Floats | None = None) -> Floats:
         """Multiply the step of `answer` by the reduced Hessian, with moves of the prices."""
@@ -134,7 +137,7 @@ class ManyScoreBlock(ManyScoredRows):
         part = partial(
             kernels.subtract,
             self._p,
-            self._slopes,
+            self._slopes * self.mass[:, None] if self.weighs else self._slopes,
             self.unlabeled,
             self._moved,
             prices,

@@ -9,7 +9,7 @@ from semisvm.blocks.many_scores import Codes
 from semisvm.blocks.rows import Ask, Rows
 from semisvm.blocks.sums import totals
 from semisvm.designs import Floats, Index
-from semisvm.label_steps.transportation import Counts, balance_gathered
+from semisvm.label_steps.transportation import Counts, Labels, balance_gathered
 
 
 class ManyScoreRows(Rows[ManyScoreBlock]):
@@ -25,7 +25,7 @@ class ManyScoreRows(Rows[ManyScoreBlock]):
 
     def table(self, used: Index) -> "Table":
         """Prepare a label step among some classes."""
-        return Table(self.ask, self.ask("open_table", used))
+        return Table(self.ask, self.ask("open_table", used), self.weighs)
 
     def table_cost(self) -> tuple[float, float]:
         """Return the cost of the labels in the table, and of the chosen labels."""
@@ -45,9 +45,9 @@ class ManyScoreRows(Rows[ManyScoreBlock]):
         """Sum the weighted losses of the given labels."""
         return float(sum(self.ask("fit")))
 
-    def predicted_counts(self) -> Codes:
-        """Count the unlabelled rows by the class of their largest score."""
-        found: Codes = np.sum(self.ask("predicted_counts"), axis=0)
+    def predicted_counts(self) -> Counts:
+        """Count the unlabelled rows by the class of their largest score, by mass."""
+        found: Counts = np.sum(self.ask("predicted_counts"), axis=0)
         return found
 
     def adopt_beliefs(self) -> None:
@@ -92,22 +92,26 @@ class Table:
         How to call the blocks.
     sizes : sequence of int
         Number of rows per block.
+    weighs : bool
+        Whether rows have masses of their own.
     """
 
-    def __init__(self, ask: Ask, sizes: Sequence[int]) -> None:
+    def __init__(self, ask: Ask, sizes: Sequence[int], weighs: bool = False) -> None:
         self._ask = ask
+        self.weighs = weighs
         self._sizes = sizes
         self.n_rows = sum(sizes)
 
-    def sample(self, step: int) -> tuple[Floats, Counts]:
-        """Return the costs and labels of every ``step``-th row."""
+    def sample(self, step: int) -> tuple[Floats, Labels, Floats]:
+        """Return the costs, labels and masses of every ``step``-th row."""
         begins = np.cumsum([0, *self._sizes[:-1]])
         parts = self._ask("sample", step, each=[(int(-first % step),) for first in begins])
-        costs, labels = zip(*parts, strict=True)
-        return np.concatenate(costs), np.concatenate(labels)
+        costs, labels = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+        mass = np.concatenate([np.broadcast_to(mass, len(own)) for _, own, mass in parts])
+        return costs, labels, mass
 
     def assign(self, prices: Floats) -> Counts:
-        """Assign each row its cheapest class at the prices; count the rows per class."""
+        """Assign each row its cheapest class at the prices; sum the masses per class."""
         found: Counts = np.sum(self._ask("assign", prices), axis=0)
         return found
 

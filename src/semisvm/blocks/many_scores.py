@@ -16,8 +16,9 @@ from semisvm.blocks.sums import totals
 from semisvm.designs import Design, Floats, Index, RowList, Workers
 from semisvm.hierarchy import Hierarchy
 from semisvm.label_steps.result import chosen_cost
-from semisvm.label_steps.transportation import CostTable, Counts, cheapest_moves
+from semisvm.label_steps.transportation import CostTable, Counts, Labels, Near, cheapest_moves
 from semisvm.losses import ManyClassLoss, SmoothManyClassLoss
+from semisvm.row_weights import ALIKE, of_rows, weighs
 from semisvm.vectors import add, dot
 
 Codes = NDArray[np.intp]
@@ -37,11 +38,13 @@ class ManyScoredRows:
     weight : array of shape (l,)
         Weights of the labelled rows, which sum to one over all blocks.
     n_unlabeled : int
-        Number of unlabelled rows in all blocks.
+        Number of unlabelled rows in all blocks, or the sum of their masses.
     loss : ManyClassLoss
     hierarchy : Hierarchy
         Weights are a flattened matrix with one column per node; the score of a class is the
         sum over the nodes on its path. Without a hierarchy the nodes are the classes.
+    mass : array of shape (u,) or (1,)
+        For how many rows each unlabelled row counts; see `RowWeights`.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class ManyScoredRows:
         n_unlabeled: int,
         loss: ManyClassLoss,
         hierarchy: Hierarchy,
+        mass: Floats = ALIKE,
     ) -> None:
         self.design = design
         self.labeled = design.row_numbers(labeled)
@@ -63,6 +67,7 @@ class ManyScoredRows:
         self.n_unlabeled = n_unlabeled
         self.loss = loss
         self.hierarchy = hierarchy
+        self.mass = mass
         self.scores: Floats = NO_SCORES
         self.labels: Codes = np.zeros(len(unlabeled), dtype=np.intp)
         self.costs: Floats = NO_SCORES
@@ -81,6 +86,11 @@ class ManyScoredRows:
     def n_classes(self) -> int:
         """Number of classes."""
         return self.hierarchy.paths.shape[1]
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the unlabelled rows have masses of their own."""
+        return weighs(self.mass)
 
     @property
     def workers(self) -> Workers:
@@ -134,13 +144,13 @@ class ManyScoredRows:
     def charge_labels(self, lam: float) -> None:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
-        self.costs[self.unlabeled, self.labels] = lam / self.n_unlabeled
+        self.costs[self.unlabeled, self.labels] = lam / self.n_unlabeled * self.mass
         self._solved = self.labels
 
     def charge_beliefs(self, lam: float) -> None:
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
-        self.costs[self.unlabeled] = self._p * (lam / self.n_unlabeled)
+        self.costs[self.unlabeled] = self._p * (lam / self.n_unlabeled * self.mass)[:, None]
 
     def rest(self) -> None:
         """Free what only a weight step needs: the next one is charged again."""
@@ -275,15 +285,15 @@ class ManyScoredRows:
         """Prepare a label step among some classes; return the number of rows."""
         costs, self._used = self.label_costs(), used
         some = costs if len(used) == self.n_classes else costs[:, used]
-        self._table = CostTable(np.ascontiguousarray(some))
+        self._table = CostTable(np.ascontiguousarray(some), self.mass)
         return len(costs)
 
-    def sample(self, step: int, first: int) -> tuple[Floats, Counts]:
-        """Return the costs and labels of every ``step``-th row of the table."""
+    def sample(self, step: int, first: int) -> tuple[Floats, Labels, Floats]:
+        """Return the costs, labels and masses of every ``step``-th row of the table."""
         return self._table.sample(step, first)
 
     def assign(self, prices: Floats) -> Counts:
-        """Assign each row of the table its cheapest class at the prices; count rows per class."""
+        """Assign each row of the table its cheapest class at the prices; sum masses per class."""
         return self._table.assign(prices)
 
     def balance(self, prices: Floats, excess: Counts, reach: float) -> tuple[bool, Floats, Counts]:
@@ -298,18 +308,18 @@ class ManyScoredRows:
         done = self._table.balance(prices, excess, reach)
         return done, prices, excess
 
-    def near(self, prices: Floats, reach: float) -> tuple[Counts, Floats, Counts, Floats]:
+    def near(self, prices: Floats, reach: float) -> Near:
         """Return the rows of the table that a move within reach may concern."""
         return self._table.near(prices, reach)
 
-    def relabel(self, rows: Counts, labels: Counts) -> None:
+    def relabel(self, rows: Labels, labels: Labels) -> None:
         """Set the labels of some rows of the table."""
         self._table.relabel(rows, labels)
 
     def table_cost(self) -> tuple[float, float]:
         """Return the cost of the labels in the table, and of the chosen labels."""
         costs, found = self.label_costs(), self._used[self._table.labels]
-        return chosen_cost(costs, found), chosen_cost(costs, self.labels)
+        return chosen_cost(costs, found, self.mass), chosen_cost(costs, self.labels, self.mass)
 
     def cheapest_moves(self, prices: Floats, classes: Index) -> Floats:
         """Return, for each of some classes, the least cost of moving a row there at the prices."""
@@ -329,7 +339,7 @@ class ManyScoredRows:
 
     def losses(self) -> tuple[float, float]:
         """Return the weighted losses of the given labels, and the losses of the chosen."""
-        return self.fit(), chosen_cost(self.label_costs(), self.labels)
+        return self.fit(), chosen_cost(self.label_costs(), self.labels, self.mass)
 
     def fit(self) -> float:
         """Sum the weighted losses of the given labels."""
@@ -368,7 +378,8 @@ class ManyScoredRows:
         rows = self.design.rows(np.sort(index))
         if rows.work > MAX_CHANGED * self.design.all_rows.work:
             return None
-        scores, each, n = self.scores[index], lam / self.n_unlabeled, len(given)
+        scores, n = self.scores[index], len(given)
+        each = lam / self.n_unlabeled * of_rows(self.mass, switched)
         at = self._smooth.at_labels
         now, then = (
             at(scores[n:], labels[switched], each) for labels in (self.labels, self._solved)
@@ -381,9 +392,10 @@ class ManyScoredRows:
         missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
         return fit[0], now[0] - then[0], self._pull_back(missing, rows), 0
 
-    def predicted_counts(self) -> Codes:
-        """Count the unlabelled rows by the class of their largest score."""
-        return np.bincount(self.predictions(), minlength=self.n_classes)
+    def predicted_counts(self) -> Counts:
+        """Count the unlabelled rows by the class of their largest score, by mass."""
+        mass = np.broadcast_to(self.mass, len(self.unlabeled)) if self.weighs else None
+        return np.bincount(self.predictions(), mass, minlength=self.n_classes)
 
     # Results of a fit ------------------------------------------------------------------------
 

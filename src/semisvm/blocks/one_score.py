@@ -53,14 +53,15 @@ class OneScoreBlock(HardLabeledRows):
         -------
         mean, slope, bend : float
             Sum of the beliefs, divided by the number of unlabelled rows in all blocks, and its
-            first two derivatives by price / temperature.
+            first two derivatives by price / temperature. Here and below, rows count by their
+            mass.
         """
         u = len(self.unlabeled)
         if keep:
             self._p_before, self._p = self._p, NOTHING
         if len(self._p) != u:
             self._p, self._q = np.empty(u), np.empty(u)
-        each = np.full(1, 1.0 / self.n_unlabeled)
+        each = self.mass / self.n_unlabeled
         fill = partial(fill_beliefs, self._gaps_at(lam), price, temperature, each)
         p, q = self._p, self._q
         parts = self._by_block(lambda start, stop: fill(p, q, start, stop), WORK_PER_ROW)
@@ -79,10 +80,16 @@ class OneScoreBlock(HardLabeledRows):
         gaps = self._gaps_at(lam)
         return (float(gaps.min()), float(gaps.max())) if len(gaps) else (np.inf, -np.inf)
 
-    def gap_spread(self, lam: float) -> tuple[int, float, float]:
+    def gap_spread(self, lam: float) -> tuple[float, float, float]:
         """Return the number of gaps, their mean and their standard deviation."""
         gaps = self._gaps_at(lam)
-        return (len(gaps), float(gaps.mean()), float(gaps.std())) if len(gaps) else (0, 0.0, 0.0)
+        total = float(self.mass.sum()) if self.weighs else float(len(gaps))
+        if not total > 0.0:
+            return 0.0, 0.0, 0.0
+        if not self.weighs:
+            return total, float(gaps.mean()), float(gaps.std())
+        mean = dot(self.mass, gaps) / total
+        return total, mean, float(np.sqrt(dot(self.mass, (gaps - mean) ** 2) / total))
 
     def soft_losses(
         self, price: float, temperature: float, lam: float
@@ -99,28 +106,36 @@ class OneScoreBlock(HardLabeledRows):
             Sum of p g + T (p log p + q log q), with the gaps g of the losses.
         """
         negative = np.zeros(len(self.unlabeled), dtype=np.bool_)
-        part = partial(soft_costs, self._gaps_at(lam), price, temperature, self._p, self._q)
+        part = partial(
+            soft_costs, self._gaps_at(lam), price, temperature, self.mass, self._p, self._q
+        )
         rest = float(sum(self._by_block(part, WORK_PER_ROW)))
         self._gaps = None
         return self._fit(), self._total(negative), rest
 
     def restore_beliefs(self, lam: float) -> None:
         """Recover the beliefs from the costs, and free the costs."""
-        u = len(self.unlabeled)
-        p, q = self._p, self._q = np.empty(u), np.empty(u)
-        (a, b), all_of_it = self._costs(), self.n_unlabeled / lam
-        unlabeled = self.unlabeled
-        self._by_block(lambda start, stop: gather(a, b, all_of_it, unlabeled, p, q, start, stop))
+        self._p, self._q = self._charged_beliefs(lam)
         self._drop_costs()
+
+    def _charged_beliefs(self, lam: float) -> tuple[Floats, Floats]:
+        """Return the beliefs in the costs, by position; zeros in rows without mass."""
+        u = len(self.unlabeled)
+        p, q = np.empty(u), np.empty(u)
+        (a, b), mass, unlabeled = self._costs(), self.mass, self.unlabeled
+        scale = np.divide(self.n_unlabeled / lam, mass, out=np.zeros_like(mass), where=mass > 0.0)
+        self._by_block(lambda start, stop: gather(a, b, scale, unlabeled, p, q, start, stop))
+        return p, q
 
     def entropy(self) -> float:
         """Sum the entropies of the beliefs."""
-        return float(sum(self._by_block(partial(entropy, self._p, self._q), WORK_PER_ROW)))
+        part = partial(entropy, self.mass, self._p, self._q)
+        return float(sum(self._by_block(part, WORK_PER_ROW)))
 
     def divergence(self, lam: float) -> float:
         """Sum the divergences of the beliefs from those in the costs, and free the costs."""
-        scale = self.n_unlabeled / lam
-        part = partial(kernels.divergence, self._p, self._q, *self._costs(), scale, self.unlabeled)
+        known = (*self._costs(), self.n_unlabeled / lam, self.mass, self.unlabeled)
+        part = partial(kernels.divergence, self._p, self._q, *known)
         total = float(sum(self._by_block(part, WORK_PER_ROW)))
         self._drop_costs()
         return total
@@ -140,7 +155,7 @@ class OneScoreBlock(HardLabeledRows):
             return False, None
         slopes, changed = np.empty(self.design.n_rows), np.empty_like(self.unlabeled)
         self._by_block(partial(self.loss.gap_slopes, self.scores, self.unlabeled, lam, slopes))
-        scale = 0.5 / self.n_unlabeled
+        scale = 0.5 / self.n_unlabeled * self.mass
         part = partial(kernels.change, before, self._p, self.unlabeled, scale, slopes, changed)
         rows = self.design.rows(_joined(changed, self._by_block(lambda a, b: (a, part(a, b)))))
         if rows.work > MAX_CHANGED * self.design.all_rows.work:
@@ -191,16 +206,19 @@ class OneScoreBlock(HardLabeledRows):
         """
         gap_slopes, unlabeled = self.loss.gap_slopes, self.unlabeled
         assert gap_slopes is not None
+        if charged and self.weighs:
+            self._p, self._q = self._charged_beliefs(lam)
+            charged = False
         # costs are beliefs times this; those of the labelled rows add nothing to the sum
         scale = self.n_unlabeled / lam if charged else 1.0
         p, q = self._costs() if charged else (self._p, self._q)
-        total = scale * scale * float(dot(p, q))
+        total = scale * scale * float(dot(p * self.mass if self.weighs else p, q))
         if not total > kernels.DECIDED:
             return total, None
         listed = np.empty_like(unlabeled)
         softness = 0.5 / (self.n_unlabeled * temperature)
         self._by_block(partial(gap_slopes, self.scores, unlabeled, lam, slopes))
-        beliefs = (p, q, scale, charged, unlabeled)
+        beliefs = (p, q, scale, charged, unlabeled, self.mass)
         part = partial(kernels.respond, *beliefs, softness, slopes, curvature, listed)
         return total, _joined(listed, self._by_block(lambda a, b: (a, part(a, b))))
 

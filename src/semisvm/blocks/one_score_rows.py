@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from semisvm.blocks.one_score import OneScoreBlock
 from semisvm.blocks.rows import Ask, Rows
-from semisvm.blocks.selection import EVERYTHING, Cut, largest
+from semisvm.blocks.selection import EVERYTHING, Cut, largest, nearest
 from semisvm.blocks.sums import added, joined, totals
 from semisvm.designs import Floats, Index
 
@@ -43,24 +43,37 @@ class OneScoreRows(Rows[OneScoreBlock]):
         self._last = {k: (cut.threshold, max(FAR * moved, CLOSE * abs(cut.threshold)))}
         return cut
 
-    def output_at(self, k: int) -> float:
+    def best_cut(self, k: float) -> Cut:
+        """Find the threshold that leaves k outputs above it, or a mass that is nearest to k."""
+        return self._nearest(k)[0] if self.weighs else self.largest(int(k))
+
+    def _nearest(self, mass: float) -> tuple[Cut, tuple[float, float]]:
+        return nearest(self.ask, mass, MAX_GATHERED if self.elsewhere else np.inf)
+
+    def edges(self, k: float) -> tuple[float, float]:
+        """Return the k-th largest output and the next one; by mass, those beside the cut."""
+        return self._nearest(k)[1] if self.weighs else (self.output_at(k), self.output_at(k + 1))
+
+    def output_at(self, k: float) -> float:
         """Return the k-th largest output, for k from 1 to the number of unlabelled rows."""
         if k < self.n_unlabeled:
-            return self.largest(k).threshold
+            return self.largest(int(k)).threshold
         return float(min(low for low, _ in self.ask("output_range")))
 
-    def label_largest(self, k: int) -> int:
-        """Label the k largest outputs positive; return the number that were not before."""
+    def label_largest(self, k: float) -> int:
+        """Label the k largest outputs positive; return the number of switched pairs."""
+        if self.weighs:
+            return self.cut(self.best_cut(k))
         n_positive, lowest, highest = zip(*self.ask("crossing"), strict=True)
         if sum(n_positive) != k:
-            return self.cut(self.largest(k))
+            return self.cut(self.largest(int(k)))
         low, high = min(lowest), max(highest)
         # only labels between the two can be wrong, and usually they are few
-        return self.cut(self.largest(k, (low, high))) if low <= high else 0
+        return self.cut(self.largest(int(k), (low, high))) if low <= high else 0
 
     def cut(self, at: Cut) -> int:
-        """Label by a threshold; return the number of rows that were not positive before."""
-        return sum(self.ask("cut", at.threshold, each=[(n,) for n in at.tied]))
+        """Label by a threshold; return how many pairs of labels were switched, rounded up."""
+        return (sum(self.ask("cut", at.threshold, each=[(n,) for n in at.tied])) + 1) // 2
 
     def losses_of_cut(self, at: Cut) -> tuple[float, float]:
         """Return the same losses as if the labels were chosen by a threshold."""
@@ -68,8 +81,8 @@ class OneScoreRows(Rows[OneScoreBlock]):
         fit, rest = totals(parts)
         return fit, rest
 
-    def n_positive_outputs(self) -> int:
-        """Count the unlabelled rows with a positive score."""
+    def n_positive_outputs(self) -> float:
+        """Count the unlabelled rows with a positive score, by mass."""
         return sum(found[0] for found in self.ask("count_above", (0.0,)))
 
     def switch_pairs(self, max_pairs: int) -> int:

@@ -76,8 +76,13 @@ class Rows(Generic[Block]):
 
     @property
     def n_unlabeled(self) -> int:
-        """Number of rows without a label."""
+        """Number of rows without a label, or the sum of their masses."""
         return self.blocks[0].n_unlabeled
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the unlabelled rows have masses of their own."""
+        return any(block.weighs for block in self.blocks)
 
     @property
     def n_weights(self) -> int:

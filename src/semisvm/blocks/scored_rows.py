@@ -10,6 +10,7 @@ from semisvm.blocks.sums import totals
 from semisvm.designs import Design, Floats, Index, RowList, Workers
 from semisvm.designs.workers import ROW_WORK
 from semisvm.losses import Signs, TwoClassLoss
+from semisvm.row_weights import ALIKE, weighs
 from semisvm.vectors import add, scatter
 
 # Fraction of all work beyond which a gradient is recomputed: scattered rows are read more
@@ -31,8 +32,10 @@ class ScoredRows:
     weight : array of shape (l,)
         Weights of the labelled rows, which sum to one over all blocks.
     n_unlabeled : int
-        Number of unlabelled rows in all blocks.
+        Number of unlabelled rows in all blocks, or the sum of their masses.
     loss : TwoClassLoss
+    mass : array of shape (u,) or (1,)
+        For how many rows each unlabelled row counts; see `RowWeights`.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class ScoredRows:
         weight: Floats,
         n_unlabeled: int,
         loss: TwoClassLoss,
+        mass: Floats = ALIKE,
     ) -> None:
         self.design = design
         self.labeled = design.row_numbers(labeled)
@@ -52,13 +56,14 @@ class ScoredRows:
         self.weight = weight
         self.n_unlabeled = n_unlabeled
         self.loss = loss
+        self.mass = mass
         self.scores: Floats = NOTHING
         # the weights of which these are the scores, unless they were moved since
         self._scored: Floats | None = None
         self.labels: Signs = np.zeros(len(unlabeled), dtype=np.bool_)
         self._step: Floats = NOTHING
-        # costs of the two labels, their sum if it is the same in all unlabelled rows, the labels
-        # if they are hard, and the rows with costs
+        # costs of the two labels, their sum in an unlabelled row of mass one, the labels if they
+        # are hard, and the rows with costs
         self._a: Floats = NOTHING
         self._b: Floats = NOTHING
         self._each: float | None = None
@@ -77,6 +82,11 @@ class ScoredRows:
         self._n_active = 0
         self._listed: RowList | None = None
         self._responding = False
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the unlabelled rows have masses of their own."""
+        return weighs(self.mass)
 
     @property
     def workers(self) -> Workers:
@@ -135,7 +145,8 @@ class ScoredRows:
 
     def _fill(self, p: Any, q: Any) -> None:
         """Compute the costs of the two labels."""
-        n, each, unlabeled = self.design.n_rows, self._each, self.unlabeled
+        assert self._each is not None
+        n, each, unlabeled = self.design.n_rows, self._each * self.mass, self.unlabeled
         a, b = self._a, self._b = np.empty(n), np.empty(n)
         self._by_block(lambda start, stop: scatter(p, q, each, unlabeled, a, b, start, stop))
         self._charge_labeled()
@@ -151,6 +162,8 @@ class ScoredRows:
         elif len(self._b) < len(self._a):
             assert self._each is not None
             self._b = self._each - self._a
+            if self.weighs:
+                self._b[self.unlabeled] = self._each * self.mass - self._a[self.unlabeled]
             self._b[self.labeled] = np.where(self.positive, 0.0, self.weight)
         return self._a, self._b
 

@@ -1,4 +1,8 @@
-"""The k largest outputs over all blocks: a threshold, and how many outputs at it count."""
+"""The k largest outputs over all blocks: a threshold, and how many outputs at it count.
+
+Rows with masses are not split: the threshold then leaves a mass above it that is as near as
+possible to the one wanted.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -69,6 +73,42 @@ def largest(
     return Cut(threshold, _first_ones(at, missing))
 
 
+def nearest(
+    ask: Callable[..., Sequence[Any]], mass: float, max_gathered: float
+) -> tuple[Cut, tuple[float, float]]:
+    """Find the cut above which the mass is as near as possible to the one wanted.
+
+    Of two that are equally near it is the one with fewer rows above it.
+
+    Parameters
+    ----------
+    ask : (name, arguments) -> answers of the blocks
+    mass : float
+    max_gathered : float
+        Maximum mass of the outputs to gather; if there is more, the range is narrowed first.
+
+    Returns
+    -------
+    cut : Cut
+    edges : pair of floats
+        The lowest output above the cut and the highest below it, at least one of each.
+    """
+    (low, high), above = EVERYTHING, 0.0
+    if max_gathered < np.inf and mass > 0.0:
+        low, high, above = _narrowed(ask, mass, max_gathered, EVERYTHING)
+    parts = ask("weighed_outputs", low, high)
+    scores, masses = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+    where = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    k = int(np.argmin(np.abs(above + np.append(0.0, np.cumsum(masses[order])) - mass)))
+    threshold = float(ranked[k - 1]) if k else high
+    at = where[order[:k]][ranked[:k] == threshold]
+    tied = np.bincount(at, minlength=len(parts))
+    last, first = max(k, 1) - 1, min(k, len(ranked) - 1)
+    return Cut(threshold, tuple(tied.tolist())), (float(ranked[last]), float(ranked[first]))
+
+
 def _first_ones(at: Sequence[int], missing: int) -> tuple[int, ...]:
     """Return, per block, how many outputs at the threshold count: the first missing ones."""
     tied = []
@@ -114,16 +154,17 @@ def _few(
     return sum(above), sum(within), parts if few else ()
 
 
-def _count_above(ask: Callable[..., Sequence[Any]], value: float) -> int:
+def _count_above(ask: Callable[..., Sequence[Any]], value: float) -> Any:
     return sum(found[0] for found in ask("count_above", (value,)))
 
 
 def _narrowed(
-    ask: Callable[..., Sequence[Any]], k: int, max_gathered: float, within: tuple[float, float]
-) -> tuple[float, float, int]:
+    ask: Callable[..., Sequence[Any]], k: float, max_gathered: float, within: tuple[float, float]
+) -> tuple[float, float, Any]:
     """Return a range that contains the k-th largest output, and the number above the range.
 
-    The range is a single number if too many outputs are equal to be gathered.
+    Outputs count by their mass. The range is a single number if too many outputs are equal to
+    be gathered.
     """
     low, high = within
     if high == np.inf:
@@ -135,7 +176,7 @@ def _narrowed(
         counts = np.sum(ask("count_above", trials.tolist()), axis=0)
         # the last trial with at least k above it is below the k-th largest output, the next is not
         first = int(np.count_nonzero(counts >= k))
-        high, above = float(trials[first]), int(counts[first])
+        high, above = float(trials[first]), counts[first].item()
         if first == 0:
             return high, high, above
         low = float(trials[first - 1])

@@ -84,6 +84,7 @@ def check_fit(
     probabilities: bool,
     answers: Sequence[Path] | None,
     key: str | None,
+    sample_weight: str | None = None,
 ) -> None:
     """Refuse what a cluster cannot fit, before anything is started."""
     if algorithm not in METHODS:
@@ -102,6 +103,11 @@ def check_fit(
         raise UserError(
             "--answers and --key need a file in one place, so they are not for a "
             "cluster: add the labels to the files."
+        )
+    if sample_weight is not None:
+        raise UserError(
+            "--sample-weight needs a file in one place, so it is not for a cluster. In Python, "
+            "fit(X, y, sample_weight=) takes weights of rows on a cluster."
         )
 
 

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import drawing
+from semisvm.cli import drawing, vectors
 from semisvm.cli import options as shared
-from semisvm.cli import vectors
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.outputs import Output, attempt
 from semisvm.cli.priors import read_prior
@@ -65,6 +64,7 @@ def compare(
         str, typer.Option("--scoring", help=f"Score to compare: {', '.join(SCORINGS)}.")
     ] = SCORINGS[0],
     prior: shared.Prior = None,
+    sample_weight: shared.SampleWeight = None,
     figure: drawing.Figure = None,
     ngrams: shared.Ngrams = 1,
     char_ngrams: shared.CharNgrams = None,
@@ -103,6 +103,7 @@ def compare(
     about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
     table = shared.read_training(*about, label_comes=bool(answers))
     table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
+    table, weight = shared.weights(table, sample_weight)
     words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
     columns = shared.columns(text, numeric, categorical, features, words)
     shares = None
@@ -112,7 +113,7 @@ def compare(
         table, _ = vectors.add_vectors(
             shared.without_key(table, key), columns, embeddings, encoder, no_words, not as_json
         )
-        prepared = prepare(table, columns, as_is=as_is)
+        prepared = prepare(table, columns, as_is=as_is, sample_weight=weight)
         prepared.notes += notes
         fitting, skipped = _suitable(prepared, chosen)
         folds = _folds(prepared) if folds is None else folds
@@ -158,6 +159,8 @@ def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method],
     labels = encode(prepared.labels, None)
     shape = (len(labels.classes), len(labels.unlabeled), bool(sparse.issparse(prepared.X)))
     reasons = {method.name: method.misfit(*shape) for method in chosen}
+    if prepared.weight is not None:
+        reasons |= {m.name: "it takes no weights of rows" for m in chosen if not m.takes_weights}
     skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     return [method for method in chosen if method.name not in skipped], skipped
 
@@ -225,6 +228,7 @@ def _run(
             unlabeled=None,
             n_jobs=jobs,
             watcher=Counting(tell, len(made), report=lambda found: leave_unfinished(shown, found)),
+            sample_weight=prepared.weight,
         )
 
 

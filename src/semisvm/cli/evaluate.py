@@ -25,6 +25,14 @@ def evaluate(
         str | None, typer.Option("--label", help="Label column. Default: that of the fit.")
     ] = None,
     labels: shared.LabelsFile = None,
+    sample_weight: Annotated[
+        str | None,
+        typer.Option(
+            "--sample-weight",
+            metavar="COLUMN",
+            help="Column of weights of the rows in accuracy, macro F and the scores of classes.",
+        ),
+    ] = None,
     unlabeled: shared.Unlabeled = None,
     na_is_class: shared.NaIsClass = False,
     embeddings: vectors.Embeddings = None,
@@ -49,12 +57,19 @@ def evaluate(
     options = shared.reading(format, encoding, delimiter, no_quotes)
     options["na_is_class"] = na_is_class or bundle.settings.get("na_is_class") is True
     added = vectors.Added(bundle, embeddings, encoder)
-    table = _read(bundle, data, label, labels, unlabeled, options, added)
+    table = _read(bundle, data, label, labels, unlabeled, options, added, sample_weight)
+    table, weight = shared.weights(table, sample_weight)
     (table,) = added.to_all(iter([table]))
     with clusters.connected(cluster, workers) as client:
         predicted = None if client is None else clusters.predict_labels(client, bundle, table)
-        assessed = assess(bundle, table, predicted)
-    facts = {**assessed, "notes": about_missing(table.missing_words)}
+        assessed = assess(bundle, table, predicted, weight)
+    notes = about_missing(table.missing_words)
+    if weight is not None:
+        notes.append(
+            f"accuracy, macro F and the scores of classes weigh rows by {sample_weight!r}; the "
+            "confusion table and the comparison with a guess count them"
+        )
+    facts = {**assessed, "notes": notes}
     if as_json:
         print_json({"model": model, "data": data, **facts})
     else:
@@ -69,6 +84,7 @@ def _read(
     unlabeled: Any,
     options: Any,
     added: vectors.Added,
+    sample_weight: str | None = None,
 ) -> "Table | MatrixData":
     from semisvm.io import read
 
@@ -79,7 +95,8 @@ def _read(
         name = bundle.settings.get("label") if label is None and labels is None else label
         if name is None and labels is None:
             raise UserError("name the label column of the data with --label.")
-        columns = added.columns(bundle.features.columns_)
+        weights = [sample_weight] if sample_weight else []
+        columns = [*added.columns(bundle.features.columns_), *weights]
         return read(
             data, label=name, labels_file=labels, columns=columns, unlabeled=marker, **options
         )
@@ -95,11 +112,14 @@ def _read(
     )
 
 
-def assess(bundle: "Model", data: "Table | MatrixData", labels: Any = None) -> dict[str, Any]:
+def assess(
+    bundle: "Model", data: "Table | MatrixData", labels: Any = None, weight: Any = None
+) -> dict[str, Any]:
     """Compute accuracy, macro F, the scores of every class, and the confusion table.
 
     Labels are compared as text, so that 1 in one file is 1 in another. Classes that the
-    model does not know count as errors. ``labels`` are the predicted ones, if they are known.
+    model does not know count as errors. ``labels`` are the predicted ones, if they are known,
+    ``weight`` the weights of the rows, if they have some.
     """
     import numpy as np
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
@@ -111,26 +131,29 @@ def assess(bundle: "Model", data: "Table | MatrixData", labels: Any = None) -> d
     known = np.array([value is not None for value in data.labels])
     if not known.any():
         raise UserError(f"{data.path} has no row with a label.")
+    each = None if weight is None else weight[known]
+    if each is not None and not each.any():
+        raise UserError(f"all rows of {data.path} with a label have weight 0.")
     labels = bundle.predict(data) if labels is None else labels
     truth = np.array([str(value) for value in data.labels[known]])
     predicted = np.array([str(value) for value in labels[known].tolist()])
     trained = [str(value) for value in bundle.classes_.tolist()]
     names = [*trained, *sorted(set(truth.tolist()) - set(trained))]
     precision, recall, f1, support = precision_recall_fscore_support(
-        truth, predicted, labels=names, zero_division=0.0
+        truth, predicted, labels=names, zero_division=0.0, sample_weight=each
     )
-    present = support > 0
-    frequent = names[int(np.argmax(support))]
+    present, counts = support > 0, [int(np.count_nonzero(truth == name)) for name in names]
+    frequent = names[int(np.argmax(counts))]
     right, guessed = truth == predicted, truth == frequent
     chance = against_chance(right.tolist(), guessed.tolist(), len(truth), bounds=(0.0, 1.0))
     return {
         "rows": int(known.sum()),
         "unlabelled_rows": int((~known).sum()),
-        "accuracy": float(np.mean(right)),
+        "accuracy": float(np.average(right, weights=each)),
         "macro_f": float(f1[present].mean()),
         "classes": {
-            name: {"precision": p, "recall": r, "f": f, "rows": int(s)}
-            for name, p, r, f, s in zip(names, precision, recall, f1, support, strict=True)
+            name: {"precision": p, "recall": r, "f": f, "rows": n}
+            for name, p, r, f, n in zip(names, precision, recall, f1, counts, strict=True)
         },
         "confusion": confusion_matrix(truth, predicted, labels=names).tolist(),
         "unknown_classes": names[len(trained) :],

@@ -74,6 +74,7 @@ def fit(
         typer.Option("--kernel", help="Kernel: linear, rbf, poly, sigmoid, laplacian or cosine."),
     ] = None,
     prior: shared.Prior = None,
+    sample_weight: shared.SampleWeight = None,
     probabilities: Annotated[
         bool,
         typer.Option(
@@ -133,7 +134,7 @@ def fit(
     if algorithm != AUTO:
         _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
     if clusters.check(cluster, workers):
-        clusters.check_fit(algorithm, kernel, probabilities, answers, key)
+        clusters.check_fit(algorithm, kernel, probabilities, answers, key, sample_weight)
         clusters.check_vectors(embeddings, encoder)
     elif len(data) > 1:
         raise UserError(
@@ -167,6 +168,7 @@ def fit(
         remarks_in_summary(shown),
     ):
         table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
+        table, weight = shared.weights(table, sample_weight)
         if prior is not None and table.labels is not None:
             parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
         table, added = vectors.add_vectors(
@@ -190,6 +192,7 @@ def fit(
             notes=notes,
             progress=resuming.kept(Shown(shown), checkpoint, resume),
             n_parts=None if client is None else clusters.n_parts(client),
+            sample_weight=weight,
             **parameters,
         )
     for note in model.summary.get("choice", {}).get("notes", []):

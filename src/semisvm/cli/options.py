@@ -8,6 +8,9 @@ import typer
 from semisvm.cli.errors import UserError, parameters_are_the_users
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from semisvm.columns import ColumnFeatures
     from semisvm.io import MatrixData, Table
 
@@ -171,6 +174,15 @@ AsIs = Annotated[
         "--as-is", help="Leave a matrix as it is: no tf-idf of counts, no scaling of columns."
     ),
 ]
+SampleWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--sample-weight",
+        metavar="COLUMN",
+        help="Column of weights, which is then no feature: a row of weight 2 counts like two rows, "
+        "one of weight 0 like none.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -302,6 +314,24 @@ def _lengths(text: str) -> tuple[int, int]:
         raise UserError(
             f"--char-ngrams takes two numbers such as 3-5, or one, not {text!r}."
         ) from None
+
+
+def weights(
+    data: "Table | MatrixData", name: str | None
+) -> tuple["Table | MatrixData", "NDArray[np.float64] | None"]:
+    """Take the weights of the rows out of a column; bad ones are named with line and column."""
+    from semisvm.io import Table
+
+    if name is None:
+        return data, None
+    check_column(data, name)
+    assert isinstance(data, Table)
+    found = data.numbers(name)
+    for row in (~(found >= 0.0)).nonzero()[0][:1].tolist():
+        wrong = "there is no weight" if found[row] != found[row] else f"{found[row]:g} is negative"
+        message = f"{wrong}; weights of rows are numbers from 0 on."
+        raise data.error(message, row, name)
+    return data.without([name]), found
 
 
 def columns(

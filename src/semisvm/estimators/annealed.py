@@ -16,12 +16,14 @@ from semisvm.estimators.parameters import (
 )
 from semisvm.loop import Level, falling
 from semisvm.loop.schedules import LOOSE_TOL
+from semisvm.methods.assigning import beliefs_of
 from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
 from semisvm.methods.cooling import cool
 from semisvm.methods.deterministic_annealing import anneal
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.tasks import Task
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_real
 
@@ -54,10 +56,12 @@ class AnnealedSVC(
     counts (entropic transportation).
 
     The final model is the point on the path with the lowest transductive objective under
-    the class shares, for two classes among the points whose outputs keep the shares, refined
-    by label switching. Annealing can lose a small class for good. So for two classes with a squared
-    loss, where the rarer class is below 25%, the supervised start is refined in the same
-    way, and is used if its objective is lower; a note in ``trace_`` says so.
+    the class shares, among the points whose outputs keep the shares up to a fifth of the rarer
+    of two classes, or of all unlabelled rows if there are more classes; where no point does, it
+    is the one that misses them least. It is refined by label switching, with labels that keep
+    the class counts, whatever the outputs. Annealing can lose a small class for good. So for
+    two classes with a squared loss, where the rarer class is below 25%, the supervised start is
+    refined in the same way, and is used if its objective is lower; a note in ``trace_`` says so.
     The objective without the class shares prefers models that put every row on one side,
     so it is not used for this choice.
 
@@ -68,7 +72,8 @@ class AnnealedSVC(
         suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
     unlabeled_weight : float or None, default=None
         Weight of the unlabelled rows, lambda'. None is 1 with given class shares, and 0.3
-        with estimated ones: these may be off, and then do less harm.
+        with estimated ones: these may be off, and then do less harm. With 0 this is the
+        supervised machine.
     loss : str, default="squared_hinge"
         Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
         below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
@@ -200,7 +205,7 @@ class AnnealedSVC(
     entropy_tol: float = 1e-6
     balance_tol: float | None = BALANCE_TOL
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -211,17 +216,20 @@ class AnnealedSVC(
             of this process if there is none, and the results over rows are Dask arrays.
         y : array-like or Dask array of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
 
         Returns
         -------
         self : AnnealedSVC
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
         if self.unlabeled_weight is not None:
-            check_real("unlabeled_weight", self.unlabeled_weight, above=0)
+            check_real("unlabeled_weight", self.unlabeled_weight, at_least=0)
         if self.temperature is not None:
             check_real("temperature", self.temperature, above=0)
         check_real("annealing_rate", self.annealing_rate, above=1)
@@ -233,8 +241,8 @@ class AnnealedSVC(
         return self._why_no_checkpoint_of_loss()
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
-        if task.n_unlabeled == 0:
-            return without_unlabeled_rows(task, self.tol)
+        if task.n_unlabeled == 0 or self._weight_of_unlabeled() == 0.0:
+            return self._supervised(task)
         return anneal(
             task,
             first_state(task, start, self.tol),
@@ -248,8 +256,8 @@ class AnnealedSVC(
 
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         refuse_balancing(self.balance_tol)
-        if task.n_unlabeled == 0:
-            return without_unlabeled_rows(task, self.tol)
+        if task.n_unlabeled == 0 or self._weight_of_unlabeled() == 0.0:
+            return self._supervised(task)
         return cool(
             task,
             # the start is forgotten at a high temperature
@@ -260,6 +268,13 @@ class AnnealedSVC(
             entropy_tol=self.entropy_tol,
             max_rounds=self.max_iter,
         )
+
+    def _supervised(self, task: Task) -> Solution:
+        """Return the supervised solution, whose beliefs are its predictions."""
+        solution = without_unlabeled_rows(task, self.tol)
+        m = 2 if isinstance(task, TwoClassTask) else len(task.counts)
+        solution.beliefs = beliefs_of(solution.codes, m)
+        return solution
 
     def _cooling(self, start: Floats | None) -> list[Level]:
         """Return the temperatures; none for a warm start, which begins with hard labels."""

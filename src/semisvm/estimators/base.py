@@ -27,17 +27,16 @@ from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.partial_labels import (
     PartialLabels,
     check_empty_classes,
-    prior_counts,
     resolve_prior,
 )
 from semisvm.remote import require_dask
+from semisvm.row_weights import RowWeights, checked_weights
 from semisvm.rows import is_spread, mean_square_length
 from semisvm.validation import (
     check_choice,
     check_count,
     check_finite_model,
     check_real,
-    check_weights,
 )
 
 LINEAR = "linear"
@@ -213,12 +212,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             fit_spread(self, X, y, sample_weight)
             return
         X, labels = self._read(X, y)
-        weight = check_weights(sample_weight, X)
-        if weight is not None and not weight[labels.labeled].any():
-            raise ValueError(
-                "sample_weight is zero for every labelled row, so there is nothing to fit. Give "
-                "at least one labelled row a positive weight."
-            )
+        weight = checked_weights(sample_weight, X, labels)
         rows = X
         kernel_map, X = self._features(rows)
         besides = self._besides_rows(rows, kernel_map, X)
@@ -329,7 +323,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says."""
         given = getattr(self, "class_prior", None)
         if self.shares_are_estimated:
-            shares = self._estimated_shares(labels, X)
+            shares = self._estimated_shares(labels, weight, X)
             if len(labels.unlabeled):
                 recorder.note(_about_shares(labels.classes.tolist(), shares))
             return shares
@@ -340,11 +334,11 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             check_empty_classes(prior, len(labels.unlabeled), labels.classes)
         return Shares(prior, np.zeros(len(prior)))
 
-    def _estimated_shares(self, labels: PartialLabels, X: Any) -> Shares:
+    def _estimated_shares(self, labels: PartialLabels, weight: Floats | None, X: Any) -> Shares:
         """Estimate with the squared hinge, whatever the loss of the estimator."""
         reg = self.get_params(deep=False).get("reg")
         bias = self._specification().bias
-        return estimate_shares(X, labels, reg=reg, bias=bias, n_jobs=self._n_jobs())
+        return estimate_shares(X, labels, weight=weight, reg=reg, bias=bias, n_jobs=self._n_jobs())
 
     def _task(
         self,
@@ -356,20 +350,25 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         recorder: Recorder,
     ) -> Task:
         rows, wanted = labels.labeled, self._specification()
-        shares = np.ones(len(rows)) if weight is None else weight[rows]
+        weights = self._row_weights(labels, weight)
         return make_task(
             design,
             rows,
             labels.unlabeled,
             labels.codes[rows],
-            shares / shares.sum(),
-            counts=prior_counts(prior, len(labels.unlabeled)),
+            weights.labeled,
+            counts=weights.counts(prior),
             hierarchy=hierarchy,
             loss=wanted.loss,
             reg=wanted.reg,
             recorder=recorder,
             one_score=wanted.one_score,
+            mass=weights.mass,
         )
+
+    def _row_weights(self, labels: PartialLabels, weight: Floats | None) -> RowWeights:
+        """Return what the rows of a fit count for."""
+        return RowWeights.of(labels, weight)
 
     def _warm_weights(
         self, design: Design, labels: PartialLabels, hierarchy: Hierarchy, binary: bool

@@ -121,7 +121,7 @@ class ClusterKernelSVC(KernelParameters, SolverParameters, LinearSemiSupervisedC
     tol: float = 1e-10
     max_iter: int = 200
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -129,12 +129,15 @@ class ClusterKernelSVC(KernelParameters, SolverParameters, LinearSemiSupervisedC
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the labelled rows: one of weight two counts like two labels. The
+            clusters count every row once, whatever its weight.
 
         Returns
         -------
         self : ClusterKernelSVC
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

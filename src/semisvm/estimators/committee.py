@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from semisvm.designs import Floats, thread_count
 from semisvm.estimators.gradient import GradientTSVC
@@ -25,7 +25,8 @@ from semisvm.loop import Recorder
 from semisvm.losses.log import probabilities
 from semisvm.methods.solution import Solution
 from semisvm.methods.weighing import meeting_counts, spread
-from semisvm.partial_labels import PartialLabels, prior_counts, resolve_prior
+from semisvm.partial_labels import PartialLabels, resolve_prior
+from semisvm.row_weights import RowWeights, checked_weights
 from semisvm.validation import check_count, floats
 
 MEMBERS = (
@@ -139,7 +140,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
     cv: int = 5
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -147,12 +148,15 @@ class SemiSupervisedCommittee(ScoringClassifier):
         X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows in the fits of the members, all of which must take them. Labels
+            that are held out to weigh the members count once each.
 
         Returns
         -------
         self : SemiSupervisedCommittee
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     @property
     def features_by(self) -> str:
@@ -238,13 +242,16 @@ class SemiSupervisedCommittee(ScoringClassifier):
 
     def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
         X, labels = self._read(X, y)
+        weight = checked_weights(sample_weight, X, labels)
         recorder = Recorder(self.callback, self.verbose)
         members = [(str(name), self._own(member)) for name, member in self._members()]
         weights = self._given_weights()
         used = [m for k, (_, m) in enumerate(members) if weights is None or weights[k] > 0.0]
-        share_estimate(used, X, labels, self.n_jobs, recorder)
+        if weight is not None:
+            self._refuse_weights(members)
+        share_estimate(used, X, labels, self.n_jobs, recorder, weight)
         if weights is None:
-            weights = learned_weights(members, X, labels, self.cv, self.n_jobs, recorder)
+            weights = learned_weights(members, X, labels, self.cv, self.n_jobs, recorder, weight)
         y = partly(labels, labels.labeled)
         order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
         fitted: list[tuple[str, Any]] = []
@@ -252,7 +259,8 @@ class SemiSupervisedCommittee(ScoringClassifier):
         told: set[str] = set()
         for level, k in enumerate(order):
             name, member = members[k]
-            fitted.append((name, member.fit(X, y)))
+            weighted = {} if weight is None else {"sample_weight": weight}
+            fitted.append((name, member.fit(X, y, **weighted)))
             scores.append(np.asarray(member.decision_function(X), dtype=np.float64))
             new = [note for note in dict.fromkeys(member.trace_.notes) if note not in told]
             told.update(new)
@@ -264,7 +272,18 @@ class SemiSupervisedCommittee(ScoringClassifier):
             if recorder.stopped:
                 break
         kept = weights[order[: len(fitted)]]
-        self._publish_committee(fitted, scores, kept, labels, recorder)
+        self._publish_committee(
+            fitted, scores, kept, labels, RowWeights.of(labels, weight), recorder
+        )
+
+    def _refuse_weights(self, members: list[tuple[str, Any]]) -> None:
+        """Refuse sample weights if a member cannot take them."""
+        names = [name for name, member in members if not has_fit_parameter(member, "sample_weight")]
+        if names:
+            raise ValueError(
+                f"the members {names!r} of the committee take no sample_weight. Leave them out, or "
+                "fit without weights."
+            )
 
     def _publish_committee(
         self,
@@ -272,13 +291,14 @@ class SemiSupervisedCommittee(ScoringClassifier):
         scores: list[Floats],
         weights: Floats,
         labels: PartialLabels,
+        rows: RowWeights,
         recorder: Recorder,
     ) -> None:
         members = [member for _, member in fitted]
         scales = np.array([spread(found) for found in scores])
         n_scores = 1 if len(labels.classes) == 2 else len(labels.classes)
         total = _sum(scores, weights)
-        self.intercept_ = self._intercepts(total, labels)
+        self.intercept_ = self._intercepts(total, labels, rows)
         total = total + self.intercept_
         codes = (total > 0.0).astype(np.intp) if total.ndim == 1 else total.argmax(axis=1)
         self.names_ = np.array([name for name, _ in fitted])
@@ -299,12 +319,12 @@ class SemiSupervisedCommittee(ScoringClassifier):
             return None
         return resolve_prior(given, labels)
 
-    def _intercepts(self, scores: Floats, labels: PartialLabels) -> Floats:
+    def _intercepts(self, scores: Floats, labels: PartialLabels, rows: RowWeights) -> Floats:
         """Return intercepts that meet given class shares, or zeros."""
         prior, free = self._given_shares(labels), labels.unlabeled
-        if prior is None or len(free) == 0:
+        if prior is None or rows.n_unlabeled == 0:
             return np.zeros(1 if scores.ndim == 1 else scores.shape[1])
-        return meeting_counts(scores[free], prior_counts(prior, len(free)))
+        return meeting_counts(scores[free], rows.counts(prior), rows.mass)
 
     @property
     def column_weights_(self) -> Floats | None:

@@ -203,7 +203,7 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     [0.37, 0.63]
     """
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -211,12 +211,15 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
 
         Returns
         -------
         self : ExpectationConstrainedClassifier
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _levels(self, warm: bool) -> Sequence[Level]:
         return settling(0.0, self.tol)
@@ -245,7 +248,9 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         Strength of the regularisation, lambda. None is 1e-4, which suits rows of length
         one.
     unlabeled_weight : float, default=1.0
-        Final weight of the entropy.
+        Final weight of the entropy. With 0 only the constraint is left, as in
+        `ExpectationConstrainedClassifier`; with ``constraint_weight=0`` as well, this is the
+        supervised machine.
     class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None, or "estimate", estimates them from labelled and unlabelled rows
@@ -354,7 +359,7 @@ class EntropyRegularizedClassifier(_ShareConstrained):
     _: KW_ONLY
     annealing_rate: float | None = None
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -362,22 +367,25 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
 
         Returns
         -------
         self : EntropyRegularizedClassifier
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("unlabeled_weight", self.unlabeled_weight, above=0)
+        check_real("unlabeled_weight", self.unlabeled_weight, at_least=0)
         if self.annealing_rate is not None:
             check_real("annealing_rate", self.annealing_rate, above=1)
 
     def _levels(self, warm: bool) -> Sequence[Level]:
         lam = float(self.unlabeled_weight)
-        if warm:
+        if warm or lam == 0.0:
             return settling(lam, self.tol)
         if self.annealing_rate is None:
             return decades(FIRST_WEIGHT_OF_MANY, lam, self.tol)

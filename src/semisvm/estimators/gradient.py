@@ -43,7 +43,7 @@ class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassi
     balance_tol: float | None = BALANCE_TOL
     max_iter: int = 500
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -51,16 +51,19 @@ class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassi
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
 
         Returns
         -------
         self : estimator
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
-        check_real("unlabeled_weight", self.unlabeled_weight, above=0)
+        check_real("unlabeled_weight", self.unlabeled_weight, at_least=0)
         if self.annealing_rate is not None:
             check_real("annealing_rate", self.annealing_rate, above=1)
         if self.balance_tol is not None:
@@ -95,13 +98,13 @@ class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassi
         return Solution(state.w, state.objective, rounds, state.converged, codes)
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
-        if task.n_unlabeled == 0:
+        if task.n_unlabeled == 0 or self.unlabeled_weight == 0:
             return without_unlabeled_rows(task, self.tol)
         return self._descend(task, start, self.balance_tol)
 
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         refuse_balancing(self.balance_tol)
-        if task.n_unlabeled == 0:
+        if task.n_unlabeled == 0 or self.unlabeled_weight == 0:
             return without_unlabeled_rows(task, self.tol)
         rounds, parts = 0, one_vs_rest(task, SQUARED_HINGE)
         if start is None:
@@ -152,7 +155,7 @@ class GradientTSVC(KernelParameters, GradientDescentClassifier):
         Strength of the regularisation, lambda. None is 1e-3, which suits rows of length
         one.
     unlabeled_weight : float, default=1.0
-        Final weight of the unlabelled rows, lambda'.
+        Final weight of the unlabelled rows, lambda'. With 0 this is the supervised machine.
     class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None, or "estimate", estimates them from labelled and unlabelled rows

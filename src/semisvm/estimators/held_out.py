@@ -49,10 +49,13 @@ class Grounds:
     X : validated rows
     workers : Workers
         Threads; they must outlive the grounds.
+    weight : array of shape (n,), optional
+        Sample weights of all fits.
     """
 
-    def __init__(self, X: Any, workers: Workers) -> None:
+    def __init__(self, X: Any, workers: Workers, weight: Floats | None = None) -> None:
         self.X = X
+        self.weight = weight
         self._workers = workers
         self._linear: dict[float, Ground] = {}
 
@@ -92,11 +95,11 @@ class HeldOut:
         # a solver may publish what it found on its estimator
         estimator = clone(estimator)
         self._estimator, self._labels = estimator, labels
-        self._ground = grounds.of(estimator)
+        self._ground, self._weight = grounds.of(estimator), grounds.weight
         features = self._ground.features
         self._besides = estimator._besides_rows(grounds.X, self._ground.kernel_map, features)
         if shares is None:
-            shares = estimator._class_shares(labels, None, features, Recorder()).values
+            shares = estimator._class_shares(labels, self._weight, features, Recorder()).values
         self._prior = shares
         own = getattr(estimator, "hierarchy", None)
         self._hierarchy: Hierarchy = build_hierarchy(own, labels.classes)
@@ -121,7 +124,7 @@ class HeldOut:
         rest = PartialLabels(self._labels.classes, codes)
         estimator, design = self._estimator, self._ground.design
         prior = self._prior_without(fold)
-        task = estimator._task(design, rest, prior, None, self._hierarchy, Recorder())
+        task = estimator._task(design, rest, prior, self._weight, self._hierarchy, Recorder())
         solution = estimator._solve_task(task, None, **self._besides)
         estimator._publish_weights(*decoded(design, solution.w), self._hierarchy)
         rows = self._features_of(fold)
@@ -131,8 +134,9 @@ class HeldOut:
 
     def _prior_without(self, fold: Index) -> Floats:
         """Return the shares among the unlabelled rows and those of a fold, which are labelled."""
-        u, f = len(self._labels.unlabeled), len(fold)
-        return (u * self._prior + f * self._labels.fractions()) / (u + f)
+        free, weight = self._labels.unlabeled, self._weight
+        u, f = (len(rows) if weight is None else weight[rows].sum() for rows in (free, fold))
+        return (u * self._prior + f * self._labels.fractions(weight)) / (u + f)
 
     def _features_of(self, fold: Index) -> Any:
         rows = take_rows(self._rows, fold)
@@ -152,6 +156,7 @@ def class_shares(
     X: Any,
     labels: PartialLabels,
     recorder: Recorder | None = None,
+    weight: Floats | None = None,
 ) -> Floats:
     """Return the class shares that an estimator would use for rows, shape (m,).
 
@@ -163,8 +168,10 @@ def class_shares(
     labels : PartialLabels
     recorder : Recorder, optional
         Is told how sure they are.
+    weight : array of shape (n,), optional
+        Sample weights.
     """
-    return estimator._class_shares(labels, None, X, recorder or Recorder()).values
+    return estimator._class_shares(labels, weight, X, recorder or Recorder()).values
 
 
 def held_out_scores(
@@ -187,7 +194,8 @@ def held_out_scores(
 
     def scores(fold: Index) -> Floats:
         y = partly(labels, np.setdiff1d(labels.labeled, fold))
-        model = clone(estimator).set_params(unlabeled=None).fit(grounds.X, y)
+        weighted = {} if grounds.weight is None else {"sample_weight": grounds.weight}
+        model = clone(estimator).set_params(unlabeled=None).fit(grounds.X, y, **weighted)
         return np.asarray(model.decision_function(take_rows(grounds.X, fold)), dtype=np.float64)
 
     return scores

@@ -43,7 +43,7 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
     def _specification(self) -> Specification:
         return Specification(self._loss(), float(self.reg))
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -51,12 +51,15 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the labelled rows: one of weight two counts like two labels. The graph
+            has every row once, whatever its weight.
 
         Returns
         -------
         self : object
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         check_real("reg", self.reg, above=0)

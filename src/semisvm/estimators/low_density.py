@@ -38,7 +38,7 @@ class LowDensitySeparation(GradientDescentClassifier):
     share : float, default=0.1
         Fraction of the variance of the distances that the features may leave out.
     unlabeled_weight : float, default=1.0
-        Final weight of the unlabelled rows, lambda'.
+        Final weight of the unlabelled rows, lambda'. With 0 this is the supervised machine.
     class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
         Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
         by class. None, or "estimate", estimates them from labelled and unlabelled rows

@@ -134,7 +134,7 @@ class MeanSVC(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier
     tol: float = 1e-4
     max_iter: int = 100
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -142,12 +142,16 @@ class MeanSVC(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            Factors of the costs of the rows, and their weights in the means: a row of weight two
+            counts like two rows. The smallest weight counts as one row if the others are whole
+            multiples of it, otherwise the mean weight does.
 
         Returns
         -------
         self : MeanSVC
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

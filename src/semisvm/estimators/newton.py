@@ -7,6 +7,11 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.estimators.class_weights import (
+    ClassWeight,
+    check_class_weight,
+    times_class_weight,
+)
 from semisvm.estimators.parameters import (
     InterceptParameters,
     KernelParameters,
@@ -18,6 +23,7 @@ from semisvm.methods.supervised import solve_labeled
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.partial_labels import PartialLabels
+from semisvm.row_weights import RowWeights
 
 
 @parameters
@@ -50,6 +56,9 @@ class NewtonSVC(
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
         Class hierarchy with the classes as leaves. The score of a class is the sum of the
         scores of the nodes on its path, and the weights of all nodes are regularised.
+    class_weight : None, "balanced" or dict class -> weight, default=None
+        Factors of the weights of the rows of each class. "balanced" lets all classes count
+        alike, however many rows they have; classes that a dict does not name have factor one.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
         or "precomputed". Kernels other than "linear" become feature maps: the fit stores
@@ -127,6 +136,7 @@ class NewtonSVC(
     _: KW_ONLY
     loss: str = "squared_hinge"
     hierarchy: Any = None
+    class_weight: ClassWeight = None
     tol: float = 1e-10
     max_iter: int = 200
 
@@ -142,7 +152,7 @@ class NewtonSVC(
         y : array-like or Dask array of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
         sample_weight : array-like or Dask array of shape (n,), optional
-            A row of weight two counts like two copies of the row.
+            A row of weight two counts like two copies of the row, one of weight zero like none.
 
         Returns
         -------
@@ -152,6 +162,10 @@ class NewtonSVC(
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
+        check_class_weight(self.class_weight)
+
+    def _row_weights(self, labels: PartialLabels, weight: Floats | None) -> RowWeights:
+        return RowWeights.of(labels, times_class_weight(self.class_weight, labels, weight))
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return len(labels.labeled) > len(labels.unlabeled)

@@ -143,7 +143,7 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
 
     kl_weight: float = 1.0
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -151,12 +151,15 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
 
         Returns
         -------
         self : PosteriorRegularizedClassifier
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

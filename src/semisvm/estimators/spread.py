@@ -14,12 +14,13 @@ from semisvm.methods.solution import decoded
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.tasks import Task, has_one_score
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.partial_labels import PartialLabels, encode, prior_counts
+from semisvm.partial_labels import PartialLabels, encode
 from semisvm.remote.opening import opened
 from semisvm.remote.results import computed, in_chunks
 from semisvm.remote.shard import Form
 from semisvm.remote.spread import SpreadRows
-from semisvm.validation import check_finite_model, check_same_length, check_weights
+from semisvm.row_weights import checked_weights
+from semisvm.validation import check_finite_model, check_same_length
 
 OVER_ROWS = ("transduction_", "label_distribution_")
 # Rows among which the pivots of a kernel are chosen, besides the labelled ones.
@@ -41,7 +42,7 @@ def fit_spread(estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
     with opened(X, n_jobs, thread_count(n_jobs)) as rows:
         labels = encode(computed(y), estimator.unlabeled)
         check_same_length(rows, labels.codes, "y")
-        weight = check_weights(computed(sample_weight), rows)
+        weight = checked_weights(computed(sample_weight), rows, labels)
         sizes, n_features = rows.sizes, rows.shape[1]
         if estimator._loss().smooth:
             _fit(estimator, rows, labels, weight)
@@ -127,15 +128,17 @@ def _task(
     recorder: Recorder,
     workers: Workers,
 ) -> Task:
-    wanted, given, u = estimator._specification(), labels.labeled, len(labels.unlabeled)
-    loss, counts = wanted.loss, prior_counts(prior, u)
+    wanted, given = estimator._specification(), labels.labeled
+    weights = estimator._row_weights(labels, weight)
+    loss, counts = wanted.loss, weights.counts(prior)
     one_score = has_one_score(len(counts), hierarchy, loss, wanted.one_score)
-    form = Form(one_score, loss.name, wanted.bias, u, hierarchy)
-    shares = np.ones(len(given)) if weight is None else weight[given]
-    blocks: Any = rows.rows(form, given, labels.codes[given], shares / shares.sum(), workers)
+    form = Form(one_score, loss.name, wanted.bias, weights.n_unlabeled, hierarchy)
+    blocks: Any = rows.rows(
+        form, given, labels.codes[given], weights.labeled, workers, weights.mass
+    )
     if one_score:
         reg = wanted.reg * loss.reg_of_two
-        return TwoClassTask(blocks, int(counts[1]), loss.two, reg, recorder)
+        return TwoClassTask(blocks, counts[1].item(), loss.two, reg, recorder)
     return ManyClassTask(blocks, counts, loss.many, hierarchy, wanted.reg, recorder)
 
 

@@ -20,7 +20,12 @@ LOGGED = 1e-300
 
 
 def share_estimate(
-    members: Sequence[Any], X: Any, labels: PartialLabels, n_jobs: int | None, recorder: Recorder
+    members: Sequence[Any],
+    X: Any,
+    labels: PartialLabels,
+    n_jobs: int | None,
+    recorder: Recorder,
+    weight: Floats | None = None,
 ) -> None:
     """Estimate class shares once for all members that would; for one it does so itself.
 
@@ -33,11 +38,13 @@ def share_estimate(
     n_jobs : int or None
     recorder : Recorder
         Is told how sure the shares are.
+    weight : array of shape (n,), optional
+        Sample weights.
     """
     estimating = [m for m in members if getattr(m, "shares_are_estimated", False)]
     if len(estimating) < 2:
         return
-    shares = class_shares(TransductiveSVC(n_jobs=n_jobs), X, labels, recorder)
+    shares = class_shares(TransductiveSVC(n_jobs=n_jobs), X, labels, recorder, weight)
     # as shares that are given, those of less than one row would be refused
     if prior_counts(shares, len(labels.unlabeled)).min() > 0:
         for member in estimating:
@@ -51,6 +58,7 @@ def learned_weights(
     cv: int,
     n_jobs: int | None,
     recorder: Recorder,
+    weight: Floats | None = None,
 ) -> Floats:
     """Weigh the members by the labels that their folds did not see.
 
@@ -65,6 +73,8 @@ def learned_weights(
     n_jobs : int or None
     recorder : Recorder
         May stop it; members that are not known by then have no weight.
+    weight : array of shape (n,), optional
+        Sample weights of the fits; labels that are held out count once each.
     """
     folds = folds_of(labels, cv)
     weights = np.zeros(len(members))
@@ -77,7 +87,7 @@ def learned_weights(
     with Workers(thread_count(n_jobs)) as workers, warnings.catch_warnings():
         # the last fit says it again if it still holds
         warnings.simplefilter("ignore", ConvergenceWarning)
-        grounds = Grounds(X, workers)
+        grounds = Grounds(X, workers, weight)
         for level, (name, member) in enumerate(members):
             scored = held_out_scores(member, grounds, labels)
             held.append(np.concatenate([scored(fold) for fold in folds]))

@@ -21,6 +21,7 @@ from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.tasks import Task
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.validation import check_choice, check_count, check_real
 
@@ -58,7 +59,8 @@ class TransductiveSVC(
         suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
     unlabeled_weight : float or None, default=None
         Final weight of the unlabelled rows, lambda'. None is 1 with given class shares, and
-        0.3 with estimated ones: these may be off, and then do less harm.
+        0.3 with estimated ones: these may be off, and then do less harm. With 0 this is the
+        supervised machine.
     loss : str, default="squared_hinge"
         Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
         below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
@@ -185,7 +187,7 @@ class TransductiveSVC(
     max_switches: int | None = None
     balance_tol: float | None = BALANCE_TOL
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -196,17 +198,20 @@ class TransductiveSVC(
             of this process if there is none, and the results over rows are Dask arrays.
         y : array-like or Dask array of shape (n,)
             Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
 
         Returns
         -------
         self : TransductiveSVC
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
         if self.unlabeled_weight is not None:
-            check_real("unlabeled_weight", self.unlabeled_weight, above=0)
+            check_real("unlabeled_weight", self.unlabeled_weight, at_least=0)
         if self.annealing_rate is not None:
             check_real("annealing_rate", self.annealing_rate, above=1)
         check_choice("label_step", self.label_step, LABEL_STEPS)
@@ -219,6 +224,15 @@ class TransductiveSVC(
         if self.balance_tol is not None:
             check_real("balance_tol", self.balance_tol, at_least=0)
 
+    def _check_label_step(self, task: Task) -> None:
+        """Refuse steps that exchange rows one for one if rows have weights of their own."""
+        if task.rows.weighs and (self.max_switches is not None or self.label_step != "exact"):
+            raise ValueError(
+                "sample_weight differs among the unlabelled rows, and only label_step='exact' with "
+                "max_switches=None can keep class shares by weight: the other label steps exchange "
+                "rows one for one. Use these, or give all unlabelled rows the same weight."
+            )
+
     def _why_no_checkpoint(self) -> str | None:
         if self.max_switches is not None or self.label_step != "exact":
             return (
@@ -228,9 +242,10 @@ class TransductiveSVC(
         return self._why_no_checkpoint_of_loss()
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
-        if task.n_unlabeled == 0:
-            return without_unlabeled_rows(task, self.tol)
         lam = self._weight_of_unlabeled()
+        if task.n_unlabeled == 0 or lam == 0.0:
+            return without_unlabeled_rows(task, self.tol)
+        self._check_label_step(task)
         rate = 1.5 if self.annealing_rate is None else float(self.annealing_rate)
         levels = settling(lam, self.tol)
         if start is None:
@@ -246,9 +261,10 @@ class TransductiveSVC(
 
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         refuse_balancing(self.balance_tol)
-        if task.n_unlabeled == 0:
-            return without_unlabeled_rows(task, self.tol)
         lam = self._weight_of_unlabeled()
+        if task.n_unlabeled == 0 or lam == 0.0:
+            return without_unlabeled_rows(task, self.tol)
+        self._check_label_step(task)
         levels = settling(lam, self.tol)
         if start is None and self.annealing_rate is not None:
             levels = rising(FIRST_WEIGHT_OF_MANY, lam, float(self.annealing_rate), self.tol)

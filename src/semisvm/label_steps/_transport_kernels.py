@@ -3,6 +3,8 @@
 For each ordered pair of classes (y, z) a heap holds rows of y by the cost of moving them
 to z, cheapest first. The heaps are skew heaps: binary trees of nodes in one growing pool,
 joined by a merge, so m*m of them need no separate memory.
+
+Rows with masses may be divided: then the heaps hold pieces of rows, at first one piece a row.
 """
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from semisvm.compiling import compiled
 
 NONE = -1
+# Masses below this part of all mass are rounding errors.
+ROUNDING = 1e-12
 
 
 @compiled
@@ -110,6 +114,59 @@ def _shortest_path(edge, prices, excess, distance, before):
 
 
 @compiled
+def _filled(costs, prices, labels, mass, reach, limit):
+    """Make the heaps of the rows within reach, and the cheapest move of every edge.
+
+    With the rows that are left out, the limit is an upper bound on the cost of an edge. Rows
+    without mass cannot be moved; a single mass holds for all rows.
+    """
+    n, m = costs.shape
+    row = np.empty(1024, np.int64)
+    key = np.empty(1024, np.float64)
+    left = np.empty(1024, np.int64)
+    right = np.empty(1024, np.int64)
+    used = 0
+    heaps = np.full((m, m), NONE)
+    equal = mass.shape[0] == 1
+    for i in range(n):
+        y = labels[i]
+        own = costs[i, y] - prices[y]
+        absent = not equal and mass[i] == 0.0
+        for z in range(m):
+            if z == y or absent:
+                continue
+            move = costs[i, z] - costs[i, y]
+            if costs[i, z] - prices[z] - own <= reach:
+                if used == row.shape[0]:
+                    row, key, left, right = _grow(row, key, left, right)
+                heaps[y, z] = _push(heaps[y, z], used, i, move, row, key, left, right)
+                used += 1
+            elif move < limit[y, z]:
+                limit[y, z] = move
+    edge = limit.copy()
+    for y in range(m):
+        for z in range(m):
+            if heaps[y, z] != NONE:
+                edge[y, z] = min(edge[y, z], key[heaps[y, z]])
+    return heaps, used, row, key, left, right, edge
+
+
+@compiled
+def _renew(heaps, edge, limit, target, before, row, left, right, key, labels):
+    """Find the cheapest moves from the classes on a path again: only these have changed."""
+    z = target
+    while z != NONE:
+        for x in range(heaps.shape[0]):
+            if x != z:
+                heap = _top(heaps[z, x], z, row, left, right, key, labels)
+                heaps[z, x] = heap
+                edge[z, x] = limit[z, x]
+                if heap != NONE:
+                    edge[z, x] = min(edge[z, x], key[heap])
+        z = before[z]
+
+
+@compiled
 def balance(costs, prices, labels, excess, reach, limit):
     """Move rows along shortest paths of the class graph until no class has an excess.
 
@@ -131,34 +188,10 @@ def balance(costs, prices, labels, excess, reach, limit):
     done : bool
         False if a row beyond ``reach`` may be needed: call again, with more reach.
     """
-    n, m = costs.shape
-    row = np.empty(1024, np.int64)
-    key = np.empty(1024, np.float64)
-    left = np.empty(1024, np.int64)
-    right = np.empty(1024, np.int64)
-    used = 0
-    heaps = np.full((m, m), NONE)
-    # with the rows left out here, the limit is an upper bound on the cost of an edge
-    for i in range(n):
-        y = labels[i]
-        own = costs[i, y] - prices[y]
-        for z in range(m):
-            if z == y:
-                continue
-            move = costs[i, z] - costs[i, y]
-            if costs[i, z] - prices[z] - own <= reach:
-                if used == row.shape[0]:
-                    row, key, left, right = _grow(row, key, left, right)
-                heaps[y, z] = _push(heaps[y, z], used, i, move, row, key, left, right)
-                used += 1
-            elif move < limit[y, z]:
-                limit[y, z] = move
-
-    edge = limit.copy()
-    for y in range(m):
-        for z in range(m):
-            if heaps[y, z] != NONE:
-                edge[y, z] = min(edge[y, z], key[heaps[y, z]])
+    m = costs.shape[1]
+    heaps, used, row, key, left, right, edge = _filled(
+        costs, prices, labels, np.ones(1), reach, limit
+    )
     distance = np.empty(m)
     before = np.empty(m, np.int64)
     while excess.max() > 0:
@@ -187,17 +220,110 @@ def balance(costs, prices, labels, excess, reach, limit):
                     used += 1
             z = y
         excess[z] -= 1
-        # only the classes on the path have changed
+        _renew(heaps, edge, limit, target, before, row, left, right, key, labels)
+    return True
+
+
+@compiled
+def _more_pieces(owner, place, amount):
+    size = owner.shape[0]
+    more_owner = np.empty(2 * size, np.int64)
+    more_place = np.empty(2 * size, np.int64)
+    more_amount = np.empty(2 * size, np.float64)
+    more_owner[:size] = owner
+    more_place[:size] = place
+    more_amount[:size] = amount
+    return more_owner, more_place, more_amount
+
+
+@compiled
+def _largest_pieces(owner, place, amount, n_pieces, labels, m):
+    """Label rows by their one piece, or by the class that has most of them; ties by class."""
+    n = labels.shape[0]
+    divided = np.full(n, NONE)
+    k = 0
+    for piece in range(n_pieces):
+        i = owner[piece]
+        if piece >= n and divided[i] == NONE:
+            divided[i] = k
+            k += 1
+    shares = np.zeros((k, m))
+    for piece in range(n_pieces):
+        i = owner[piece]
+        if divided[i] == NONE:
+            labels[i] = place[piece]
+        else:
+            shares[divided[i], place[piece]] += amount[piece]
+    for i in range(n):
+        if divided[i] != NONE:
+            labels[i] = np.argmax(shares[divided[i]])
+
+
+@compiled
+def balance_masses(costs, prices, labels, mass, excess, reach, limit):
+    """Do the same for rows with masses, of which paths move as much as all their edges allow.
+
+    At most m - 1 rows need to be divided between classes in the end. A divided row is labelled
+    with the class that has the largest part of it. Unlike in `balance`, nothing has changed if
+    the answer is False. The excess is a mass, and is zero in the end up to rounding.
+    """
+    n, m = costs.shape
+    heaps, used, row, key, left, right, edge = _filled(costs, prices, labels, mass, reach, limit)
+    owner = np.arange(n + 64)
+    place = np.empty(n + 64, np.int64)
+    amount = np.empty(n + 64, np.float64)
+    place[:n] = labels
+    amount[:n] = mass
+    n_pieces = n
+    over = excess.copy()
+    nu = prices.copy()
+    negligible = ROUNDING * mass.sum()
+    distance = np.empty(m)
+    before = np.empty(m, np.int64)
+    while over.max() > negligible and over.min() < -negligible:
+        for y in range(m):
+            if abs(over[y]) <= negligible:
+                over[y] = 0.0
+        target = _shortest_path(edge, nu, over, distance, before)
         z = target
-        while z != NONE:
+        much = -over[target]
+        while before[z] != NONE:
+            heap = heaps[before[z], z]
+            if heap == NONE or key[heap] > edge[before[z], z]:
+                return False
+            much = min(much, amount[row[heap]])
+            z = before[z]
+        much = min(much, over[z])
+        for y in range(m):
+            nu[y] += min(distance[y], distance[target])
+        over[target] += much
+        over[z] -= much
+        z = target
+        while before[z] != NONE:
+            y = before[z]
+            piece = row[heaps[y, z]]
+            i = owner[piece]
+            if amount[piece] - much > negligible:
+                if n_pieces == owner.shape[0]:
+                    owner, place, amount = _more_pieces(owner, place, amount)
+                amount[piece] -= much
+                amount[n_pieces] = much
+                owner[n_pieces] = i
+                piece = n_pieces
+                n_pieces += 1
+            place[piece] = z
             for x in range(m):
                 if x != z:
-                    heap = _top(heaps[z, x], z, row, left, right, key, labels)
-                    heaps[z, x] = heap
-                    edge[z, x] = limit[z, x]
-                    if heap != NONE:
-                        edge[z, x] = min(edge[z, x], key[heap])
-            z = before[z]
+                    if used == row.shape[0]:
+                        row, key, left, right = _grow(row, key, left, right)
+                    move = costs[i, x] - costs[i, z]
+                    heaps[z, x] = _push(heaps[z, x], used, piece, move, row, key, left, right)
+                    used += 1
+            z = y
+        _renew(heaps, edge, limit, target, before, row, left, right, key, place)
+    _largest_pieces(owner, place, amount, n_pieces, labels, m)
+    prices[:] = nu
+    excess[:] = 0.0
     return True
 
 

@@ -151,43 +151,59 @@ def binary_beliefs(
 
 
 @compiled
-def soft_costs(g, nu, temperature, p, q, start, stop):
+def soft_costs(g, nu, temperature, weight, p, q, start, stop):
     """Sum p g + T (p log p + q log q) over rows start..stop, for beliefs at a price nu.
 
-    Since log(p / q) = (nu - g) / T, one logarithm per row is enough.
+    Since log(p / q) = (nu - g) / T, one logarithm per row is enough. A single weight applies to
+    all rows.
     """
+    equal = weight.shape[0] == 1
     total = 0.0
     for j in range(start, stop):
-        total += min(g[j], nu) - q[j] * nu
+        v = weight[0] if equal else weight[j]
+        total += v * (min(g[j], nu) - q[j] * nu)
         large = max(p[j], q[j])
         if large < 1.0:
-            total += temperature * np.log(large)
+            total += v * temperature * np.log(large)
     return total
 
 
 @compiled
-def entropy(p, q, start, stop):
+def entropy(weight, p, q, start, stop):
     """Sum -(p log p + q log q) over rows start..stop, natural logarithm.
 
-    Beliefs within 1e-12 of certainty are left out: they add less than 3e-11.
+    Beliefs within 1e-12 of certainty are left out: they add less than 3e-11. A single weight
+    applies to all rows.
     """
+    equal = weight.shape[0] == 1
     total = 0.0
     for j in range(start, stop):
         m = min(p[j], q[j])
         if m > 1e-12:
-            total -= m * np.log(m) + (1.0 - m) * np.log1p(-m)
+            v = weight[0] if equal else weight[j]
+            total -= v * (m * np.log(m) + (1.0 - m) * np.log1p(-m))
     return total
 
 
 @compiled
-def mean_entropy_of(p):
-    """Compute the mean entropy of the rows of beliefs (n, m), natural logarithm."""
+def entropy_of(p, weight):
+    """Sum the entropies of the rows of beliefs (n, m), natural logarithm.
+
+    A single weight applies to all rows.
+    """
+    equal = weight.shape[0] == 1
     total = 0.0
     for i in range(p.shape[0]):
+        v = weight[0] if equal else weight[i]
         for y in range(p.shape[1]):
             if p[i, y] > 1e-300:
-                total -= p[i, y] * np.log(p[i, y])
-    return total / max(p.shape[0], 1)
+                total -= v * p[i, y] * np.log(p[i, y])
+    return total
+
+
+def mean_entropy_of(p: Floats) -> float:
+    """Compute the mean entropy of the rows of beliefs (n, m), natural logarithm."""
+    return float(entropy_of(p, np.ones(1))) / max(len(p), 1)
 
 
 @compiled

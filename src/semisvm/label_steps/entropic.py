@@ -20,7 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
 from semisvm.label_steps.result import LabelStep, check_costs
-from semisvm.label_steps.transportation import exact
+from semisvm.label_steps.transportation import Counts, exact
+from semisvm.row_weights import ALIKE
 
 MAX_STEPS = 300
 # Counts that are missed by less than this, in rows, cause no warning.
@@ -32,9 +33,13 @@ COLD = 0.1
 
 
 @compiled
-def gibbs(costs, factor, nu, temperature, p, sums):
-    """Fill beliefs and column sums at costs times a factor; return the sum of soft minima."""
+def gibbs(costs, factor, nu, temperature, weight, p, sums):
+    """Fill beliefs and column sums at costs times a factor; return the sum of soft minima.
+
+    A single weight applies to all rows.
+    """
     n, m = costs.shape
+    equal = weight.shape[0] == 1
     total = 0.0
     sums[:] = 0.0
     for i in range(n):
@@ -47,23 +52,26 @@ def gibbs(costs, factor, nu, temperature, p, sums):
             gap = p[i, y] - low
             p[i, y] = np.exp(-gap) if gap < 45.0 else 0.0
             s += p[i, y]
+        v = weight[0] if equal else weight[i]
         for y in range(m):
             p[i, y] /= s
-            sums[y] += p[i, y]
-        total += temperature * (low - np.log(s))
+            sums[y] += v * p[i, y]
+        total += v * temperature * (low - np.log(s))
     return total
 
 
 @compiled
-def second_moments(p):
-    """Sum over rows the outer product of the beliefs with themselves."""
+def second_moments(p, weight):
+    """Sum over rows the outer product of the beliefs with themselves, each times its weight."""
     n, m = p.shape
+    equal = weight.shape[0] == 1
     out = np.zeros((m, m))
     for i in range(n):
+        v = weight[0] if equal else weight[i]
         for y in range(m):
             if p[i, y] > 1e-14:
                 for z in range(m):
-                    out[y, z] += p[i, y] * p[i, z]
+                    out[y, z] += v * p[i, y] * p[i, z]
     return out
 
 
@@ -101,11 +109,11 @@ class SoftTable:
     def gibbs(self, prices: Floats, temperature: float) -> tuple[float, Floats]:
         """Set the beliefs at prices; return the sum of the soft minima and the column sums."""
         sums = np.empty(len(prices))
-        return gibbs(self.costs, 1.0, prices, temperature, self.p, sums), sums
+        return gibbs(self.costs, 1.0, prices, temperature, ALIKE, self.p, sums), sums
 
     def second_moments(self) -> Floats:
         """Sum over rows the outer product of the beliefs with themselves."""
-        return second_moments(self.p)
+        return second_moments(self.p, ALIKE)
 
     def cost_range(self) -> float:
         """Return the largest difference between two costs."""
@@ -167,7 +175,7 @@ def entropic(
 
 def spread(
     rows: SoftRows,
-    counts: NDArray[np.int64],
+    counts: Counts,
     temperature: float,
     start: Floats | None,
     tol: float = 1e-9,
@@ -201,7 +209,7 @@ def spread(
 
 
 def _newton(
-    rows: SoftRows, counts: NDArray[np.int64], temperature: float, nu: Floats, tol: float
+    rows: SoftRows, counts: Counts, temperature: float, nu: Floats, tol: float
 ) -> tuple[Floats, float, float, int]:
     """Maximise the dual from ``nu``; return prices, value, error and steps."""
     total, sums = rows.gibbs(nu, temperature)

@@ -1,11 +1,13 @@
 """What label steps take and return."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs.base import Floats
+from semisvm.row_weights import ALIKE, weighs
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,13 @@ class LabelStep:
     n_loops: int = 1
 
 
-def check_costs(costs: ArrayLike, counts: ArrayLike) -> tuple[Floats, NDArray[np.int64]]:
-    """Return costs as a C-contiguous float64 array and counts as integers; raise if invalid."""
+def check_costs(
+    costs: ArrayLike, counts: ArrayLike, mass: Floats = ALIKE
+) -> tuple[Floats, NDArray[Any]]:
+    """Return costs as a C-contiguous float64 array and counts as integers; raise if invalid.
+
+    The counts of rows with masses are sums of these, as they stand.
+    """
     table = np.ascontiguousarray(costs, dtype=np.float64)
     wanted = np.asarray(counts)
     if table.ndim != 2 or wanted.shape != (table.shape[1],):
@@ -45,6 +52,13 @@ def check_costs(costs: ArrayLike, counts: ArrayLike) -> tuple[Floats, NDArray[np
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0].tolist()
         raise ValueError(f"costs must be finite, but row {row}, column {column} is not.")
+    if weighs(mass):
+        if mass.shape != (len(table),) or not np.isclose(wanted.sum(), mass.sum()):
+            raise ValueError(
+                f"counts must sum to the masses of the {len(table)} rows, {mass.sum():.6g}, got "
+                f"{wanted.tolist()}."
+            )
+        return table, wanted.astype(np.float64)
     whole = np.round(wanted).astype(np.int64)
     if not np.array_equal(whole, wanted) or np.any(whole < 0) or whole.sum() != len(table):
         raise ValueError(
@@ -54,6 +68,7 @@ def check_costs(costs: ArrayLike, counts: ArrayLike) -> tuple[Floats, NDArray[np
     return table, whole
 
 
-def chosen_cost(costs: Floats, labels: NDArray[np.intp]) -> float:
-    """Sum the costs of hard labels."""
-    return float(costs[np.arange(len(labels)), labels].sum())
+def chosen_cost(costs: Floats, labels: NDArray[np.intp], mass: Floats = ALIKE) -> float:
+    """Sum the costs of hard labels, each times the mass of its row."""
+    chosen = costs[np.arange(len(labels)), labels]
+    return float(mass @ chosen if weighs(mass) else chosen.sum())

@@ -15,10 +15,29 @@ from semisvm.designs.base import Floats
 from semisvm.label_steps.greedy import greedy
 from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
 from semisvm.losses import Signs
+from semisvm.row_weights import ALIKE, weighs
 
 
-def top_labels(scores: Floats, n_positive: int) -> Signs:
-    """Label the ``n_positive`` largest scores positive; ties go to the earlier row."""
+def top_labels(scores: Floats, n_positive: float, mass: Floats = ALIKE) -> Signs:
+    """Label the ``n_positive`` largest scores positive; ties go to the earlier row.
+
+    Rows with masses are not divided: those above a threshold have a mass that is as near as
+    possible to the one wanted.
+    """
+    if weighs(mass):
+        order = np.argsort(-scores, kind="stable")
+        above = np.append(0.0, np.cumsum(mass[order]))
+        off = np.abs(above - n_positive)
+        if 0.0 < n_positive < above[-1]:
+            # a class that is wanted has a row
+            off[(above == 0.0) | (above == above[-1])] = np.inf
+        positive = np.zeros(len(scores), dtype=np.bool_)
+        positive[order[: int(np.argmin(off))]] = True
+        return positive
+    return _top(scores, int(n_positive))
+
+
+def _top(scores: Floats, n_positive: int) -> Signs:
     u = len(scores)
     if n_positive <= 0 or n_positive >= u:
         return np.full(u, n_positive > 0)

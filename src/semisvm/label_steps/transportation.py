@@ -12,7 +12,7 @@ few classes each path is cheap to find; with good prices there are few paths.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from semisvm.designs.base import Floats
 from semisvm.label_steps import _transport_kernels as kernels
 from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
 from semisvm.partial_labels import prior_counts
+from semisvm.row_weights import ALIKE, of_rows, weighs
 
 # Prices of a sample of this size leave few rows to move.
 SAMPLE = 500
@@ -29,7 +30,29 @@ SAMPLE_SHARE = 8
 ENTRIES_PER_ROW = 8
 ENTRIES_PER_PAIR = 8
 
-Counts = NDArray[np.int64]
+Counts = NDArray[np.int64] | NDArray[np.float64]
+"""Rows per class; of rows with masses, the sums of these."""
+Labels = NDArray[np.int64]
+
+
+class Near(NamedTuple):
+    """The rows of a table that a move within reach may concern.
+
+    Attributes
+    ----------
+    rows : int array of shape (k,)
+    costs : array of shape (k, m)
+    labels : int array of shape (k,)
+    mass : array of shape (k,), or (1,) if all rows count once
+    limit : array of shape (m, m)
+        The cheapest move from y to z among the other rows.
+    """
+
+    rows: Labels
+    costs: Floats
+    labels: Labels
+    mass: Floats
+    limit: Floats
 
 
 class CostRows(Protocol):
@@ -40,12 +63,17 @@ class CostRows(Protocol):
         """Number of rows."""
         ...
 
-    def sample(self, step: int) -> tuple[Floats, Counts]:
-        """Return the costs and labels of every ``step``-th row."""
+    @property
+    def weighs(self) -> bool:
+        """Whether rows have masses of their own."""
+        ...
+
+    def sample(self, step: int) -> tuple[Floats, Labels, Floats]:
+        """Return the costs, labels and masses of every ``step``-th row."""
         ...
 
     def assign(self, prices: Floats) -> Counts:
-        """Assign each row its cheapest class at the prices; count the rows per class."""
+        """Assign each row its cheapest class at the prices; sum the masses per class."""
         ...
 
     def balance(self, prices: Floats, excess: Counts, reach: float) -> bool:
@@ -63,10 +91,12 @@ class CostTable:
     ----------
     costs : array of shape (n, m)
     labels : int array of shape (n,)
+    mass : array of shape (n,), or (1,) if all rows count once
     """
 
-    def __init__(self, costs: Floats) -> None:
+    def __init__(self, costs: Floats, mass: Floats = ALIKE) -> None:
         self.costs = costs
+        self.mass = mass
         self.labels = np.zeros(len(costs), dtype=np.int64)
 
     @property
@@ -74,47 +104,49 @@ class CostTable:
         """Number of rows."""
         return len(self.costs)
 
-    def sample(self, step: int, first: int = 0) -> tuple[Floats, Counts]:
-        """Return the costs and labels of every ``step``-th row."""
-        return np.ascontiguousarray(self.costs[first::step]), self.labels[first::step]
+    @property
+    def weighs(self) -> bool:
+        """Whether rows have masses of their own."""
+        return weighs(self.mass)
+
+    def sample(self, step: int, first: int = 0) -> tuple[Floats, Labels, Floats]:
+        """Return the costs, labels and masses of every ``step``-th row."""
+        some = slice(first, None, step)
+        mass = self.mass[some] if self.weighs else ALIKE
+        return np.ascontiguousarray(self.costs[some]), self.labels[some], mass
 
     def assign(self, prices: Floats) -> Counts:
-        """Assign each row its cheapest class at the prices; count the rows per class."""
+        """Assign each row its cheapest class at the prices; sum the masses per class."""
         found = np.empty(self.costs.shape[1], dtype=np.int64)
         kernels.assign(self.costs, prices, self.labels, found)
+        if self.weighs:
+            return np.bincount(self.labels, self.mass, minlength=len(found))
         return found
 
     def balance(self, prices: Floats, excess: Counts, reach: float) -> bool:
         """Move rows along shortest paths until no class has an excess."""
         limit = np.full((len(prices), len(prices)), np.inf)
-        return bool(kernels.balance(self.costs, prices, self.labels, excess, reach, limit))
+        known = (self.costs, prices, self.labels)
+        return _balanced(*known, self.mass, excess, reach, limit)
 
-    def near(self, prices: Floats, reach: float) -> tuple[Counts, Floats, Counts, Floats]:
-        """Return the rows that a move within reach may concern.
-
-        Returns
-        -------
-        rows : int array of shape (k,)
-        costs : array of shape (k, m)
-        labels : int array of shape (k,)
-        limit : array of shape (m, m)
-            The cheapest move from y to z among the other rows.
-        """
+    def near(self, prices: Floats, reach: float) -> Near:
+        """Return the rows that a move within reach may concern."""
         limit = np.full((len(prices), len(prices)), np.inf)
         rows = kernels.near(self.costs, prices, self.labels, reach, limit)
-        return rows, self.costs[rows], self.labels[rows], limit
+        mass = of_rows(self.mass, rows)
+        return Near(rows, self.costs[rows], self.labels[rows], mass, limit)
 
-    def relabel(self, rows: Counts, labels: Counts) -> None:
+    def relabel(self, rows: Labels, labels: Labels) -> None:
         """Set the labels of some rows."""
         self.labels[rows] = labels
 
 
 def balance_gathered(
-    parts: Sequence[tuple[Counts, Floats, Counts, Floats]],
+    parts: Sequence[Near],
     prices: Floats,
     excess: Counts,
     reach: float,
-) -> tuple[bool, list[Counts]]:
+) -> tuple[bool, list[Labels]]:
     """Balance rows gathered from several tables by `CostTable.near`.
 
     Returns
@@ -123,11 +155,29 @@ def balance_gathered(
     labels : list of arrays
         New labels of the rows, per part.
     """
-    costs = np.concatenate([part[1] for part in parts])
-    labels = np.concatenate([part[2] for part in parts])
-    limit = np.min([part[3] for part in parts], axis=0)
-    done = bool(kernels.balance(costs, prices, labels, excess, reach, limit))
-    return done, np.split(labels, np.cumsum([len(part[0]) for part in parts])[:-1])
+    costs = np.concatenate([part.costs for part in parts])
+    labels = np.concatenate([part.labels for part in parts])
+    mass = ALIKE
+    if any(weighs(part.mass) for part in parts):
+        mass = np.concatenate([np.broadcast_to(part.mass, len(part.rows)) for part in parts])
+    limit = np.min([part.limit for part in parts], axis=0)
+    done = _balanced(costs, prices, labels, mass, excess, reach, limit)
+    return done, np.split(labels, np.cumsum([len(part.rows) for part in parts])[:-1])
+
+
+def _balanced(
+    costs: Floats,
+    prices: Floats,
+    labels: Labels,
+    mass: Floats,
+    excess: Counts,
+    reach: float,
+    limit: Floats,
+) -> bool:
+    """Move rows, or parts of rows with masses; a row in parts gets the class of the largest."""
+    if not weighs(mass):
+        return bool(kernels.balance(costs, prices, labels, excess, reach, limit))
+    return bool(kernels.balance_masses(costs, prices, labels, mass, excess, reach, limit))
 
 
 def dual_value(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike) -> float:
@@ -140,7 +190,13 @@ def dual_value(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike) -> float:
     return float((table - nu).min(axis=1).sum()) + float(whole @ nu)
 
 
-def exact(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike | None = None) -> LabelStep:
+def exact(
+    costs: ArrayLike,
+    counts: ArrayLike,
+    prices: ArrayLike | None = None,
+    *,
+    mass: Floats = ALIKE,
+) -> LabelStep:
     """Choose the labels of least cost under class counts.
 
     Parameters
@@ -150,6 +206,10 @@ def exact(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike | None = None) 
         Whole numbers that sum to n.
     prices : array-like of shape (m,), optional
         Where to start, for instance the prices of the last call on similar costs.
+    mass : array of shape (n,), optional
+        For how many rows each row counts. The counts are then sums of masses, and need not be
+        whole. The prices are those of the problem in which rows may be divided; at most m - 1
+        have to be, and get the class of their largest part.
 
     Returns
     -------
@@ -163,13 +223,13 @@ def exact(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike | None = None) 
     >>> step.labels.tolist(), step.cost
     ([1, 0, 1], 3.0)
     """
-    table, whole = check_costs(costs, counts)
+    table, whole = check_costs(costs, counts, mass)
     used = np.flatnonzero(whole)
     nu = np.zeros(len(whole))
     labels = np.zeros(len(table), dtype=np.int64)
     if len(used):
         everything = len(used) == len(whole)
-        rows = CostTable(table if everything else np.ascontiguousarray(table[:, used]))
+        rows = CostTable(table if everything else np.ascontiguousarray(table[:, used]), mass)
         start = None if prices is None else np.asarray(prices, dtype=np.float64)[used]
         nu[used] = transport(rows, whole[used], start)
         labels = used[rows.labels]
@@ -177,13 +237,15 @@ def exact(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike | None = None) 
             empty = np.flatnonzero(whole == 0)
             nu[empty] = cheapest_moves(table, labels, nu, empty)
     chosen = labels.astype(np.intp, copy=False)
-    return LabelStep(chosen, nu, chosen_cost(table, chosen))
+    return LabelStep(chosen, nu, chosen_cost(table, chosen, mass))
 
 
 def transport(rows: CostRows, counts: Counts, prices: Floats | None) -> Floats:
     """Label rows at the least cost under nonzero counts; return the prices."""
     nu = _sample_prices(rows, counts) if prices is None else prices.copy()
     excess, growth = rows.assign(nu) - counts, 1.0
+    if rows.weighs:
+        excess[np.abs(excess) <= kernels.ROUNDING * counts.sum()] = 0.0
     while excess.any():
         reach = _reach(rows, nu, int(np.abs(excess).sum()), growth)
         if rows.balance(nu, excess, reach):
@@ -198,8 +260,11 @@ def _sample_prices(rows: CostRows, counts: Counts) -> Floats:
     size = max(SAMPLE, n // SAMPLE_SHARE)
     if n < 2 * size:
         return np.zeros(len(counts))
-    sample, _ = rows.sample(n // size)
-    return exact(sample, prior_counts(counts / n, len(sample))).prices
+    costs, _, mass = rows.sample(n // size)
+    if rows.weighs:
+        sample = CostTable(costs, np.ascontiguousarray(mass))
+        return transport(sample, counts / counts.sum() * mass.sum(), np.zeros(len(counts)))
+    return exact(costs, prior_counts(counts / n, len(costs))).prices
 
 
 def _reach(rows: CostRows, nu: Floats, n_moves: int, growth: float) -> float:
@@ -208,7 +273,7 @@ def _reach(rows: CostRows, nu: Floats, n_moves: int, growth: float) -> float:
     entries = growth * (ENTRIES_PER_ROW * n_moves + ENTRIES_PER_PAIR * m * m)
     if entries >= n * (m - 1):
         return np.inf
-    costs, labels = rows.sample(max(1, n // SAMPLE))
+    costs, labels, _ = rows.sample(max(1, n // SAMPLE))
     gaps = costs - nu
     gaps -= gaps[np.arange(len(labels)), labels][:, np.newaxis]
     share = entries / (n * (m - 1))
@@ -216,7 +281,7 @@ def _reach(rows: CostRows, nu: Floats, n_moves: int, growth: float) -> float:
     return float(np.quantile(others, share))
 
 
-def cheapest_moves(costs: Floats, labels: Counts, nu: Floats, classes: Counts) -> Floats:
+def cheapest_moves(costs: Floats, labels: Labels, nu: Floats, classes: Labels) -> Floats:
     """Return, for each of some classes, the least cost of moving a row there at the prices.
 
     Used as prices of classes with count zero, they keep all rows away from them.

@@ -19,7 +19,7 @@ not enforced (expectation regularisation), or ignored if the penalty is zero.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,9 @@ import numpy as np
 from semisvm.designs import Floats
 from semisvm.loop import Level
 from semisvm.losses import LOG, SmoothManyClassLoss
+from semisvm.methods.maxent import mean_rows
 from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.row_weights import ALIKE, weighs
 from semisvm.solvers import State
 from semisvm.solvers.lbfgs import Iterate, minimize_lbfgs
 from semisvm.vectors import dot
@@ -59,24 +61,28 @@ class UnlabeledTerms:
         Required mean probabilities, n(y)/u.
     multipliers : array of shape (m,)
     penalty : float
+    mass : array of shape (u,) or (1,)
+        For how many rows each row counts.
     """
 
     weight: float
     shares: Floats
     multipliers: Floats
     penalty: float
+    mass: Floats = field(default_factory=lambda: ALIKE)
 
     def evaluate(self, scores: Floats) -> tuple[float, float, Floats]:
         """Compute lam times the mean entropy, the terms of c, and the slopes (u, m) of both."""
         costs = MAXENT.costs(scores)
         p = np.exp(-costs)
-        excess = p.mean(axis=0) - self.shares
+        excess = mean_rows(p, self.mass) - self.shares
+        each = self.mass / self.mass.sum() if weighs(self.mass) else self.mass / len(p)
         # The slope of sum_z p_z g_z is p (g - p . g) if g is constant. It is also the slope
         # of the entropy, g = -log p: the contributions of dg cancel within a row.
         pull = self.weight * costs + (self.multipliers + self.penalty * excess)
         pull -= np.einsum("iy,iy->i", p, pull)[:, None]
-        pull *= p / len(p)
-        entropy = self.weight * float((p * costs).sum()) / len(p)
+        pull *= p * each[:, None]
+        entropy = self.weight * float((each[:, None] * p * costs).sum())
         constraint = float(np.sum((self.multipliers + 0.5 * self.penalty * excess) * excess))
         return entropy, constraint, pull
 
@@ -163,7 +169,8 @@ class AugmentedLagrangian:
 
     def weight_step(self, level: Level) -> State:
         """Minimise A from the last weights."""
-        terms = UnlabeledTerms(level.value, self.shares, self.multipliers, self.penalty)
+        known = (self.shares, self.multipliers, self.penalty, self.block.mass)
+        terms = UnlabeledTerms(level.value, *known)
         state, reg = self.state, self.task.reg
         point, state.n_iter = minimize_lbfgs(Subproblem(self.task, terms), state.w, level.tol)
         state.w, state.objective = point.w, point.value if self.fixed else point.objective
@@ -176,7 +183,7 @@ class AugmentedLagrangian:
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Update the multipliers; settled when the shares are met or out of reach."""
-        excess = self.probabilities.mean(axis=0) - self.shares
+        excess = mean_rows(self.probabilities, self.block.mass) - self.shares
         if not self.fixed:
             self.multipliers = self.multipliers + self.penalty * excess
         before, self.residual = self.residual, float(np.abs(excess).max())

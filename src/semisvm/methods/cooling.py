@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from semisvm.designs import Floats
 from semisvm.loop import Level, follow, settling
 from semisvm.losses import SmoothManyClassLoss
 from semisvm.methods.assigning import Assigning, beliefs_of, finish
-from semisvm.methods.free_energy import Alternating, Softening
+from semisvm.methods.free_energy import BALANCED, Alternating, Softening
 from semisvm.methods.solution import Solution
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.solvers import State
@@ -35,7 +33,6 @@ class Cooling(Softening):
 
     def __init__(self, task: ManyClassTask, state: State, lam: float, entropy_tol: float) -> None:
         super().__init__(task, state, lam, entropy_tol)
-        self._lowest = np.inf
         self._hard_prices: Floats | None = None
 
     def _search(self, tol: float) -> Backtracking:
@@ -43,23 +40,22 @@ class Cooling(Softening):
         return Backtracking(self._energy, floor=FLOOR, negligible=NEGLIGIBLE * tol)
 
     def _inspect(self) -> dict[str, float]:
-        """Compute the smallest J over labels with the class counts; keep the lowest point."""
+        """Compute the smallest J over labels with the class counts; keep the best point."""
         task, state = self.task, self.state
         self._hard_prices, cost, _ = task.assign(self._hard_prices)
         objective = task.objective(state.w, self.soft.lam, task.rows.fit(), cost)
-        if objective < self._lowest:
-            self._lowest, self.best = objective, state.copy()
-        return {"objective": objective, "imbalance": task.imbalance()}
+        imbalance = task.imbalance()
+        self._keep(objective, imbalance, imbalance <= BALANCED)
+        return {"objective": objective, "imbalance": imbalance}
 
     def snapshot(self) -> dict[str, Any]:
         """Return what the method needs to continue after the current round."""
-        more = {"lowest": self._lowest, "hard_prices": self._hard_prices}
-        return {**super().snapshot(), **more}
+        return {**super().snapshot(), "hard_prices": self._hard_prices}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
         super().restore(snapshot)
-        self._lowest, self._hard_prices = snapshot["lowest"], snapshot["hard_prices"]
+        self._hard_prices = snapshot["hard_prices"]
 
 
 class AlternatingCooling(Alternating, Cooling):

@@ -7,15 +7,12 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.loop import Level, follow, settling
-from semisvm.methods.free_energy import Alternating, Softening
+from semisvm.methods.free_energy import BALANCED, Alternating, Softening
 from semisvm.methods.solution import Solution
 from semisvm.methods.switching import Switching, finish
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.solvers import State
 
-# A point of the path whose share of positive outputs misses the class share by more than this
-# fraction of the rarer class is returned only if no point is better balanced.
-BALANCED = 0.2
 # A class with a smaller share than this can be lost on the path; then the start is better than
 # the end. `benchmarks answers` counts how often: 2 of 8 draws of reuters (6%), 1 of 4 of usps
 # (20%), none of 124 others, 84 of them above this share.
@@ -34,10 +31,6 @@ class Annealing(Softening):
 
     task: TwoClassTask
 
-    def __init__(self, task: TwoClassTask, state: State, lam: float, entropy_tol: float) -> None:
-        super().__init__(task, state, lam, entropy_tol)
-        self._best_key = (np.inf, np.inf)
-
     def enter(self, level: Level) -> None:
         """Update the beliefs to the new temperature, and the gradient if few have changed."""
         task, state = self.task, self.state
@@ -54,24 +47,12 @@ class Annealing(Softening):
             state.gradient = None
 
     def _inspect(self) -> dict[str, float]:
-        """Keep the lowest objective among the balanced points, or the most balanced one."""
+        """Compute the smallest J over labels with the class counts; keep the best point."""
         objective = self.task.balanced_objective(self.state.w, self.soft.lam)
         imbalance = self.task.imbalance()
         balanced = imbalance <= BALANCED or self.task.is_balanced(BALANCED)
-        key = (0.0 if balanced else imbalance, objective)
-        if key < self._best_key:
-            self._best_key = key
-            self.best = self.state.copy()
+        self._keep(objective, imbalance, balanced)
         return {"objective": objective, "imbalance": imbalance}
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return what the method needs to continue after the current round."""
-        return {**super().snapshot(), "best_key": list(self._best_key)}
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to the end of the round at which a snapshot was taken."""
-        super().restore(snapshot)
-        self._best_key = tuple(snapshot["best_key"])
 
 
 class AlternatingAnnealing(Alternating, Annealing):

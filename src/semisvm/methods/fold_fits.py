@@ -15,7 +15,8 @@ from semisvm.methods.solution import decoded
 from semisvm.methods.supervised import first_state
 from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, prior_counts
+from semisvm.partial_labels import UNLABELED_CODE, PartialLabels
+from semisvm.row_weights import RowWeights, masses
 from semisvm.rows import project
 from semisvm.solvers import State
 from semisvm.validation import check_finite_model
@@ -37,6 +38,8 @@ class Models:
     loss, reg, tol, max_iter
     order : array of the m classes
         Which of equal shares are rounded up first; names of classes must not matter.
+    weight : array of shape (n,), optional
+        Sample weights.
     """
 
     loss: Loss
@@ -44,6 +47,7 @@ class Models:
     tol: float
     max_iter: int
     order: Index
+    weight: Floats | None = None
 
 
 @dataclass
@@ -127,17 +131,19 @@ def fit_without(
 
 def _task(design: Design, labels: PartialLabels, shares: Floats, models: Models) -> Task:
     """Return the task of the models of some labels."""
+    weights = RowWeights.of(labels, models.weight)
     return make_task(
         design,
         labels.labeled,
         labels.unlabeled,
         labels.codes[labels.labeled],
-        np.full(len(labels.labeled), 1.0 / len(labels.labeled)),
-        counts=prior_counts(shares, len(labels.unlabeled), models.order),
+        weights.labeled,
+        counts=weights.counts(shares, models.order),
         hierarchy=flat(np.arange(len(shares))),
         loss=models.loss,
         reg=models.reg,
         recorder=Recorder(),
+        mass=weights.mass,
     )
 
 
@@ -169,5 +175,8 @@ def supervised_fractions(X: Any, design: Design, labels: PartialLabels, models: 
     task = _task(design, labels, np.full(m, 1.0 / m), models)
     state = first_state(task, None, models.tol)
     check_finite_model(state.w, X)
-    counts = np.bincount(task.rows.predictions(), minlength=m) + 1.0
+    weight = None if models.weight is None else masses(models.weight[labels.unlabeled])[0]
+    predicted = task.rows.predictions()
+    mass = None if weight is None else np.broadcast_to(weight, len(predicted))
+    counts = np.bincount(predicted, mass, minlength=m) + 1.0
     return np.asarray(counts / counts.sum(), dtype=np.float64)

@@ -14,6 +14,9 @@ from semisvm.solvers.conjugate_gradients import Operator
 from semisvm.solvers.newton import Backtracking, judge, minimize
 from semisvm.solvers.problems import RespondingProblem, SoftLabels
 
+# A point of the path whose outputs miss the class shares by more than this is returned only if no
+# point is better balanced. It is a fraction of the rarer of two classes, or of all rows.
+BALANCED = 0.2
 # Levels to go on to, in a schedule with two levels for every usual step.
 CLOSE, USUAL = 1, 2
 
@@ -83,6 +86,8 @@ class Softening(ABC):
         # at the temperature before the last
         self._hotter = np.inf
         self.best = state.copy()
+        # imbalance of the best point, zero if it is small, and its objective
+        self._best_key = (np.inf, np.inf)
         self._energy: float | None = None
         self._facts: dict[str, float] = {}
         self._moved = False
@@ -91,6 +96,13 @@ class Softening(ABC):
     @abstractmethod
     def _inspect(self) -> dict[str, float]:
         """Compute the facts of this point of the path, and keep it if it is the best."""
+
+    def _keep(self, objective: float, imbalance: float, balanced: bool) -> None:
+        """Keep the lowest objective among the balanced points, or the most balanced one."""
+        key = (0.0 if balanced else imbalance, objective)
+        if key < self._best_key:
+            self._best_key = key
+            self.best = self.state.copy()
 
     def cold(self) -> bool:
         """Tell whether the labels have hardened."""
@@ -171,6 +183,7 @@ class Softening(ABC):
             "state": self.state.to_dict(),
             "gradient": None if gradient is None else gradient.copy(),
             "best": self.best.w.copy(),
+            "best_key": list(self._best_key),
             "temperature": self.soft.temperature,
             "price": self.soft.price,
             "entropies": [self._hotter, self.entropy],
@@ -182,6 +195,7 @@ class Softening(ABC):
         """Go back to the end of the round at which a snapshot was taken."""
         self.state = self.task.returned(snapshot["state"])
         self.best = replace(self.state, w=snapshot["best"].copy())
+        self._best_key = tuple(snapshot["best_key"])
         self.soft.temperature, self.soft.price = snapshot["temperature"], snapshot["price"]
         self._hotter, self.entropy = snapshot["entropies"]
         self._energy = snapshot["energy"]

@@ -55,7 +55,7 @@ class Outputs:
         below = np.maximum(1.0 - sign * (scores[block.labeled] + self.level), 0.0)
         slopes[block.labeled] = -block.weight * sign * below
         free = scores[block.unlabeled] + self.level
-        cost = 0.5 * self.lam / len(free)
+        cost = 0.5 * self.lam / self.task.n_unlabeled * block.mass
         bumps = cost * np.exp(-SHARPNESS * free * free)
         slopes[block.unlabeled] = -2.0 * SHARPNESS * free * bumps
         return 0.5 * float(np.sum(block.weight * below * below)) + float(bumps.sum()), slopes
@@ -100,7 +100,7 @@ class Descending:
         self.max_steps = max_steps
         design, unlabeled = self.block.design, self.block.unlabeled
         share = np.zeros(design.n_rows)
-        share[unlabeled] = 1.0 / len(unlabeled)
+        share[unlabeled] = self.block.mass / task.n_unlabeled
         self.mu = design.pull_back(share, design.rows(unlabeled), np.empty(task.n_weights))
         self.v = v
         self.state = State(v)

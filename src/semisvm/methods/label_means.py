@@ -14,6 +14,7 @@ from semisvm.methods.one_vs_rest import one_vs_rest
 from semisvm.methods.solution import Solution, joined
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.row_weights import masses
 from semisvm.solvers import State
 from semisvm.solvers.inner_products import RowGram
 from semisvm.solvers.label_means import MeanMargin
@@ -43,7 +44,8 @@ class Alternating:
         self.seen = {self.labels.tobytes()}
 
     def _best(self, scores: Floats) -> Signs:
-        return top_labels(scores[self.block.unlabeled], self.task.n_positive)
+        block = self.block
+        return top_labels(scores[block.unlabeled], self.task.n_positive, block.mass)
 
     def enter(self, level: Level) -> None:
         """Do nothing: there is one level."""
@@ -141,10 +143,11 @@ class LabelMeans:
     def solve(self, task: TwoClassTask) -> Solution:
         """Solve for two classes."""
         _check_range(task)
+        _check_classes(task)
         labels, rounds, settled = np.zeros(0, dtype=bool), 0, True
         if task.n_unlabeled:
             scores, rounds, settled = self._outputs(task, _labeled_gram(task))
-            labels = top_labels(scores, task.n_positive)
+            labels = top_labels(scores, task.n_positive, task.rows.in_one_place().mass)
         else:
             task.recorder.note(SUPERVISED)
         state = self._machine(task, RowGram(task.rows.in_one_place().design), labels)
@@ -157,12 +160,14 @@ class LabelMeans:
         """Solve for many classes, each against the rest; labels keep the counts."""
         _check_range(task)
         tasks = one_vs_rest(task, SQUARED_HINGE)
+        for one in tasks:
+            _check_classes(one)
         codes, found = np.zeros(0, dtype=np.intp), []
         if task.n_unlabeled:
             gram = _labeled_gram(task)
             found = [self._outputs(one, gram) for one in tasks]
             scores = np.column_stack([scores for scores, _, _ in found])
-            codes = exact(-scores, task.counts).labels
+            codes = exact(-scores, task.counts, mass=task.rows.in_one_place().mass).labels
         else:
             task.recorder.note(SUPERVISED)
         gram_of_rows = RowGram(task.rows.in_one_place().design)
@@ -184,6 +189,8 @@ class LabelMeans:
             self.C,
             self.C_unlabeled,
             gram,
+            masses(block.weight)[0],
+            block.mass,
         )
         if not 0 < task.n_positive < task.n_unlabeled:
             task.recorder.note("a class without unlabelled rows has no mean to separate")
@@ -203,9 +210,10 @@ class LabelMeans:
         """Fit the final SVM to labels of all rows."""
         block = task.rows.in_one_place()
         design, n = block.design, block.design.n_rows
-        positive, cost = np.zeros(n, dtype=bool), np.full(n, self.C_unlabeled)
+        positive, cost = np.zeros(n, dtype=bool), np.empty(n)
         positive[block.labeled], positive[block.unlabeled] = block.positive, labels
-        cost[block.labeled] = self.C
+        cost[block.labeled] = self.C * masses(block.weight)[0]
+        cost[block.unlabeled] = self.C_unlabeled * block.mass
         problem = hinge_problem(gram, positive, cost)
         found = PairState.zero(problem)
         solve_pairs(problem, found, tol=self.tol, max_iter=self._max_steps)
@@ -226,6 +234,16 @@ def _check_range(task: TwoClassTask | ManyClassTask) -> None:
         total = design.column_scales(ones, design.all_rows, squares).sum()
     if not np.isfinite(total):
         raise out_of_range(design.matrix(design.all_rows.index))
+
+
+def _check_classes(task: TwoClassTask) -> None:
+    """Raise if a class has no row with a weight: its side of a margin would be anywhere."""
+    block = task.rows.in_one_place()
+    if not all(block.weight[side].any() for side in (block.positive, ~block.positive)):
+        raise ValueError(
+            "sample_weight is zero for every labelled row of a class. Give at least one row of "
+            "each class a positive weight."
+        )
 
 
 def _labeled_gram(task: TwoClassTask | ManyClassTask) -> Floats:

@@ -5,19 +5,25 @@ of the u unlabelled rows in each class is known: the mean of p_i(y) over them is
 n(y)/u, or pulled towards it.
 """
 
-from typing import Any
-
 import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.losses.log import probabilities
 from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.row_weights import weighs
 from semisvm.solvers import State
 
 
-def share_residual(p: Floats, counts: Any) -> float:
+def mean_rows(p: Floats, mass: Floats) -> Floats:
+    """Return the mean of the rows of probabilities (u, m), by their masses."""
+    found: Floats = mass @ p / mass.sum() if weighs(mass) else p.mean(axis=0)
+    return found
+
+
+def share_residual(p: Floats, task: ManyClassTask) -> float:
     """Return the largest difference between mean probabilities (u, m) and required shares."""
-    return float(np.abs(p.mean(axis=0) - counts / len(p)).max())
+    shares = task.counts / task.n_unlabeled
+    return float(np.abs(mean_rows(p, task.rows.in_one_place().mass) - shares).max())
 
 
 def first_state(task: ManyClassTask, start: Floats | None, tol: float) -> State:
@@ -28,7 +34,7 @@ def first_state(task: ManyClassTask, start: Floats | None, tol: float) -> State:
     state = task.start(np.zeros(task.n_weights), tol)
     task.at(state)
     block = task.rows.in_one_place()
-    residual = share_residual(probabilities(block.scores[block.unlabeled]), task.counts)
+    residual = share_residual(probabilities(block.scores[block.unlabeled]), task)
     task.recorder.record("supervised", state, objective=state.objective, residual=residual)
     task.recorder.level_done()
     return state

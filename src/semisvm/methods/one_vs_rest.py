@@ -18,8 +18,9 @@ def _against_rest(task: ManyClassTask, y: int, loss: Loss) -> TwoClassTask:
         block.unlabeled,
         block.codes == y,
         block.weight,
-        n_positive=int(task.counts[y]),
+        n_positive=task.counts[y].item(),
         loss=loss,
         reg=task.reg,
         recorder=task.recorder.part(y, len(task.counts)),
+        mass=block.mass,
     )

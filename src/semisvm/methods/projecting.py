@@ -110,11 +110,11 @@ class Projecting:
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Tell what the soft labels are like; settled when the weights have not moved."""
-        problem, counts = self.problem, self.task.counts
+        problem, task = self.problem, self.task
         facts = {
             "objective": self.objective(),
-            "residual": share_residual(problem.p, counts),
-            "label_residual": share_residual(problem.q, counts),
-            "imbalance": self.task.imbalance(),
+            "residual": share_residual(problem.p, task),
+            "label_residual": share_residual(problem.q, task),
+            "imbalance": task.imbalance(),
         }
         return self.state.n_iter == 0, facts

@@ -38,6 +38,9 @@ all labels predicts, by at most half a standard error of every class: ::
     pi + t (p - pi),    t = min(1, min_k se_k / (2 |p_k - pi_k|))
 
 Shares in this range are about as likely; these contradict the supervised model least.
+
+*Weights.* A row of weight two counts like two rows in every sum above, and a row of weight zero
+not at all. It is held out as a whole, where two equal rows may fall into different folds.
 """
 
 from dataclasses import dataclass
@@ -59,6 +62,7 @@ from semisvm.methods.fold_fits import (
     used_rows,
 )
 from semisvm.partial_labels import PartialLabels
+from semisvm.row_weights import masses
 from semisvm.rows import is_sparse, take_rows
 
 N_ROUNDS = 2
@@ -129,6 +133,7 @@ def estimate_shares(
     X: Any,
     labels: PartialLabels,
     *,
+    weight: Floats | None = None,
     loss: Loss = SQUARED_HINGE,
     reg: float | None = None,
     bias: float = 1.0,
@@ -145,13 +150,18 @@ def estimate_shares(
         are brought into memory: the labelled ones and at most 5,000 others. If the labelled ones
         are too many for that, their fractions are returned.
     labels : PartialLabels
+    weight : array of shape (n,), optional
+        Sample weights.
     loss, reg, bias, tol, max_iter, n_jobs
         Of the transductive models; ``reg=None`` is the default of the loss.
     """
-    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
-    prior, strength = shrunk_fractions(counts)
-    n_unlabeled = len(labels.unlabeled)
+    mass = row_masses(labels, weight)
+    codes, m = labels.codes[labels.labeled], len(labels.classes)
+    counts = np.bincount(codes, mass[labels.labeled] > 0.0, minlength=m)
+    prior, strength = shrunk_fractions(np.bincount(codes, mass[labels.labeled], minlength=m))
+    n_unlabeled = float(mass[labels.unlabeled].sum())
     used = used_rows(X, labels)
+    used = used[mass[used] > 0.0]
     here = is_sparse(X) or isinstance(X, np.ndarray)
     if n_unlabeled == 0 or counts.max() < 2 or not (here or X.can_load(used)):
         # a gigabyte of labelled rows: their fractions have no error to speak of
@@ -161,7 +171,15 @@ def estimate_shares(
     empty = np.zeros((len(used), 2, len(prior)))
     folds, order = make_folds(rows, some)
     held = [Fold(fold, None, empty.copy()) for fold in folds]
-    models = Models(loss, loss.default_reg if reg is None else float(reg), tol, max_iter, order)
+    models = Models(
+        loss,
+        loss.default_reg if reg is None else float(reg),
+        tol,
+        max_iter,
+        order,
+        None if weight is None else weight[used],
+    )
+    mass = mass[used]
     strength = strength * n_unlabeled / (strength + n_unlabeled)
     shares = sampled_shares(prior, strength)
     with Workers(thread_count(n_jobs)) as workers:
@@ -169,10 +187,19 @@ def estimate_shares(
         for _ in range(N_ROUNDS):
             for fold in held:
                 fit_without(fold, rows, design, some, shares.values, models)
-            shares = explaining_shares(_evidence(held, some, shares.values), prior, strength)
-        if _in_doubt(held, some):
+            shares = explaining_shares(_evidence(held, some, mass, shares.values), prior, strength)
+        if _in_doubt(held, some, mass):
             shares = moved(shares, supervised_fractions(rows, design, some, models))
     return shares
+
+
+def row_masses(labels: PartialLabels, weight: Floats | None) -> Floats:
+    """Return for how many rows each row counts, labelled and unlabelled rows by themselves."""
+    mass = np.ones(len(labels.codes))
+    if weight is not None:
+        for rows in (labels.labeled, labels.unlabeled):
+            mass[rows] = masses(weight[rows])[0]
+    return mass
 
 
 def shrunk_fractions(counts: Any) -> tuple[Floats, float]:
@@ -199,25 +226,27 @@ def shrunk_fractions(counts: Any) -> tuple[Floats, float]:
     return np.asarray(shares / shares.sum(), dtype=np.float64), strength
 
 
-def _evidence(folds: list[Fold], labels: PartialLabels, shares: Floats) -> Evidence:
+def _evidence(folds: list[Fold], labels: PartialLabels, mass: Floats, shares: Floats) -> Evidence:
     """Calibrate on the held-out rows, and compute the likelihoods of the unlabelled rows.
 
     The scores of a model stand for posteriors at the shares it was fitted with.
     """
     held = np.concatenate([fold.scores[fold.rows] for fold in folds])
-    codes = labels.codes[np.concatenate([fold.rows for fold in folds])]
-    seen = np.bincount(codes, minlength=len(shares)) + 0.5
+    rows = np.concatenate([fold.rows for fold in folds])
+    codes, each = labels.codes[rows], mass[rows]
+    seen = np.bincount(codes, each, minlength=len(shares)) + 0.5
     shift = np.log(seen / seen.sum() / shares)
-    slopes, offsets = calibrate(held, codes, shift)
-    wrong = np.count_nonzero((_mixed(slopes, held) + offsets + shift).argmax(axis=1) != codes)
-    error = (wrong + 1.0) / (len(codes) + 2.0)
+    slopes, offsets = calibrate(held, codes, shift, each)
+    wrong = (_mixed(slopes, held) + offsets + shift).argmax(axis=1) != codes
+    error = (each[wrong].sum() + 1.0) / (each.sum() + 2.0)
     logs = np.concatenate([_mixed(slopes, fold.scores[labels.unlabeled]) for fold in folds])
     logs += offsets - np.log(shares)
-    each = np.array([len(fold.rows) for fold in folds]) / len(codes) / len(labels.unlabeled)
+    parts = np.array([mass[fold.rows].sum() for fold in folds]) / each.sum()
+    free = mass[labels.unlabeled]
     return Evidence(
         np.exp(logs - logs.max(axis=1, keepdims=True)),
-        np.repeat(each, len(labels.unlabeled)),
-        WORTH * len(labels.labeled) / error,
+        np.outer(parts, free / free.sum()).ravel(),
+        WORTH * float(mass[labels.labeled].sum()) / error,
     )
 
 
@@ -227,7 +256,9 @@ def _mixed(slopes: Floats, scores: Floats) -> Floats:
     return total
 
 
-def calibrate(scores: Floats, codes: Codes, shift: Floats) -> tuple[Floats, Floats]:
+def calibrate(
+    scores: Floats, codes: Codes, shift: Floats, mass: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Find slopes and offsets with which scores are log-probabilities, up to a shift.
 
     Parameters
@@ -237,6 +268,8 @@ def calibrate(scores: Floats, codes: Codes, shift: Floats) -> tuple[Floats, Floa
     codes : int array of shape (n,)
     shift : array of shape (m,)
         Added to the scores; offsets are drawn to zero.
+    mass : array of shape (n,), optional
+        For how many rows each of them counts; by default one.
 
     Returns
     -------
@@ -245,17 +278,18 @@ def calibrate(scores: Floats, codes: Codes, shift: Floats) -> tuple[Floats, Floa
     offsets : array of shape (m,)
     """
     n, f, m = scores.shape
-    each = np.arange(n)
+    each, mass = np.arange(n), np.ones(n) if mass is None else mass
     usual = np.log((SLOPE_OF_TWO if m == 2 else SLOPE_OF_MANY) / f)
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         log_slopes, offsets = parameters[:f], parameters[f:]
         away, slopes = log_slopes - usual, np.exp(log_slopes)
         logs = _mixed(slopes, scores) + offsets + shift
-        value = np.sum(logsumexp(logs, axis=1) - logs[each, codes])
+        value = np.sum(mass * (logsumexp(logs, axis=1) - logs[each, codes]))
         value += 0.5 * (offsets @ offsets + away @ away)
         excess = softmax(logs, axis=1)
         excess[each, codes] -= 1.0
+        excess *= mass[:, np.newaxis]
         in_slopes = slopes * np.einsum("nm,nfm->f", excess, scores) + away
         return float(value), np.append(in_slopes, excess.sum(axis=0) + offsets)
 
@@ -290,16 +324,16 @@ def explaining_shares(evidence: Evidence, prior: Floats, strength: float) -> Sha
     return Shares(shares, _standard_errors(information / OPTIMISM))
 
 
-def _in_doubt(folds: list[Fold], labels: PartialLabels) -> bool:
+def _in_doubt(folds: list[Fold], labels: PartialLabels, mass: Floats) -> bool:
     """Tell whether held-out rows speak for the supervised models, and not the transductive ones.
 
     Supervised models make no more errors than transductive ones, and fewer than guesses.
     """
     held = np.concatenate([fold.scores[fold.rows] for fold in folds])
-    codes = labels.codes[np.concatenate([fold.rows for fold in folds])]
-    wrong = np.count_nonzero(held.argmax(axis=2) != codes[:, np.newaxis], axis=0)
-    m = len(labels.classes)
-    return bool(wrong[0] <= wrong[1] and m * wrong[0] < (m - 1) * len(codes))
+    rows = np.concatenate([fold.rows for fold in folds])
+    codes, each, m = labels.codes[rows], mass[rows], len(labels.classes)
+    wrong = each @ (held.argmax(axis=2) != codes[:, np.newaxis])
+    return bool(wrong[0] <= wrong[1] and m * wrong[0] < (m - 1) * each.sum())
 
 
 def moved(shares: Shares, fractions: Floats) -> Shares:

@@ -30,11 +30,12 @@ def first_state(task: Task, start: Floats | None, tol: float) -> State:
 
 
 def without_unlabeled_rows(task: Task, tol: float) -> Solution:
-    """Return the supervised solution, for data without unlabelled rows."""
-    task.recorder.note("no unlabelled rows: this is the supervised solution")
+    """Return the supervised solution, for unlabelled rows that are absent or have no weight."""
+    why = "no unlabelled rows" if task.n_unlabeled == 0 else "unlabelled rows have no weight"
+    task.recorder.note(f"{why}: this is the supervised solution")
     state = first_state(task, None, tol)
-    nothing = np.zeros(0, dtype=np.intp)
-    return Solution(state.w, state.objective, state.n_iter, state.converged, nothing)
+    codes = task.rows.predictions()
+    return Solution(state.w, state.objective, state.n_iter, state.converged, codes)
 
 
 def solve_labeled(

@@ -63,6 +63,9 @@ class Switching:
         self._imbalance: float | None = None
         # the weight of the unlabelled rows for which the state has the gradient
         self._solved: float | None = None
+        # the lowest objective of the level: rows with masses cannot keep the class counts exactly,
+        # so their labels may cycle
+        self._lowest = np.inf
         # pairs switched in the rounds of the level, and whether steps may anticipate more
         self._switched: list[int] = []
         self._anticipating = False
@@ -70,7 +73,7 @@ class Switching:
 
     def enter(self, level: Level) -> None:
         """Recompute scores and gradient before the level that yields the result."""
-        self._switched = []
+        self._switched, self._lowest = [], np.inf
         # not worth it at the levels before
         self._anticipating = level.last and self.max_pairs is None and self.task.loss.smooth
         if level.last:
@@ -122,9 +125,11 @@ class Switching:
             self._imbalance = task.imbalance()
         objective = self.objective(level.value) if switched else self.state.objective
         self._switched.append(switched)
+        stalled = task.rows.weighs and objective >= self._lowest
+        self._lowest = min(objective, self._lowest)
         facts = {"objective": objective, "switched": switched, "imbalance": self._imbalance}
         # after an anticipating step the weights are not the solution for these labels
-        return switched == 0 and self._solved is not None, facts
+        return stalled or (switched == 0 and self._solved is not None), facts
 
     def _switch(self) -> int:
         if self.max_pairs is None:
@@ -149,6 +154,7 @@ class Switching:
             "solved": self._solved,
             "switched": list(self._switched),
             "anticipating": self._anticipating,
+            "lowest": self._lowest,
         }
 
     def _update_gradient(self) -> None:
@@ -172,6 +178,7 @@ class Switching:
             self.task.rows.mark_labels()
         self._switched = list(snapshot["switched"])
         self._anticipating = snapshot["anticipating"]
+        self._lowest = snapshot["lowest"]
 
 
 def finish(

@@ -19,6 +19,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
 from semisvm.designs import Floats
+from semisvm.label_steps.transportation import Counts
+from semisvm.row_weights import ALIKE
 
 PULL = 2.0
 SLOPE = 2.0
@@ -102,7 +104,7 @@ def without_small(weights: Floats, smallest: float = SMALLEST_SHARE) -> Floats:
     return np.asarray(kept * (weights.sum() / kept.sum()))
 
 
-def meeting_counts(scores: Floats, counts: NDArray[np.intp]) -> Floats:
+def meeting_counts(scores: Floats, counts: Counts, mass: Floats = ALIKE) -> Floats:
     r"""Compute offsets of the scores at which so many rows have each class as their largest.
 
     For two classes they are a threshold between two scores. For more they minimise the dual of
@@ -113,15 +115,19 @@ def meeting_counts(scores: Floats, counts: NDArray[np.intp]) -> Floats:
     Parameters
     ----------
     scores : array of shape (n,) or (n, m)
-    counts : int array of shape (2,) or (m,)
-        They sum to n.
+    counts : array of shape (2,) or (m,)
+        They sum to n, or to the sum of the masses.
+    mass : array of shape (n,) or (1,)
+        For how many rows each row counts.
 
     Returns
     -------
     offsets : array of shape (1,) or (m,)
     """
     if scores.ndim == 1:
-        ranked, above = np.sort(scores)[::-1], int(counts[1])
+        order = np.argsort(-scores, kind="stable")
+        ranked, each = scores[order], np.broadcast_to(mass, len(scores))[order]
+        above = int(np.argmin(np.abs(np.append(0.0, np.cumsum(each)) - counts[1])))
         low = ranked[above] if above < len(ranked) else ranked[-1] - 2.0
         high = ranked[above - 1] if above > 0 else ranked[0] + 2.0
         return np.array([-0.5 * (low + high)])
@@ -130,8 +136,9 @@ def meeting_counts(scores: Floats, counts: NDArray[np.intp]) -> Floats:
     def dual(b: Floats) -> tuple[float, Floats]:
         z = (scores + b) / T
         p = softmax(z, axis=1)
-        value = T * float(logsumexp(z, axis=1).sum()) - float(counts @ b)
-        return value / len(scores), (p.sum(axis=0) - counts) / len(scores)
+        value = T * float((mass * logsumexp(z, axis=1)).sum()) - float(counts @ b)
+        sums = (mass[:, np.newaxis] * p).sum(axis=0)
+        return value / counts.sum(), (sums - counts) / counts.sum()
 
     found = minimize(dual, np.zeros(scores.shape[1]), jac=True, method="L-BFGS-B")
     return np.asarray(found.x - found.x.mean())

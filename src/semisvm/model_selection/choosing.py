@@ -18,6 +18,7 @@ from semisvm.model_selection.trial import Trial
 from semisvm.model_selection.watching import Told
 from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import PartialLabels, encode
+from semisvm.row_weights import checked_weights
 from semisvm.rows import read_rows, take_rows
 from semisvm.validation import check_choice, check_real
 
@@ -41,6 +42,7 @@ def choose(
     random_state: int = 0,
     n_jobs: int | None = None,
     tell: Told | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Choice:
     """Choose a method, or a committee of methods, for partly labelled data.
 
@@ -75,6 +77,9 @@ def choose(
     tell : callable(Step), optional
         Called before every fit, with what it is and how many there are. If it returns True,
         what is known by then decides.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows in the fits; methods that take none are left out. Held-out labels
+        count once each.
 
     Returns
     -------
@@ -100,6 +105,7 @@ def choose(
     given = dict(parameters or {})
     threads = {"n_jobs": given.pop("n_jobs")} if "n_jobs" in given else {}
     labels = encode(y, unlabeled)
+    weight = checked_weights(sample_weight, X, labels)
     rows = _sample(labels, random_state)
     sample = PartialLabels(labels.classes, labels.codes[rows])
     must_stay = False
@@ -110,10 +116,13 @@ def choose(
     entries = pool(X, labels, given)
     if must_stay:
         entries = [entry for entry in entries if entry.make(unlabeled).reads_in_passes]
+    if weight is not None:
+        entries = [entry for entry in entries if entry.method.takes_weights]
     _refuse_unknown(given, entries)
     if quick:
         entries = [entry for entry in entries if entry.name in QUICK]
-    trial = Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs))
+    own = None if weight is None else weight[rows]
+    trial = Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs), own)
     found = trial.run(limit, scoring, random_state, tell)
     if len(rows) < len(labels.codes):
         found.reasons.append(f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.")

@@ -22,7 +22,11 @@ def check_splitter(cv: Any, unlabeled: Any) -> PartialLabelKFold:
 
 
 def cross_fitted_scores(
-    estimator: Any, X: Any, y: ArrayLike, cv: PartialLabelKFold
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    cv: PartialLabelKFold,
+    sample_weight: Floats | None = None,
 ) -> tuple[Floats, NDArray[np.intp]]:
     """Score every labelled row by a model to which it was an unlabelled row.
 
@@ -33,6 +37,8 @@ def cross_fitted_scores(
     X : rows
     y : array-like of shape (n,)
     cv : PartialLabelKFold
+    sample_weight : array of shape (n,), optional
+        Of the fits.
 
     Returns
     -------
@@ -47,10 +53,11 @@ def cross_fitted_scores(
     if isinstance(estimator, ScoringClassifier):
         rows = read_rows(X, in_passes=estimator.reads_in_passes)
         with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
-            scored = held_out_scores(estimator, Grounds(rows, workers), labels)
+            scored = held_out_scores(estimator, Grounds(rows, workers, sample_weight), labels)
             return np.concatenate([scored(fold) for fold in folds]), codes
     scores = []
     for fold in folds:
-        model = clone(estimator).fit(X, hide_labels(y, fold, cv.unlabeled))
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        model = clone(estimator).fit(X, hide_labels(y, fold, cv.unlabeled), **weighted)
         scores.append(np.asarray(model.decision_function(take_rows(X, fold)), dtype=np.float64))
     return np.concatenate(scores), codes

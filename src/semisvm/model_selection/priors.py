@@ -8,6 +8,7 @@ from semisvm.designs import Floats
 from semisvm.losses import LOSSES
 from semisvm.methods.shares import MAX_ITER, TOL, estimate_shares
 from semisvm.partial_labels import encode
+from semisvm.row_weights import checked_weights
 from semisvm.rows import read_rows
 from semisvm.validation import check_choice, check_count, check_real, check_same_length
 
@@ -24,6 +25,7 @@ def estimate_prior(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_jobs: int | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Floats:
     """Estimate the shares of the classes among the unlabelled rows.
 
@@ -52,6 +54,8 @@ def estimate_prior(
     max_iter : int, default=200
     n_jobs : int, default=None
         Of the models, as in `TransductiveSVC`.
+    sample_weight : array-like of shape (n,), default=None
+        A row of weight two counts like two rows.
 
     Returns
     -------
@@ -83,6 +87,7 @@ def estimate_prior(
     return estimate_shares(
         X,
         labels,
+        weight=checked_weights(sample_weight, X, labels),
         loss=LOSSES[loss],
         reg=reg,
         bias=float(intercept_scaling) if fit_intercept else 0.0,

@@ -10,14 +10,16 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.utils.validation import has_fit_parameter
 
-from semisvm.designs.base import Index
+from semisvm.designs.base import Floats, Index
 from semisvm.model_selection.chance import MOST_FREQUENT
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.scoring import PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Watcher
 from semisvm.partial_labels import encode, given_labels, hide_labels, is_unlabeled
+from semisvm.row_weights import checked_weights
 from semisvm.rows import take_rows
 from semisvm.validation import check_real
 
@@ -36,14 +38,17 @@ class _Job:
     unlabeled: Any
     transductive: bool
     score: Scorer
+    weight: Floats | None = None
 
     def __call__(self, name: str, estimator: Any, fold: int, test: Index) -> FoldScore:
-        X, y = self.X, hide_labels(self.y, test, self.unlabeled)
+        X, y, weight = self.X, hide_labels(self.y, test, self.unlabeled), self.weight
         if not self.transductive:
             rows = np.setdiff1d(np.arange(len(y)), test)
             X, y = take_rows(X, rows), y[rows]
+            weight = None if weight is None else weight[rows]
         start = perf_counter()
-        model = clone(estimator).fit(X, y)
+        weighted = {} if weight is None else {"sample_weight": weight}
+        model = clone(estimator).fit(X, y, **weighted)
         seconds = perf_counter() - start
         score = float(self.score(model, take_rows(self.X, test), self.y[test]))
         return FoldScore(name, fold, score, seconds)
@@ -71,6 +76,7 @@ def compare(
     n_jobs: int | None = None,
     callback: Callable[[FoldScore], Any] | None = None,
     watcher: Watcher | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Comparison:
     """Cross-validate methods on the labelled rows and compare them with a supervised one.
 
@@ -105,6 +111,9 @@ def compare(
     watcher : Watcher, default=None
         Its ``starting(name, fold, n_folds)`` is called before every fit, its
         ``finished(comparison)`` whenever all fits of a method are done, with those so far.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows in the fits, which all methods must take. In the scores every
+        held-out label counts once.
 
     Returns
     -------
@@ -133,7 +142,11 @@ def compare(
     tests = [test for _, test in _splitter(cv, unlabeled).split(X, y)]
     name = scoring if isinstance(scoring, str) else getattr(scoring, "name", str(scoring))
     score = PartialScorer(scoring, unlabeled) if isinstance(scoring, str) else scoring
-    job = _Job(X, np.asarray(y), unlabeled, transductive, score)
+    weight = None
+    if sample_weight is not None:
+        _refuse_weights(methods)
+        weight = checked_weights(sample_weight, np.empty((len(labels.codes), 0)), labels)
+    job = _Job(X, np.asarray(y), unlabeled, transductive, score, weight)
     held = np.mean([len(test) for test in tests])
     facts: dict[str, Any] = {
         "baseline": baseline,
@@ -176,6 +189,15 @@ def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if not methods:
         raise ValueError("there is no estimator to compare.")
     return methods
+
+
+def _refuse_weights(methods: Mapping[str, Any]) -> None:
+    names = [name for name, one in methods.items() if not has_fit_parameter(one, "sample_weight")]
+    if names:
+        raise ValueError(
+            f"{', '.join(names)} cannot be fitted with sample_weight: leave them out, or compare "
+            "without weights."
+        )
 
 
 def _splitter(cv: Any, unlabeled: Any) -> Any:

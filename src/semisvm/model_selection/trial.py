@@ -91,6 +91,7 @@ class Trial:
     entries: Sequence[Entry]
     given: Mapping[str, Any]
     n_jobs: int | None
+    weight: Floats | None = None
 
     def run(self, limit: float, scoring: str, seed: int, tell: Told | None) -> Found:
         """Race the entries and weigh them."""
@@ -100,7 +101,7 @@ class Trial:
         race = Race(self._folds(seed), self.labels.codes, limit, tell)
         with Workers(thread_count(self.n_jobs)) as workers, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            grounds, shares = Grounds(self.X, workers), self._shares()
+            grounds, shares = Grounds(self.X, workers, self.weight), self._shares()
 
             def scorer(entry: Entry) -> Any:
                 estimator = entry.method.make(unlabeled=None, **entry.parameters)
@@ -115,7 +116,7 @@ class Trial:
     def _shares(self) -> Floats:
         """Find the class shares once for all fits; from all labels, which folds hardly change."""
         estimator = TransductiveSVC(class_prior=self.given.get("class_prior", SHARES))
-        return class_shares(estimator, self.X, self.labels)
+        return class_shares(estimator, self.X, self.labels, weight=self.weight)
 
     def _folds(self, seed: int) -> list[Index]:
         counts = np.bincount(self.labels.codes[self.labels.labeled])

@@ -4,7 +4,8 @@ The objective, with l labelled and u unlabelled rows, is ::
 
     J(W, y') = reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + lam/u sum_j xi(s_j, y'_j)
 
-where the number of rows per class among the y'_j is fixed. It is the counterpart of
+where the number of rows per class among the y'_j is fixed. Rows with weights count as often as
+these say, in the sums and in the class counts: see `RowWeights`. It is the counterpart of
 `TwoClassTask` with one score per class.
 """
 
@@ -13,17 +14,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from semisvm.blocks import ManyScoreBlock, ManyScoreRows
 from semisvm.blocks.many_scores import Codes
 from semisvm.designs import Design, Floats, Index
 from semisvm.hierarchy import Hierarchy
 from semisvm.label_steps.entropic import spread
-from semisvm.label_steps.transportation import transport
+from semisvm.label_steps.transportation import Counts, transport
 from semisvm.loop import Recorder
 from semisvm.losses import Loss, ManyClassLoss, SmoothManyClassLoss
 from semisvm.objectives.sharing import RowsTask
+from semisvm.row_weights import ALIKE, number_of
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import (
     PASSES_PER_STEP,
@@ -43,8 +44,8 @@ class ManyClassTask(RowsTask):
     Attributes
     ----------
     rows : ManyScoreRows
-    counts : int array of shape (m,)
-        Number of unlabelled rows per class.
+    counts : array of shape (m,)
+        Number of unlabelled rows per class, by mass.
     loss : ManyClassLoss
     hierarchy : Hierarchy
     reg : float
@@ -52,7 +53,7 @@ class ManyClassTask(RowsTask):
     """
 
     rows: ManyScoreRows
-    counts: NDArray[np.intp]
+    counts: Counts
     loss: ManyClassLoss
     hierarchy: Hierarchy
     reg: float
@@ -67,11 +68,12 @@ class ManyClassTask(RowsTask):
         codes: Codes,
         weight: Floats,
         *,
-        counts: NDArray[np.intp],
+        counts: Counts,
         loss: Loss,
         hierarchy: Hierarchy,
         reg: float,
         recorder: Recorder,
+        mass: Floats = ALIKE,
     ) -> "ManyClassTask":
         """Put the rows of one design in one block.
 
@@ -84,10 +86,13 @@ class ManyClassTask(RowsTask):
         weight : array of shape (l,)
             Weights of the labelled rows, summing to one.
         counts, loss, hierarchy, reg, recorder
+        mass : array of shape (u,) or (1,)
+            For how many rows each unlabelled row counts.
         """
         assert loss.many is not None
+        u = number_of(mass, len(unlabeled))
         block = ManyScoreBlock(
-            design, labeled, unlabeled, codes, weight, len(unlabeled), loss.many, hierarchy
+            design, labeled, unlabeled, codes, weight, u, loss.many, hierarchy, mass
         )
         return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder)
 
@@ -186,8 +191,8 @@ class ManyClassTask(RowsTask):
         return nu, *self.rows.table_cost()
 
     @property
-    def _used_counts(self) -> NDArray[np.int64]:
-        return self.counts[self.used].astype(np.int64)
+    def _used_counts(self) -> Counts:
+        return self.counts[self.used]
 
     def soften(self, soft: SoftLabels) -> None:
         """Minimise J minus the entropy, at a temperature, over beliefs of the unlabelled rows.
@@ -218,7 +223,7 @@ class ManyClassTask(RowsTask):
         """
         found = self.rows.predicted_counts()
         whole = self.counts.min() if len(self.counts) == 2 else self.n_unlabeled
-        return float(np.abs(found - self.counts).sum()) / (2 * max(int(whole), 1))
+        return float(np.abs(found - self.counts).sum()) / (2 * max(float(whole), 1.0))
 
 
 class SoftTable:
@@ -227,7 +232,7 @@ class SoftTable:
     def __init__(self, task: ManyClassTask, factor: float) -> None:
         self._ask = task.rows.ask
         self._table = task.rows.table(task.used)
-        self._counts = task.counts[task.used].astype(np.int64)
+        self._counts = task.counts[task.used]
         self._factor = factor
 
     def gibbs(self, prices: Floats, temperature: float) -> tuple[float, Floats]:

@@ -1,15 +1,14 @@
 """One score or one per class: which task the rows and the loss make."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from semisvm.blocks.many_scores import Codes
 from semisvm.designs import Design, Floats, Index
 from semisvm.hierarchy import Hierarchy
+from semisvm.label_steps.transportation import Counts
 from semisvm.loop import Recorder
 from semisvm.losses import Loss
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.row_weights import ALIKE
 
 Task = TwoClassTask | ManyClassTask
 
@@ -21,12 +20,13 @@ def make_task(
     codes: Codes,
     weight: Floats,
     *,
-    counts: NDArray[np.intp],
+    counts: Counts,
     hierarchy: Hierarchy,
     loss: Loss,
     reg: float,
     recorder: Recorder,
     one_score: bool = True,
+    mass: Floats = ALIKE,
 ) -> Task:
     """Return a task with one score for two classes, where the loss has that form.
 
@@ -38,11 +38,13 @@ def make_task(
         Classes of the labelled rows.
     weight : array of shape (l,)
         Weights of the labelled rows, summing to one.
-    counts : int array of shape (m,)
-        Unlabelled rows of every class.
+    counts : array of shape (m,)
+        Unlabelled rows of every class, by mass.
     hierarchy, loss, reg, recorder
     one_score : bool, default=True
         Whether two classes may be one score.
+    mass : array of shape (u,) or (1,)
+        For how many rows each unlabelled row counts.
     """
     if has_one_score(len(counts), hierarchy, loss, one_score):
         return TwoClassTask.of(
@@ -51,10 +53,11 @@ def make_task(
             unlabeled,
             codes == 1,
             weight,
-            n_positive=int(counts[1]),
+            n_positive=counts[1].item(),
             loss=loss,
             reg=reg,
             recorder=recorder,
+            mass=mass,
         )
     return ManyClassTask.of(
         design,
@@ -67,6 +70,7 @@ def make_task(
         hierarchy=hierarchy,
         reg=reg,
         recorder=recorder,
+        mass=mass,
     )
 
 

@@ -4,7 +4,8 @@ The objective of the linear family, with l labelled and u unlabelled rows, is ::
 
     J(w, y') = reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i) + lam/(2u) sum_j l(y'_j o_j)
 
-where a fixed number of the y'_j is positive. Only the blocks know which rows are labelled and
+where a fixed number of the y'_j is positive. Rows with weights count as often as these say, in the
+sums and in that number: see `RowWeights`. Only the blocks know which rows are labelled and
 hold vectors over rows; methods see weights and numbers.
 """
 
@@ -21,6 +22,7 @@ from semisvm.label_steps.beliefs import balancing_price
 from semisvm.loop import Recorder
 from semisvm.losses import Loss, Signs, TwoClassLoss
 from semisvm.objectives.sharing import RowsTask
+from semisvm.row_weights import ALIKE, number_of
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
 from semisvm.solvers.problems import RowsProblem, SoftLabels
@@ -37,8 +39,8 @@ class TwoClassTask(RowsTask):
     Attributes
     ----------
     rows : OneScoreRows
-    n_positive : int
-        Number of unlabelled rows to label positive.
+    n_positive : int or float
+        Number of unlabelled rows to label positive, by mass.
     loss : TwoClassLoss
     reg : float
         Strength of the regularisation of the one score.
@@ -46,7 +48,7 @@ class TwoClassTask(RowsTask):
     """
 
     rows: OneScoreRows
-    n_positive: int
+    n_positive: float
     loss: TwoClassLoss
     reg: float
     recorder: Recorder
@@ -60,10 +62,11 @@ class TwoClassTask(RowsTask):
         positive: Signs,
         weight: Floats,
         *,
-        n_positive: int,
+        n_positive: float,
         loss: Loss,
         reg: float,
         recorder: Recorder,
+        mass: Floats = ALIKE,
     ) -> "TwoClassTask":
         """Put the rows of one design in one block.
 
@@ -77,11 +80,12 @@ class TwoClassTask(RowsTask):
             Weights of the labelled rows, summing to one.
         n_positive, loss, reg, recorder
             ``reg`` is the user's.
+        mass : array of shape (u,) or (1,)
+            For how many rows each unlabelled row counts.
         """
         assert loss.two is not None
-        block = OneScoreBlock(
-            design, labeled, unlabeled, positive, weight, len(unlabeled), loss.two
-        )
+        u = number_of(mass, len(unlabeled))
+        block = OneScoreBlock(design, labeled, unlabeled, positive, weight, u, loss.two, mass)
         rows = OneScoreRows([block])
         return cls(rows, n_positive, loss.two, reg * loss.reg_of_two, recorder)
 
@@ -149,7 +153,7 @@ class TwoClassTask(RowsTask):
 
     def balanced_objective(self, w: Floats, lam: float) -> float:
         """Compute the smallest J over labels with the required count."""
-        best = self.rows.largest(self.n_positive)
+        best = self.rows.best_cut(self.n_positive)
         return self._objective(w, lam, *self.rows.losses_of_cut(best))
 
     def _objective(self, w: Floats, lam: float, fit: float, rest: float) -> float:
@@ -189,8 +193,8 @@ class TwoClassTask(RowsTask):
 
     # Balance -------------------------------------------------------------------------------
 
-    def excess(self) -> int:
-        """Return by how many the positive outputs of unlabelled rows exceed the required number."""
+    def excess(self) -> float:
+        """Return by how many rows the positive outputs exceed the required number."""
         return self.rows.n_positive_outputs() - self.n_positive
 
     def imbalance(self) -> float:
@@ -202,7 +206,7 @@ class TwoClassTask(RowsTask):
         excess = self.excess()
         return abs(excess) <= 1 or self._relative(excess) <= tol
 
-    def _relative(self, excess: int) -> float:
+    def _relative(self, excess: float) -> float:
         rarer = min(self.n_positive, self.n_unlabeled - self.n_positive)
         return abs(excess) / max(rarer, 1)
 
@@ -213,7 +217,7 @@ class TwoClassTask(RowsTask):
         u, excess = self.n_unlabeled, self.excess()
         slack = max(1, int(tol * min(self.n_positive, u - self.n_positive)))
         wanted = self.n_positive + int(np.sign(excess)) * slack
-        last, next_one = self.rows.output_at(wanted), self.rows.output_at(wanted + 1)
+        last, next_one = self.rows.edges(wanted)
         return -0.5 * (last + next_one)
 
     def balance(self, state: State, tol: float) -> None:

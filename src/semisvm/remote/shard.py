@@ -6,7 +6,7 @@ over its blocks before they travel.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from semisvm.fingerprints import fingerprint_of_rows
 from semisvm.hierarchy import Hierarchy
 from semisvm.losses import LOSSES
 from semisvm.ondisk import RowsOnDisk
+from semisvm.row_weights import ALIKE, weighs
 from semisvm.rows import is_sparse, mean_square_length, project, read_rows, take_rows
 
 Block = OneScoreBlock | ManyScoreBlock
@@ -72,11 +73,19 @@ class GivenLabels:
     codes : int array of shape (l,)
     weight : array of shape (l,)
         They sum to one over all chunks.
+    mass : array of shape (u,) or (1,)
+        For how many rows each of the other rows counts; see `RowWeights`.
     """
 
     rows: Index
     codes: Codes
     weight: Floats
+    mass: Floats = field(default_factory=lambda: ALIKE)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether rows without label have masses of their own."""
+        return weighs(self.mass)
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,7 @@ class Form:
     bias : float
         Value of the constant feature.
     n_unlabeled : int
-        In all chunks.
+        In all chunks, or the sum of their masses.
     hierarchy : Hierarchy
     """
 
@@ -225,10 +234,12 @@ def _block(design: Design, form: Form, labels: GivenLabels) -> Block:
     if form.one_score:
         assert loss.two is not None
         positive = labels.codes == 1
-        return OneScoreBlock(*rows, positive, labels.weight, form.n_unlabeled, loss.two)
+        return OneScoreBlock(
+            *rows, positive, labels.weight, form.n_unlabeled, loss.two, labels.mass
+        )
     assert loss.many is not None
     given = (labels.codes, labels.weight)
-    return ManyScoreBlock(*rows, *given, form.n_unlabeled, loss.many, form.hierarchy)
+    return ManyScoreBlock(*rows, *given, form.n_unlabeled, loss.many, form.hierarchy, labels.mass)
 
 
 def _narrow(vector: Floats, columns: Index, block: Block) -> Floats:

@@ -15,6 +15,7 @@ from semisvm.ondisk.opened import MOST_LOADED
 from semisvm.remote.local import Local
 from semisvm.remote.shard import Form, GivenLabels
 from semisvm.remote.wire import Wire
+from semisvm.row_weights import ALIKE, weighs
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class RemoteBlock:
     bias : float
     workers : Workers
         Threads of the driver.
+    weighs : bool
+        Whether rows without label have masses of their own.
     """
 
     labeled: Index
@@ -41,6 +44,7 @@ class RemoteBlock:
     work: int
     bias: float
     workers: Workers
+    weighs: bool = False
 
 
 class SpreadRows:
@@ -139,7 +143,13 @@ class SpreadRows:
         self._read_facts()
 
     def rows(
-        self, form: Form, labeled: Index, codes: NDArray[np.intp], weight: Floats, workers: Workers
+        self,
+        form: Form,
+        labeled: Index,
+        codes: NDArray[np.intp],
+        weight: Floats,
+        workers: Workers,
+        mass: Floats = ALIKE,
     ) -> OneScoreRows | ManyScoreRows:
         """Make blocks of the chunks; return the driver's view of them.
 
@@ -153,21 +163,33 @@ class SpreadRows:
             Their weights, summing to one.
         workers : Workers
             Threads of the driver.
+        mass : array of shape (u,) or (1,)
+            For how many rows each of the other rows counts.
         """
         self.bias = form.bias
         rows = self._divided_rows(labeled)
         ends = np.cumsum([len(part) for part in rows])[:-1]
-        given = [
-            GivenLabels(*part)
-            for part in zip(rows, np.split(codes, ends), np.split(weight, ends), strict=True)
-        ]
+        sizes = self.sizes - np.array([len(part) for part in rows])
+        masses = [mass] * len(rows)
+        if weighs(mass):
+            masses = np.split(mass, np.cumsum(sizes)[:-1])
+        parts = (rows, np.split(codes, ends), np.split(weight, ends), masses)
+        given = [GivenLabels(*part) for part in zip(*parts, strict=True)]
         calls = [(form, own) for own in self._by_shard(given)]
         works = self._by_chunk(self.shards.call("make_blocks", calls, lasting=True))
         n_nodes = 1 if form.one_score else form.hierarchy.n_nodes
         n_weights, m = (self.shape[1] + 1) * n_nodes, form.hierarchy.paths.shape[1]
         blocks: Any = [
             RemoteBlock(
-                one.rows, one.weight, form.n_unlabeled, n_weights, m, work, form.bias, workers
+                one.rows,
+                one.weight,
+                form.n_unlabeled,
+                n_weights,
+                m,
+                work,
+                form.bias,
+                workers,
+                one.weighs,
             )
             for one, work in zip(given, works, strict=True)
         ]

@@ -28,13 +28,14 @@ largest, just as far as that helps, lowers it; the remaining gap is max F_t - mu
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from semisvm.designs import Design, Floats, Index
+from semisvm.row_weights import ALIKE
 from semisvm.solvers.inner_products import WholeGram
 from semisvm.solvers.smo import PairProblem, PairState, hinge_problem, solve_pairs
 from semisvm.vectors import dot
@@ -118,6 +119,10 @@ class MeanMargin:
     C, C_unlabeled : float
     gram : array of shape (l, l)
         Inner products of the labelled rows.
+    times : array of shape (l,) or (1,)
+        For how many rows each labelled row counts.
+    mass : array of shape (u,) or (1,)
+        The same of the unlabelled rows.
     """
 
     design: Design
@@ -127,17 +132,19 @@ class MeanMargin:
     C: float
     C_unlabeled: float
     gram: Floats
+    times: Floats = field(default_factory=lambda: ALIKE)
+    mass: Floats = field(default_factory=lambda: ALIKE)
 
     def supervised(self) -> PairProblem:
         """Return the SVM of the labelled rows alone."""
-        return hinge_problem(
-            WholeGram(self.gram), self.positive, np.full(len(self.positive), self.C)
-        )
+        cost = np.broadcast_to(self.C * self.times, len(self.positive)).copy()
+        return hinge_problem(WholeGram(self.gram), self.positive, cost)
 
     def plane(self, labels: Signs) -> Plane:
         """Compute the plane for labels of the unlabelled rows; both classes must occur."""
-        n_positive = int(np.count_nonzero(labels))
-        share = np.where(labels, 0.5 / n_positive, 0.5 / (len(labels) - n_positive))
+        each = np.broadcast_to(self.mass, len(labels))
+        above, below = each[labels].sum(), each[~labels].sum()
+        share = each * np.where(labels, 0.5 / above, 0.5 / below)
         middle = self._combine(share)
         push = self._combine(self.C_unlabeled * np.where(labels, share, -share))
         return Plane(

@@ -1,6 +1,7 @@
 """A method goes on from a few vectors over columns as if it had never stopped."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,9 +18,16 @@ from semisvm.methods.supervised import first_state
 from semisvm.methods.switching import Switching
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.row_weights import ALIKE
 
 
-def two_class_task():
+def masses(n):
+    """Weights of unlabelled rows, with mean one."""
+    found = np.random.default_rng(1).gamma(2.0, size=n)
+    return found * n / found.sum()
+
+
+def two_class_task(weighs=False):
     X, y = two_blobs(400, 10, gap=1.5)
     labeled = np.arange(0, 400, 40)
     unlabeled = np.setdiff1d(np.arange(400), labeled)
@@ -28,10 +36,11 @@ def two_class_task():
     return TwoClassTask.of(
         design, labeled, unlabeled, y[labeled] == 1, weight,
         n_positive=195, loss=SQUARED_HINGE, reg=1e-2, recorder=Recorder(),
+        mass=masses(390) if weighs else ALIKE,
     )  # fmt: skip
 
 
-def many_class_task():
+def many_class_task(weighs=False):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 400)
     X = rng.standard_normal((400, 6)) + 1.5 * np.eye(6)[y]
@@ -43,6 +52,7 @@ def many_class_task():
     return ManyClassTask.of(
         design, labeled, unlabeled, y[labeled], weight, counts=counts,
         loss=SQUARED_HINGE, hierarchy=flat(np.arange(3)), reg=1e-2, recorder=Recorder(),
+        mass=masses(380) if weighs else ALIKE,
     )  # fmt: skip
 
 
@@ -68,6 +78,10 @@ CASES = {
         lambda task, state: Cooling(task, state, 1.0, 1e-6),
         falling(10.0, 1e-2, 1.5, 1e-8),
     ),
+}
+CASES |= {
+    f"{case} by mass": (partial(make_task, weighs=True), *rest)
+    for case, (make_task, *rest) in CASES.items()
 }
 
 

@@ -220,7 +220,7 @@ def test_bad_parameters(cls, blobs, params, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"unlabeled_weight": 0}, "unlabeled_weight must be"),
+        ({"unlabeled_weight": -1}, "unlabeled_weight must be"),
         ({"annealing_rate": 1}, "annealing_rate must be a finite number > 1"),
         ({"balance_tol": -0.1}, "balance_tol must be"),
         ({"class_prior": [0.5, 0.6]}, "sum to one"),

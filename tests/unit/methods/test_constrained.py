@@ -499,7 +499,7 @@ def test_callback_stops_without_a_warning(cls, problem):
     ("cls", "options", "message"),
     [
         (ExpectationConstrainedClassifier, {"constraint_tol": 0}, "constraint_tol"),
-        (EntropyRegularizedClassifier, {"unlabeled_weight": 0}, "unlabeled_weight"),
+        (EntropyRegularizedClassifier, {"unlabeled_weight": -1}, "unlabeled_weight"),
         (EntropyRegularizedClassifier, {"annealing_rate": 1}, "annealing_rate"),
         (PosteriorRegularizedClassifier, {"kl_weight": -1}, "kl_weight"),
     ],

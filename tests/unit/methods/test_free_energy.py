@@ -48,7 +48,9 @@ def test_soft_cost_is_the_expected_cost_less_the_entropy(temperature):
     g = np.random.default_rng(0).normal(size=200)
     p, q, price = binary_beliefs(g, temperature, 0.3)
     direct = np.mean(p * g - temperature * (entr(p) + entr(q)))
-    assert soft_costs(g, price, temperature, p, q, 0, 200) / 200 == pytest.approx(direct, rel=1e-12)
+    assert soft_costs(g, price, temperature, np.ones(1), p, q, 0, 200) / 200 == pytest.approx(
+        direct, rel=1e-12
+    )
 
 
 def test_free_energy_is_the_objective_less_the_entropy():

@@ -99,7 +99,7 @@ def test_a_rare_class_keeps_its_share():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"unlabeled_weight": 0}, {"annealing_rate": 1.0}, {"balance_tol": -1}, {"reg": 0}]
+    "wrong", [{"unlabeled_weight": -1}, {"annealing_rate": 1.0}, {"balance_tol": -1}, {"reg": 0}]
 )
 def test_parameters_that_make_no_sense(wrong):
     X, y = two_blobs(20)

@@ -148,6 +148,17 @@ class TestThreads:
             models.append(model.fit(rows, labels, sample_weight=s))
         check_same(*models)
 
+    @pytest.mark.parametrize("m", [2, 3])
+    @pytest.mark.parametrize("cls", [TransductiveSVC, AnnealedSVC])
+    def test_weights_of_unlabelled_rows(self, cls, m):
+        X, labels, _ = blobs(m)
+        weight = np.random.default_rng(0).gamma(2.0, size=len(X))
+        given = {"reg": 1e-2, "class_prior": np.full(m, 1 / m), "tol": 1e-9}
+        here, there = (
+            cls(**given).fit(rows, labels, sample_weight=weight) for rows in (X, in_chunks(X))
+        )
+        check_same(here, there)
+
     def test_a_kernel_by_components(self):
         X, labels, _ = blobs()
         rows = in_chunks(X, thin=True)
