@@ -324,12 +324,20 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         return True
 
     def _class_shares(
-        self, labels: PartialLabels, weight: Floats | None, X: Any, recorder: Recorder
+        self,
+        labels: PartialLabels,
+        weight: Floats | None,
+        X: Any,
+        recorder: Recorder,
+        **sampling: Any,
     ) -> Shares:
-        """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says."""
+        """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says.
+
+        ``sampling`` is how rows are drawn for an estimate, see `estimate_shares`.
+        """
         given = getattr(self, "class_prior", None)
         if self.shares_are_estimated:
-            shares = self._estimated_shares(labels, X)
+            shares = self._estimated_shares(labels, X, **sampling)
             if len(labels.unlabeled):
                 recorder.note(_about_shares(labels.classes.tolist(), shares))
             return shares
@@ -340,11 +348,12 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             check_empty_classes(prior, len(labels.unlabeled), labels.classes)
         return Shares(prior, np.zeros(len(prior)))
 
-    def _estimated_shares(self, labels: PartialLabels, X: Any) -> Shares:
+    def _estimated_shares(self, labels: PartialLabels, X: Any, **sampling: Any) -> Shares:
         """Estimate with the squared hinge, whatever the loss of the estimator."""
         reg = self.get_params(deep=False).get("reg")
         bias = self._specification().bias
-        return estimate_shares(X, labels, reg=reg, bias=bias, n_jobs=self._n_jobs())
+        jobs = self._n_jobs()
+        return estimate_shares(X, labels, reg=reg, bias=bias, n_jobs=jobs, **sampling)
 
     def _task(
         self,

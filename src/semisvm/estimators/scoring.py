@@ -125,13 +125,16 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         if is_spread(X):
             return self._lazily("decision_function", X, np.float64, len(self.coef_))
-        X = read_rows(X, self, reset=False, order=None, in_passes=True)
-        if isinstance(X, RowsOnDisk):
-            parts = [self._linear_scores(part) for part in X.parts()]
-            scores = np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
-        else:
-            scores = self._linear_scores(X)
+        scores = self._all_scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _all_scores(self, X: Any) -> Floats:
+        """Compute the scores of rows, one column per score."""
+        X = read_rows(X, self, reset=False, order=None, in_passes=True)
+        if not isinstance(X, RowsOnDisk):
+            return self._linear_scores(X)
+        parts = [self._linear_scores(part) for part in X.parts()]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
 
     def _linear_scores(self, X: Any) -> Floats:
         """Compute the scores of validated rows, one column per score."""

@@ -40,6 +40,7 @@ all labels predicts, by at most half a standard error of every class: ::
 Shares in this range are about as likely; these contradict the supervised model least.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,18 +49,20 @@ from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, softmax
 
 from semisvm.blocks.many_scores import Codes
-from semisvm.designs import Floats, Workers, make_design, thread_count
+from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.fold_fits import (
+    MOST_UNLABELED,
     Fold,
     Models,
+    drawn_rows,
     fit_without,
     make_folds,
     supervised_fractions,
     used_rows,
 )
 from semisvm.partial_labels import PartialLabels
-from semisvm.rows import is_sparse, take_rows
+from semisvm.rows import is_sparse
 
 N_ROUNDS = 2
 # The shares are known to a few parts in a hundred: tighter models would not tell more.
@@ -77,6 +80,7 @@ SLOPE_OF_TWO, SLOPE_OF_MANY = 2.0, 4.0
 OPTIMISM = 3.0
 # How far doubtful shares may move, in standard errors.
 LEEWAY = 0.5
+Draw = Callable[[Index, float], tuple[Any, Design]]
 EM_TOL = 1e-6
 EM_STEPS = 1000
 
@@ -135,6 +139,8 @@ def estimate_shares(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_jobs: int | None = None,
+    draw: Draw | None = None,
+    most: int = MOST_UNLABELED,
 ) -> Shares:
     """Estimate the shares of the classes among the unlabelled rows.
 
@@ -147,25 +153,32 @@ def estimate_shares(
     labels : PartialLabels
     loss, reg, bias, tol, max_iter, n_jobs
         Of the transductive models; ``reg=None`` is the default of the loss.
+    draw : index, bias -> rows, Design, optional
+        Returns the rows that are used and a design of them, which several estimates may share.
+    most : int
+        Most unlabelled rows that are used.
     """
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     prior, strength = shrunk_fractions(counts)
     n_unlabeled = len(labels.unlabeled)
-    used = used_rows(X, labels)
+    used = used_rows(X, labels, most)
     here = is_sparse(X) or isinstance(X, np.ndarray)
     if n_unlabeled == 0 or counts.max() < 2 or not (here or X.can_load(used)):
         # a gigabyte of labelled rows: their fractions have no error to speak of
         return sampled_shares(prior, strength)
-    rows = X if len(used) == X.shape[0] and here else take_rows(X, used)
-    some = PartialLabels(labels.classes, labels.codes[used])
-    empty = np.zeros((len(used), 2, len(prior)))
-    folds, order = make_folds(rows, some)
-    held = [Fold(fold, None, empty.copy()) for fold in folds]
-    models = Models(loss, loss.default_reg if reg is None else float(reg), tol, max_iter, order)
     strength = strength * n_unlabeled / (strength + n_unlabeled)
     shares = sampled_shares(prior, strength)
     with Workers(thread_count(n_jobs)) as workers:
-        design = make_design(rows, bias, workers)
+        if draw is None:
+            rows = drawn_rows(X, used)
+            design = make_design(rows, bias, workers)
+        else:
+            rows, design = draw(used, bias)
+        some = PartialLabels(labels.classes, labels.codes[used])
+        empty = np.zeros((len(used), 2, len(prior)))
+        folds, order = make_folds(rows, some)
+        held = [Fold(fold, None, empty.copy()) for fold in folds]
+        models = Models(loss, loss.default_reg if reg is None else float(reg), tol, max_iter, order)
         for _ in range(N_ROUNDS):
             for fold in held:
                 fit_without(fold, rows, design, some, shares.values, models)
