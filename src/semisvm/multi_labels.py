@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
 
 from semisvm.naming import listing
 from semisvm.partial_labels import PartialLabels, encode
@@ -66,14 +67,15 @@ def read_table(Y: Any, unlabeled: Any = -1) -> LabelTable:
     ValueError
         If Y is no table, or a column has cells of one value only, or of more than two.
     """
-    names = _names(Y)
     cells = _cells(Y)
     if cells.ndim == 1:
+        check_classification_targets(cells)
         raise ValueError(ONE_COLUMN)
     if cells.ndim != 2:
         raise ValueError(f"Y must have two dimensions, rows and labels, not {cells.ndim}.")
     if cells.shape[1] == 0:
         raise ValueError("Y has no column: give one column per label.")
+    names = _names(Y, cells.shape[1])
     found = encode(cells.ravel(), unlabeled)
     if len(found.classes) > 2:
         raise ValueError(_too_many(cells, found.classes, names))
@@ -82,11 +84,10 @@ def read_table(Y: Any, unlabeled: Any = -1) -> LabelTable:
     return LabelTable(names, found.classes, codes)
 
 
-def _names(Y: Any) -> NDArray[Any]:
+def _names(Y: Any, n_labels: int) -> NDArray[Any]:
     columns = getattr(Y, "columns", None)
     if columns is None:
-        shape = np.shape(Y)
-        return np.arange(shape[1] if len(shape) > 1 else 0)
+        return np.arange(n_labels)
     names = [str(name) for name in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -26,6 +26,7 @@ ALLOWED = {
     "fingerprints": "ondisk",
     "validation": "designs rows",
     "partial_labels": "designs validation",
+    "multi_labels": "naming partial_labels",
     "hierarchy": "designs",
     "margins": "partial_labels rows",
     "euclidean": "designs rows",
@@ -37,7 +38,8 @@ ALLOWED = {
     "blocks": "compiling designs hierarchy label_steps losses vectors",
     "programs": "designs forking",
     "solvers": "blocks compiling designs hierarchy programs vectors",
-    "loop": "solvers",
+    "pages": "jsonable wording",
+    "loop": "pages solvers",
     "remote": "_version blocks designs fingerprints hierarchy losses ondisk rows",
     "clusters": "compiling designs loop rows validation",
     "objectives": "blocks designs graphs hierarchy label_steps loop losses solvers vectors",
@@ -47,7 +49,7 @@ ALLOWED = {
     ),
     "estimators": (
         "_lazy clusters designs fingerprints graphs hierarchy kernels loop losses methods "
-        "objectives ondisk partial_labels remote rows validation vectors"
+        "multi_labels naming objectives ondisk pages partial_labels remote rows validation vectors"
     ),
     # around the estimators
     "active": "clusters designs estimators margins partial_labels rows validation",
@@ -55,9 +57,9 @@ ALLOWED = {
     "registry": "costs estimators method naming",
     "model_selection": (
         "costs designs estimators hierarchy loop losses method methods naming objectives ondisk "
-        "partial_labels registry rows validation wording"
+        "pages partial_labels registry rows validation wording"
     ),
-    "displays": "loop margins model_selection partial_labels rows",
+    "displays": "loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",
     "columns": "io",
     "model": "columns io ondisk scaling",
@@ -72,7 +74,7 @@ ALLOWED = {
     ),
     "checkpoints": "_version io loop model_files",
     "report": (
-        "_version displays io jsonable margins model model_files model_selection partial_labels "
+        "_version io jsonable margins model model_files model_selection pages partial_labels "
         "registry wording"
     ),
     "labelling": (

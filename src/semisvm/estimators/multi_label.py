@@ -133,8 +133,8 @@ class MultiLabelSVC(ScoringClassifier):
     intercept_ : array of shape (k,)
     label_names_ : array of shape (k,)
         Names of the columns of Y if it is a DataFrame, else their numbers.
-    classes_ : list of k arrays of shape (2,)
-        The two values of each column: without the label, and with it.
+    classes_ : array of shape (2,)
+        The values of a cell: without the label, and with it.
     class_prior_ : array of shape (k,)
         Share of the rows that have each label, as it was used.
     class_prior_std_ : array of shape (k,)
@@ -263,7 +263,7 @@ class MultiLabelSVC(ScoringClassifier):
         self.coef_ = np.concatenate([one.coef for one in found])
         self.intercept_ = np.concatenate([one.intercept for one in found])
         self.label_names_ = table.names
-        self.classes_ = [table.values.copy() for _ in found]
+        self.classes_ = table.values
         self.class_prior_ = np.array([one.shares.values[1] for one in found])
         self.class_prior_std_ = np.array([one.shares.errors[1] for one in found])
         codes = _filled(table, [one.solution.codes for one in found], np.intp)
@@ -316,7 +316,7 @@ class MultiLabelSVC(ScoringClassifier):
             Values as in the Y of the fit, usually 0 and 1.
         """
         has = self.decision_function(X) > 0.0
-        return np.asarray(self.classes_[0][has.astype(np.intp)])
+        return np.asarray(self.classes_[has.astype(np.intp)])
 
     @available_if(_is_maxent)
     def predict_proba(self, X: Any) -> Floats:

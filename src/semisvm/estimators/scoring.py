@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -191,6 +192,15 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
     def _predict_codes(self, X: Any) -> NDArray[np.intp]:
         scores = self.decision_function(X)
         return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def _html_repr(self) -> str:
+        """Return what notebooks show: scikit-learn's diagram, and below it the fit."""
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "trace_"):
+            return diagram
+        from semisvm.pages.notebook import estimator_view
+
+        return diagram + estimator_view(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -35,6 +35,12 @@ class Trace:
     def __repr__(self) -> str:
         return f"Trace({len(self.rows)} rows of {', '.join(self.columns)}; notes: {self.notes})"
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        from semisvm.pages.notebook import trace_view
+
+        return str(trace_view(self))
+
     def __len__(self) -> int:
         return len(self.rows)
 
