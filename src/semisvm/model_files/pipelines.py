@@ -323,6 +323,7 @@ def _made(name: str, kind: Step, parameters: dict[str, Any], attributes: dict[st
         # with idf, setting them makes it
         weighing = {key: parameters[key] for key in WEIGHING}
         step._tfidf = import_module(kind.module).TfidfTransformer(**weighing)
+        step._tfidf.n_features_in_ = len(words)
     for key, value in attributes.items():
         setattr(step, key, value)
     return step
