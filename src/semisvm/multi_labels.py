@@ -67,7 +67,7 @@ def read_table(Y: Any, unlabeled: Any = -1) -> LabelTable:
     ValueError
         If Y is no table, or a column has cells of one value only, or of more than two.
     """
-    cells = _cells(Y)
+    cells = table_cells(Y)
     if cells.ndim == 1:
         check_classification_targets(cells)
         raise ValueError(ONE_COLUMN)
@@ -95,7 +95,8 @@ def _names(Y: Any, n_labels: int) -> NDArray[Any]:
     return np.array(names)
 
 
-def _cells(Y: Any) -> NDArray[Any]:
+def table_cells(Y: Any) -> NDArray[Any]:
+    """Return a table of labels as an array."""
     if Y is None:
         # scikit-learn's checks expect the words "requires y to be passed"
         raise ValueError(

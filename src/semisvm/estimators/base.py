@@ -19,7 +19,7 @@ from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import Identity, Recorder
 from semisvm.losses import LOG, LOSSES, Loss
 from semisvm.losses.log import probabilities
-from semisvm.methods.shares import Shares, estimate_shares, sampled_shares
+from semisvm.methods.shares import Sampling, Shares, estimate_shares, sampled_shares
 from semisvm.methods.solution import Solution, decoded
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.tasks import Task, make_task
@@ -329,15 +329,15 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         weight: Floats | None,
         X: Any,
         recorder: Recorder,
-        **sampling: Any,
+        sampling: Sampling | None = None,
     ) -> Shares:
         """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says.
 
-        ``sampling`` is how rows are drawn for an estimate, see `estimate_shares`.
+        ``sampling`` says where the rows of an estimate come from, see `estimate_shares`.
         """
         given = getattr(self, "class_prior", None)
         if self.shares_are_estimated:
-            shares = self._estimated_shares(labels, X, **sampling)
+            shares = self._estimated_shares(labels, X, sampling)
             if len(labels.unlabeled):
                 recorder.note(_about_shares(labels.classes.tolist(), shares))
             return shares
@@ -348,12 +348,12 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             check_empty_classes(prior, len(labels.unlabeled), labels.classes)
         return Shares(prior, np.zeros(len(prior)))
 
-    def _estimated_shares(self, labels: PartialLabels, X: Any, **sampling: Any) -> Shares:
+    def _estimated_shares(self, labels: PartialLabels, X: Any, sampling: Sampling | None) -> Shares:
         """Estimate with the squared hinge, whatever the loss of the estimator."""
         reg = self.get_params(deep=False).get("reg")
         bias = self._specification().bias
         jobs = self._n_jobs()
-        return estimate_shares(X, labels, reg=reg, bias=bias, n_jobs=jobs, **sampling)
+        return estimate_shares(X, labels, reg=reg, bias=bias, n_jobs=jobs, sampling=sampling)
 
     def _task(
         self,

@@ -23,22 +23,23 @@ from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.hierarchy import flat
 from semisvm.loop import Recorder
 from semisvm.losses import LOG
-from semisvm.methods.fold_fits import drawn_rows
+from semisvm.methods.fold_fits import MOST_UNLABELED, drawn_rows
 from semisvm.methods.shares import Shares
 from semisvm.methods.solution import Solution, decoded
-from semisvm.multi_labels import LabelTable, read_shares, read_table
+from semisvm.multi_labels import LabelTable, read_shares, read_table, table_cells
 from semisvm.naming import listing
+from semisvm.partial_labels import is_unlabeled
 from semisvm.rows import read_rows
 from semisvm.validation import check_finite_model, check_same_length
 
 MACHINES = (TransductiveSVC, AnnealedSVC, GradientTSVC, NewtonSVC)
 """Estimators whose fits of several labels can share the data."""
 RATE = 10.0
-"""The weight of the unlabelled rows rises in decades, as it does with many classes: half of the
-rounds of the schedule for two classes, and 99.9% of its labels."""
-MOST_UNLABELED = 2000
-"""Rows for the estimate of a share. It is the most work of a label, and known to a few parts in a
-hundred whatever the number of rows."""
+"""In the default machine the weight of the unlabelled rows rises in decades, as it does with many
+classes: half of the rounds of the schedule for two classes, and 99.9% of its labels."""
+FEWER = 2000
+"""Its unlabelled rows for the estimate of a share, which is the most work of a label. It is known
+to a few parts in a hundred whatever the number of rows."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,21 @@ class Shared:
         Validated rows, or features of a kernel.
     bias : float
     workers : Workers
+    most : int
+        Most unlabelled rows of the sample.
+
+    Attributes
+    ----------
+    design : Design
+    start : array of shape (n_weights,) or None
+        Mean weights of the models by which the last share was estimated.
     """
 
-    def __init__(self, X: Any, bias: float, workers: Workers) -> None:
+    def __init__(self, X: Any, bias: float, workers: Workers, most: int) -> None:
         self.X = X
         self.design = make_design(X, bias, workers)
+        self.most = most
+        self.start: Floats | None = None
         self._workers = workers
         self._sample: tuple[bytes, Any, Design] | None = None
 
@@ -86,6 +97,11 @@ class Shared:
             design = self.design if rows is self.X else make_design(rows, bias, self._workers)
             self._sample = (key, rows, design)
         return self._sample[1:]
+
+    def keep(self, design: Design, weights: list[Floats]) -> None:
+        """Take the weights of the models of the folds."""
+        coef, intercept = design.decode(np.mean(weights, axis=0))
+        self.start = self.design.encode(coef, intercept)
 
 
 def _is_maxent(estimator: Any) -> bool:
@@ -104,7 +120,8 @@ class MultiLabelSVC(ScoringClassifier):
         J_c(w_c, y') = objective of ``estimator`` for column c of Y,    c = 1, ..., k
 
     where the cells of column c that are not known are its unlabelled rows. A row may be known
-    for some labels and not for others. The result is that of k separate fits, but the rows are
+    for some labels and not for others. With a given ``estimator`` the result is that of k
+    separate fits, but the rows are
     checked and put in order once, and so are the rows for the estimates of the shares; the
     features of a kernel, usually most of the work, are computed once.
 
@@ -112,8 +129,10 @@ class MultiLabelSVC(ScoringClassifier):
     ----------
     estimator : estimator or None, default=None
         The machine of each label: a `TransductiveSVC`, `AnnealedSVC`, `GradientTSVC` or
-        `NewtonSVC`, with its parameters. None is ``TransductiveSVC()``. Its ``unlabeled`` and
-        ``class_prior`` are those given here.
+        `NewtonSVC`, with its parameters; its ``unlabeled`` and ``class_prior`` are those given
+        here. None is a quick `TransductiveSVC`: the weight of the unlabelled rows rises in
+        decades, shares are estimated from at most 2,000 unlabelled rows, and the fit begins
+        where the estimate has ended.
     class_prior : None, "estimate", "labels", float, array of shape (k,) or dict, default=None
         Share of the rows that have the label, among those for which it is not known: one number
         for all labels, one per column of Y, or a dict by name of the column. Those that are None
@@ -241,10 +260,11 @@ class MultiLabelSVC(ScoringClassifier):
         with Workers(thread_count(first._n_jobs())) as workers:
             if kernel_map is None and first.reg is None:
                 warn_of_length(X, recorder)
-            shared = Shared(X, first._specification().bias, workers)
+            most = FEWER if self.estimator is None else MOST_UNLABELED
+            shared = Shared(X, first._specification().bias, workers, most)
             recorder.counters = {"passes": shared.design.passes}
             found = [
-                _fit_label(machine, table, k, shared, recorder)
+                _fit_label(machine, table, k, shared, recorder, self.estimator is None)
                 for k, machine in enumerate(machines)
             ]
         self.kernel_map_ = kernel_map
@@ -347,15 +367,14 @@ class MultiLabelSVC(ScoringClassifier):
         accuracy : float
             Subset accuracy, as of scikit-learn's other classifiers for several labels.
         """
-        found = self.predict(X)
-        table = read_table(y, self.unlabeled)
-        if (table.codes < 0).any() or table.codes.shape != found.shape:
+        found, cells = self.predict(X), table_cells(y)
+        n_unknown = int(is_unlabeled(cells.ravel(), self.unlabeled).sum())
+        if n_unknown or cells.shape != found.shape:
             raise ValueError(
                 f"the score compares {found.shape[1]} labels of {found.shape[0]} rows, all of them "
-                f"known; y has {table.n_labels} columns, {len(table.codes)} rows and "
-                f"{int((table.codes < 0).sum())} unknown cells."
+                f"known; y has the shape {cells.shape} and {n_unknown} unknown cells."
             )
-        right = (found == table.values[table.codes]).all(axis=1)
+        right = (found == cells).all(axis=1)
         return float(np.average(right, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -381,15 +400,17 @@ def _fit_label(
     k: int,
     shared: Shared,
     recorder: Recorder,
+    warm: bool,
 ) -> Fitted:
-    """Fit the machine of one label."""
+    """Fit the machine of one label, perhaps from where the estimate of its share has ended."""
     name, labels, design = table.names.tolist()[k], table.column(k), shared.design
     own = recorder.part(k, table.n_labels, name)
+    shared.start = None
     try:
-        sampling = {"draw": shared.draw, "most": MOST_UNLABELED}
-        shares = machine._class_shares(labels, None, shared.X, own, **sampling)
+        shares = machine._class_shares(labels, None, shared.X, own, shared)
         nodes = flat(labels.classes)
-        solution = machine._solve(design, labels, shares.values, None, nodes, own)
+        task = machine._task(design, labels, shares.values, None, nodes, own)
+        solution = machine._solve_task(task, shared.start if warm else None)
         check_finite_model(solution.w, shared.X)
     except ValueError as error:
         raise ValueError(f"label {name!r}: {error}") from error

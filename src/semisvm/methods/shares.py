@@ -40,9 +40,8 @@ all labels predicts, by at most half a standard error of every class: ::
 Shares in this range are about as likely; these contradict the supervised model least.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import minimize
@@ -80,7 +79,6 @@ SLOPE_OF_TWO, SLOPE_OF_MANY = 2.0, 4.0
 OPTIMISM = 3.0
 # How far doubtful shares may move, in standard errors.
 LEEWAY = 0.5
-Draw = Callable[[Index, float], tuple[Any, Design]]
 EM_TOL = 1e-6
 EM_STEPS = 1000
 
@@ -103,6 +101,21 @@ class Shares:
     values: Floats
     errors: Floats
     doubtful: bool = False
+
+
+class Sampling(Protocol):
+    """Rows for the estimates of several shares."""
+
+    most: int
+    """Most unlabelled rows that are used."""
+
+    def draw(self, used: Index, bias: float) -> tuple[Any, Design]:
+        """Return the listed rows, and a design of them."""
+        ...
+
+    def keep(self, design: Design, weights: list[Floats]) -> None:
+        """Take the weights of the transductive models of the folds."""
+        ...
 
 
 def sampled_shares(fractions: Floats, n_labels: float) -> Shares:
@@ -139,8 +152,7 @@ def estimate_shares(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_jobs: int | None = None,
-    draw: Draw | None = None,
-    most: int = MOST_UNLABELED,
+    sampling: Sampling | None = None,
 ) -> Shares:
     """Estimate the shares of the classes among the unlabelled rows.
 
@@ -153,14 +165,13 @@ def estimate_shares(
     labels : PartialLabels
     loss, reg, bias, tol, max_iter, n_jobs
         Of the transductive models; ``reg=None`` is the default of the loss.
-    draw : index, bias -> rows, Design, optional
-        Returns the rows that are used and a design of them, which several estimates may share.
-    most : int
-        Most unlabelled rows that are used.
+    sampling : Sampling, optional
+        Where the rows that are used come from, if several estimates share them.
     """
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     prior, strength = shrunk_fractions(counts)
     n_unlabeled = len(labels.unlabeled)
+    most = MOST_UNLABELED if sampling is None else sampling.most
     used = used_rows(X, labels, most)
     here = is_sparse(X) or isinstance(X, np.ndarray)
     if n_unlabeled == 0 or counts.max() < 2 or not (here or X.can_load(used)):
@@ -169,11 +180,11 @@ def estimate_shares(
     strength = strength * n_unlabeled / (strength + n_unlabeled)
     shares = sampled_shares(prior, strength)
     with Workers(thread_count(n_jobs)) as workers:
-        if draw is None:
+        if sampling is None:
             rows = drawn_rows(X, used)
             design = make_design(rows, bias, workers)
         else:
-            rows, design = draw(used, bias)
+            rows, design = sampling.draw(used, bias)
         some = PartialLabels(labels.classes, labels.codes[used])
         empty = np.zeros((len(used), 2, len(prior)))
         folds, order = make_folds(rows, some)
@@ -185,6 +196,8 @@ def estimate_shares(
             shares = explaining_shares(_evidence(held, some, shares.values), prior, strength)
         if _in_doubt(held, some):
             shares = moved(shares, supervised_fractions(rows, design, some, models))
+        if sampling is not None:
+            sampling.keep(design, [fold.w for fold in held if fold.w is not None])
     return shares
 
 

@@ -207,6 +207,22 @@ def test_scores_need_known_cells():
     model = MultiLabelSVC(NewtonSVC()).fit(X, partly)
     with pytest.raises(ValueError, match="unknown cells"):
         model.score(X, partly)
+    with pytest.raises(ValueError, match="shape"):
+        model.score(X, partly[:, :2])
+    # rows of one value are fine
+    found = model.predict(X[:5])
+    assert model.score(X[:5], found) == 1.0
+    assert model.score(X[:5], 1 - found) == 0.0
+
+
+def test_the_default_machine_is_near_to_separate_fits():
+    X, _, partly = labelled_text(400)
+    model = MultiLabelSVC().fit(X, partly)
+    for k in range(2):
+        prior = [1 - model.class_prior_[k], model.class_prior_[k]]
+        alone = TransductiveSVC(unlabeled_weight=0.3, class_prior=prior).fit(X, partly[:, k])
+        assert model.objective_[k] < 1.02 * alone.objective_
+        assert np.mean(model.transduction_[:, k] == alone.transduction_) > 0.97
 
 
 def test_shares_may_be_known_for_some_labels():
