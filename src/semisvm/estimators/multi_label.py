@@ -70,19 +70,12 @@ class Shared:
     workers : Workers
     most : int
         Most unlabelled rows of the sample.
-
-    Attributes
-    ----------
-    design : Design
-    start : array of shape (n_weights,) or None
-        Mean weights of the models by which the last share was estimated.
     """
 
     def __init__(self, X: Any, bias: float, workers: Workers, most: int) -> None:
         self.X = X
         self.design = make_design(X, bias, workers)
         self.most = most
-        self.start: Floats | None = None
         self._workers = workers
         self._sample: tuple[bytes, Any, Design] | None = None
 
@@ -97,11 +90,6 @@ class Shared:
             design = self.design if rows is self.X else make_design(rows, bias, self._workers)
             self._sample = (key, rows, design)
         return self._sample[1:]
-
-    def keep(self, design: Design, weights: list[Floats]) -> None:
-        """Take the weights of the models of the folds."""
-        coef, intercept = design.decode(np.mean(weights, axis=0))
-        self.start = self.design.encode(coef, intercept)
 
 
 def _is_maxent(estimator: Any) -> bool:
@@ -131,8 +119,7 @@ class MultiLabelSVC(ScoringClassifier):
         The machine of each label: a `TransductiveSVC`, `AnnealedSVC`, `GradientTSVC` or
         `NewtonSVC`, with its parameters; its ``unlabeled`` and ``class_prior`` are those given
         here. None is a quick `TransductiveSVC`: the weight of the unlabelled rows rises in
-        decades, shares are estimated from at most 2,000 unlabelled rows, and the fit begins
-        where the estimate has ended.
+        decades, and shares are estimated from at most 2,000 unlabelled rows, not 5,000.
     class_prior : None, "estimate", "labels", float, array of shape (k,) or dict, default=None
         Share of the rows that have the label, among those for which it is not known: one number
         for all labels, one per column of Y, or a dict by name of the column. Those that are None
@@ -264,7 +251,7 @@ class MultiLabelSVC(ScoringClassifier):
             shared = Shared(X, first._specification().bias, workers, most)
             recorder.counters = {"passes": shared.design.passes}
             found = [
-                _fit_label(machine, table, k, shared, recorder, self.estimator is None)
+                _fit_label(machine, table, k, shared, recorder)
                 for k, machine in enumerate(machines)
             ]
         self.kernel_map_ = kernel_map
@@ -400,17 +387,14 @@ def _fit_label(
     k: int,
     shared: Shared,
     recorder: Recorder,
-    warm: bool,
 ) -> Fitted:
-    """Fit the machine of one label, perhaps from where the estimate of its share has ended."""
+    """Fit the machine of one label."""
     name, labels, design = table.names.tolist()[k], table.column(k), shared.design
     own = recorder.part(k, table.n_labels, name)
-    shared.start = None
     try:
         shares = machine._class_shares(labels, None, shared.X, own, shared)
         nodes = flat(labels.classes)
-        task = machine._task(design, labels, shares.values, None, nodes, own)
-        solution = machine._solve_task(task, shared.start if warm else None)
+        solution = machine._solve(design, labels, shares.values, None, nodes, own)
         check_finite_model(solution.w, shared.X)
     except ValueError as error:
         raise ValueError(f"label {name!r}: {error}") from error

@@ -113,10 +113,6 @@ class Sampling(Protocol):
         """Return the listed rows, and a design of them."""
         ...
 
-    def keep(self, design: Design, weights: list[Floats]) -> None:
-        """Take the weights of the transductive models of the folds."""
-        ...
-
 
 def sampled_shares(fractions: Floats, n_labels: float) -> Shares:
     """Return the fractions among labels drawn at random as shares."""
@@ -196,8 +192,6 @@ def estimate_shares(
             shares = explaining_shares(_evidence(held, some, shares.values), prior, strength)
         if _in_doubt(held, some):
             shares = moved(shares, supervised_fractions(rows, design, some, models))
-        if sampling is not None:
-            sampling.keep(design, [fold.w for fold in held if fold.w is not None])
     return shares
 
 
