@@ -275,8 +275,8 @@ class MultiLabelSVC(ScoringClassifier):
         self.class_prior_std_ = np.array([one.shares.errors[1] for one in found])
         codes = _filled(table, [one.solution.codes for one in found], np.intp)
         self.transduction_ = table.values[codes]
-        self.objective_ = np.array([one.solution.objective for one in found])
-        self.n_iter_ = np.array([one.solution.n_iter for one in found])
+        self.objective_: Any = np.array([one.solution.objective for one in found])
+        self.n_iter_: Any = np.array([one.solution.n_iter for one in found])
         self.trace_ = recorder.trace
         self.__dict__.pop("label_distribution_", None)
         beliefs = [one.solution.beliefs for one in found]

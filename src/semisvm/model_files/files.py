@@ -168,7 +168,7 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
             estimator = restore_wrapper(document["wrapper"], estimator, calibrator)
         if document["kind"] == "estimator":
             return estimator
-        return restore_pipeline(document.get("pipeline"), of_pipeline, estimator, budget)
+        return restore_pipeline(document.get("pipeline", {}), of_pipeline, estimator, budget)
     features = _restore_features(document["features"], of_features, estimator, budget)
     scaling = _restore_scaling(document.get("scaling"), of_scaling, estimator)
     settings, summary = from_plain(document["settings"]), from_plain(document["summary"])

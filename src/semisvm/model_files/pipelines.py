@@ -171,7 +171,8 @@ PIPELINE = record(
 def pipeline_state(pipeline: Any) -> tuple[dict[str, Any], Arrays]:
     """Return all steps of a fitted pipeline but the last one as data for JSON and arrays."""
     *steps, (last, _) = pipeline.steps
-    states, arrays = [], {}
+    states: list[dict[str, Any]] = []
+    arrays: Arrays = {}
     for name, step in steps:
         if step is None or isinstance(step, str):
             continue
