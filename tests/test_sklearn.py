@@ -25,6 +25,7 @@ from semisvm import (
     LowDensitySeparation,
     MeanSVC,
     MixedIntegerSVC,
+    MultiLabelSVC,
     NewtonSVC,
     OneNormSVC,
     PosteriorRegularizedClassifier,
@@ -63,12 +64,21 @@ NOT_EQUIVALENT = {
 OF_THE_KERNEL = "the features of a kernel, and its gamma, are those of the rows as they are"
 
 
+OF_LABELS = {
+    "check_classifiers_train": (
+        "gives a y of one column and expects predictions without columns, which other checks "
+        "expect to have one"
+    )
+}
+
+
 def reasons(estimator):
     """Say which checks an estimator fails, and why."""
     found = NOT_EQUIVALENT.get(type(estimator))
     if found is None and type(estimator) is not NewtonSVC:
         found = OF_THE_KERNEL if getattr(estimator, "kernel", "linear") != "linear" else None
-    return REASONS | (dict.fromkeys(EQUIVALENT, found) if found else {})
+    of_labels = OF_LABELS if isinstance(estimator, MultiLabelSVC) else {}
+    return REASONS | of_labels | (dict.fromkeys(EQUIVALENT, found) if found else {})
 
 
 @parametrize_with_checks(
@@ -104,6 +114,8 @@ def reasons(estimator):
         AnnealedSVCCV(regs=3, cv=2),
         KMedian(),
         SemiSupervisedCommittee(cv=2),
+        MultiLabelSVC(),
+        MultiLabelSVC(NewtonSVC()),
     ],
     expected_failed_checks=reasons,
 )

@@ -354,4 +354,6 @@ def find(estimator: Any) -> Method | None:
 
 def estimator_classes() -> dict[str, str]:
     """Return the estimators by class name, as "module:class": what model files may hold."""
-    return {method.estimator_name: method.estimator for method in METHODS}
+    found = {method.estimator_name: method.estimator for method in METHODS}
+    # not a method of one label
+    return {**found, "MultiLabelSVC": "semisvm.estimators:MultiLabelSVC"}

@@ -11,6 +11,8 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import semisvm
 from problems import hide, sparse_text, two_blobs
@@ -341,3 +343,16 @@ def test_progress_goes_up():
         assert shares[0] < 0.1
         assert shares[-1] == 0.95
         assert np.mean(np.diff(shares) >= 0) > 0.9
+
+
+def test_files_for_python_are_refused_in_words(mail, tmp_path):
+    X, y = two_blobs(60, 4)
+    many = semisvm.MultiLabelSVC(class_prior=0.5).fit(X, np.column_stack([hide(y, 30)] * 2))
+    steps = make_pipeline(StandardScaler(), semisvm.NewtonSVC()).fit(X, y)
+    for model, what in ((many, "model of several labels"), (steps, "pipeline")):
+        semisvm.save(model, tmp_path / "m.semisvm")
+        for command in ("predict", "evaluate"):
+            said = run(command, tmp_path / "m.semisvm", mail / "test.csv", code=2).stderr
+            assert what in said
+            assert "semisvm.load" in said
+        assert what in run("inspect", tmp_path / "m.semisvm", code=2).stderr

@@ -27,6 +27,7 @@ ALLOWED = {
     "validation": "designs rows",
     "partial_labels": "designs validation",
     "row_weights": "designs partial_labels validation",
+    "multi_labels": "naming partial_labels",
     "hierarchy": "designs",
     "margins": "partial_labels rows",
     "euclidean": "designs rows",
@@ -38,7 +39,8 @@ ALLOWED = {
     "blocks": "compiling designs hierarchy label_steps losses row_weights vectors",
     "programs": "designs forking",
     "solvers": "blocks compiling designs hierarchy programs row_weights vectors",
-    "loop": "solvers",
+    "pages": "jsonable wording",
+    "loop": "pages solvers",
     "remote": "_version blocks designs fingerprints hierarchy losses ondisk row_weights rows",
     "clusters": "compiling designs loop rows validation",
     "objectives": (
@@ -50,7 +52,8 @@ ALLOWED = {
     ),
     "estimators": (
         "_lazy clusters designs fingerprints graphs hierarchy kernels loop losses methods "
-        "objectives ondisk partial_labels remote row_weights rows validation vectors"
+        "multi_labels naming objectives ondisk pages partial_labels remote row_weights rows "
+        "validation vectors"
     ),
     # around the estimators
     "active": "clusters designs estimators margins partial_labels rows validation",
@@ -58,9 +61,9 @@ ALLOWED = {
     "registry": "costs estimators method naming",
     "model_selection": (
         "costs designs estimators hierarchy loop losses method methods naming objectives ondisk "
-        "partial_labels registry row_weights rows validation wording"
+        "pages partial_labels registry row_weights rows validation wording"
     ),
-    "displays": "loop margins model_selection partial_labels rows",
+    "displays": "loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",
     "columns": "io naming",
     "model": "columns io ondisk scaling",
@@ -76,7 +79,7 @@ ALLOWED = {
     "exporting": "_version columns io model scaling",
     "checkpoints": "_version io loop model_files",
     "report": (
-        "_version displays io jsonable margins model model_files model_selection partial_labels "
+        "_version io jsonable margins model model_files model_selection pages partial_labels "
         "registry wording"
     ),
     "labelling": (

@@ -78,7 +78,14 @@ def as_model(loaded: Any) -> "Model":
     """Return a bundle, also for an estimator that was saved on its own."""
     from semisvm.model import Model
 
-    return loaded if isinstance(loaded, Model) else Model.of(loaded)
+    if isinstance(loaded, Model):
+        return loaded
+    if hasattr(loaded, "steps") or hasattr(loaded, "label_names_"):
+        what = "pipeline" if hasattr(loaded, "steps") else "model of several labels"
+        raise UserError(
+            f"this file holds a {what}, which is for Python: semisvm.load(FILE).predict(X)."
+        )
+    return Model.of(loaded)
 
 
 def _pieces(

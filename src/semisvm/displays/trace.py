@@ -1,32 +1,13 @@
 """A figure of the course of a fit."""
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from semisvm.displays.drawing import PALETTE, tidy, two_axes
 from semisvm.loop import Trace
 from semisvm.margins import last_step
-
-LEVELS = {
-    "annealing": "temperature",
-    "switching": "weight of the unlabelled rows",
-    "from the start": "weight of the unlabelled rows",
-    "assigning": "weight of the unlabelled rows",
-    "multipliers": "weight of the unlabelled rows",
-}
-"""What the value of a level is, by phase; other phases have none."""
-
-
-def runs(phases: Sequence[str] | NDArray[Any]) -> list[tuple[str, slice]]:
-    """Return the phases in order, each with its rounds."""
-    starts = [k for k in range(len(phases)) if k == 0 or phases[k] != phases[k - 1]]
-    return [
-        (str(phases[first]), slice(first, stop))
-        for first, stop in zip(starts, [*starts[1:], len(phases)], strict=True)
-    ]
+from semisvm.pages.phases import LEVELS, runs
 
 
 class TraceDisplay:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from semisvm.estimators.low_density import LowDensitySeparation
     from semisvm.estimators.means import MeanSVC
     from semisvm.estimators.mixed_integer import MixedIntegerSVC
+    from semisvm.estimators.multi_label import MultiLabelSVC
     from semisvm.estimators.newton import NewtonSVC
     from semisvm.estimators.one_norm import OneNormSVC, RobustLPC
     from semisvm.estimators.posterior import PosteriorRegularizedClassifier
@@ -43,6 +44,7 @@ __all__ = [
     "LowDensitySeparation",
     "MeanSVC",
     "MixedIntegerSVC",
+    "MultiLabelSVC",
     "NewtonSVC",
     "OneNormSVC",
     "PosteriorRegularizedClassifier",
@@ -66,6 +68,7 @@ _HOMES = {
     "LowDensitySeparation": "semisvm.estimators.low_density",
     "MeanSVC": "semisvm.estimators.means",
     "MixedIntegerSVC": "semisvm.estimators.mixed_integer",
+    "MultiLabelSVC": "semisvm.estimators.multi_label",
     "NewtonSVC": "semisvm.estimators.newton",
     "OneNormSVC": "semisvm.estimators.one_norm",
     "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",

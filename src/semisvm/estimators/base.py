@@ -19,7 +19,7 @@ from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import Identity, Recorder
 from semisvm.losses import LOG, LOSSES, Loss
 from semisvm.losses.log import probabilities
-from semisvm.methods.shares import Shares, estimate_shares, sampled_shares
+from semisvm.methods.shares import Sampling, Shares, estimate_shares, sampled_shares
 from semisvm.methods.solution import Solution, decoded
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.tasks import Task, make_task
@@ -318,12 +318,20 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
         return True
 
     def _class_shares(
-        self, labels: PartialLabels, weight: Floats | None, X: Any, recorder: Recorder
+        self,
+        labels: PartialLabels,
+        weight: Floats | None,
+        X: Any,
+        recorder: Recorder,
+        sampling: Sampling | None = None,
     ) -> Shares:
-        """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says."""
+        """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says.
+
+        ``sampling`` says where the rows of an estimate come from, see `estimate_shares`.
+        """
         given = getattr(self, "class_prior", None)
         if self.shares_are_estimated:
-            shares = self._estimated_shares(labels, weight, X)
+            shares = self._estimated_shares(labels, weight, X, sampling)
             if len(labels.unlabeled):
                 recorder.note(_about_shares(labels.classes.tolist(), shares))
             return shares
@@ -334,11 +342,16 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             check_empty_classes(prior, len(labels.unlabeled), labels.classes)
         return Shares(prior, np.zeros(len(prior)))
 
-    def _estimated_shares(self, labels: PartialLabels, weight: Floats | None, X: Any) -> Shares:
+    def _estimated_shares(
+        self, labels: PartialLabels, weight: Floats | None, X: Any, sampling: Sampling | None
+    ) -> Shares:
         """Estimate with the squared hinge, whatever the loss of the estimator."""
-        reg = self.get_params(deep=False).get("reg")
-        bias = self._specification().bias
-        return estimate_shares(X, labels, weight=weight, reg=reg, bias=bias, n_jobs=self._n_jobs())
+        of_models = {
+            "reg": self.get_params(deep=False).get("reg"),
+            "bias": self._specification().bias,
+            "n_jobs": self._n_jobs(),
+        }
+        return estimate_shares(X, labels, weight=weight, sampling=sampling, **of_models)
 
     def _task(
         self,

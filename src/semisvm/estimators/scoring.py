@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -125,13 +126,16 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         if is_spread(X):
             return self._lazily("decision_function", X, np.float64, len(self.coef_))
-        X = read_rows(X, self, reset=False, order=None, in_passes=True)
-        if isinstance(X, RowsOnDisk):
-            parts = [self._linear_scores(part) for part in X.parts()]
-            scores = np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
-        else:
-            scores = self._linear_scores(X)
+        scores = self._all_scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _all_scores(self, X: Any) -> Floats:
+        """Compute the scores of rows, one column per score."""
+        X = read_rows(X, self, reset=False, order=None, in_passes=True)
+        if not isinstance(X, RowsOnDisk):
+            return self._linear_scores(X)
+        parts = [self._linear_scores(part) for part in X.parts()]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.coef_)))
 
     def _linear_scores(self, X: Any) -> Floats:
         """Compute the scores of validated rows, one column per score."""
@@ -188,6 +192,15 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
     def _predict_codes(self, X: Any) -> NDArray[np.intp]:
         scores = self.decision_function(X)
         return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def _html_repr(self) -> str:
+        """Return what notebooks show: scikit-learn's diagram, and below it the fit."""
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "trace_"):
+            return diagram
+        from semisvm.pages.notebook import estimator_view
+
+        return diagram + estimator_view(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -35,6 +35,12 @@ class Trace:
     def __repr__(self) -> str:
         return f"Trace({len(self.rows)} rows of {', '.join(self.columns)}; notes: {self.notes})"
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        from semisvm.pages.notebook import trace_view
+
+        return str(trace_view(self))
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -177,9 +183,17 @@ class Recorder:
             cells = (f"{k}={_short(row[k])}" for k in row if k not in _QUIET)
             print("[semisvm] " + "  ".join(cells), flush=True)
 
-    def part(self, number: int, count: int) -> "Recorder":
-        """Return a recorder for one of several problems that are solved in turns."""
-        return _PartRecorder(self, number, count)
+    def part(self, number: int, count: int, label: Any = None) -> "Recorder":
+        """Return a recorder for one of several problems that are solved in turns.
+
+        Parameters
+        ----------
+        number, count : int
+            Which problem of how many.
+        label : optional
+            Name of the problem, which its rows and notes begin with.
+        """
+        return _PartRecorder(self, number, count, label)
 
 
 class _PartRecorder(Recorder):
@@ -189,20 +203,27 @@ class _PartRecorder(Recorder):
     it there would be no weights.
     """
 
-    def __init__(self, whole: Recorder, number: int, count: int) -> None:
+    def __init__(self, whole: Recorder, number: int, count: int, label: Any) -> None:
         self.trace = whole.trace
         self.stopped = False
         self.journal = Journal()
         self._told = []
         self._whole = whole
         self._number, self._count = number, count
+        self._label = label
 
     def add(self, phase: str, **facts: Any) -> None:
         """Add a row; its progress is that of all problems."""
         if "progress" in facts:
             facts["progress"] = (self._number + facts["progress"]) / self._count
+        if self._label is not None:
+            facts = {"label": self._label, **facts}
         self._whole.add(phase, **facts)
         self.stopped = self._whole.stopped
+
+    def note(self, text: str) -> None:
+        """Add a note in words, which names the problem."""
+        super().note(text if self._label is None else f"{self._label}: {text}")
 
     def level_done(self) -> None:
         """Print the last row if the user wants to watch."""

@@ -17,7 +17,7 @@ from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels
 from semisvm.row_weights import RowWeights, masses
-from semisvm.rows import project
+from semisvm.rows import is_sparse, project, take_rows
 from semisvm.solvers import State
 from semisvm.validation import check_finite_model
 
@@ -90,8 +90,8 @@ def make_folds(X: Any, labels: PartialLabels) -> tuple[list[Index], Index]:
     return dealt, np.lexsort((first, counts))
 
 
-def used_rows(X: Any, labels: PartialLabels) -> Index:
-    """Return the labelled rows and at most `MOST_UNLABELED` others, ascending.
+def used_rows(X: Any, labels: PartialLabels, most: int = MOST_UNLABELED) -> Index:
+    """Return the labelled rows and at most ``most`` others, ascending.
 
     The others are drawn from the rows sorted by their place on a random line, so neither their
     order nor where they are stored matters.
@@ -100,15 +100,22 @@ def used_rows(X: Any, labels: PartialLabels) -> Index:
     ----------
     X : CSR matrix or array, ndarray, RowsOnDisk or SpreadRows, of shape (n, d)
     labels : PartialLabels
+    most : int
     """
     free = labels.unlabeled
-    if len(free) <= MOST_UNLABELED:
+    if len(free) <= most:
         return np.arange(len(labels.codes))
     # in the precision of the rows, or the product would convert them all
     line = np.random.RandomState(0).standard_normal(X.shape[1]).astype(X.dtype)
     in_order = free[np.argsort(project(X, line)[free], kind="stable")]
-    drawn = np.random.RandomState(0).permutation(len(free))[:MOST_UNLABELED]
+    drawn = np.random.RandomState(0).permutation(len(free))[:most]
     return np.sort(np.concatenate([labels.labeled, in_order[drawn]]))
+
+
+def drawn_rows(X: Any, used: Index) -> Any:
+    """Return the rows that are used, X itself if it is here and they are all of it."""
+    here = is_sparse(X) or isinstance(X, np.ndarray)
+    return X if here and len(used) == X.shape[0] else take_rows(X, used)
 
 
 def fit_without(

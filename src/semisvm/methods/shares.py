@@ -44,18 +44,20 @@ not at all. It is held out as a whole, where two equal rows may fall into differ
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, softmax
 
 from semisvm.blocks.many_scores import Codes
-from semisvm.designs import Floats, Workers, make_design, thread_count
+from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.fold_fits import (
+    MOST_UNLABELED,
     Fold,
     Models,
+    drawn_rows,
     fit_without,
     make_folds,
     supervised_fractions,
@@ -63,7 +65,7 @@ from semisvm.methods.fold_fits import (
 )
 from semisvm.partial_labels import PartialLabels
 from semisvm.row_weights import masses
-from semisvm.rows import is_sparse, take_rows
+from semisvm.rows import is_sparse
 
 N_ROUNDS = 2
 # The shares are known to a few parts in a hundred: tighter models would not tell more.
@@ -105,6 +107,17 @@ class Shares:
     doubtful: bool = False
 
 
+class Sampling(Protocol):
+    """Rows for the estimates of several shares."""
+
+    most: int
+    """Most unlabelled rows that are used."""
+
+    def draw(self, used: Index, bias: float) -> tuple[Any, Design]:
+        """Return the listed rows, and a design of them."""
+        ...
+
+
 def sampled_shares(fractions: Floats, n_labels: float) -> Shares:
     """Return the fractions among labels drawn at random as shares."""
     return Shares(fractions, np.sqrt(fractions * (1.0 - fractions) / n_labels))
@@ -140,6 +153,7 @@ def estimate_shares(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_jobs: int | None = None,
+    sampling: Sampling | None = None,
 ) -> Shares:
     """Estimate the shares of the classes among the unlabelled rows.
 
@@ -154,36 +168,35 @@ def estimate_shares(
         Sample weights.
     loss, reg, bias, tol, max_iter, n_jobs
         Of the transductive models; ``reg=None`` is the default of the loss.
+    sampling : Sampling, optional
+        Where the rows that are used come from, if several estimates share them.
     """
     mass = row_masses(labels, weight)
     codes, m = labels.codes[labels.labeled], len(labels.classes)
     counts = np.bincount(codes, mass[labels.labeled] > 0.0, minlength=m)
     prior, strength = shrunk_fractions(np.bincount(codes, mass[labels.labeled], minlength=m))
     n_unlabeled = float(mass[labels.unlabeled].sum())
-    used = used_rows(X, labels)
+    used = used_rows(X, labels, MOST_UNLABELED if sampling is None else sampling.most)
     used = used[mass[used] > 0.0]
     here = is_sparse(X) or isinstance(X, np.ndarray)
     if n_unlabeled == 0 or counts.max() < 2 or not (here or X.can_load(used)):
         # a gigabyte of labelled rows: their fractions have no error to speak of
         return sampled_shares(prior, strength)
-    rows = X if len(used) == X.shape[0] and here else take_rows(X, used)
-    some = PartialLabels(labels.classes, labels.codes[used])
-    empty = np.zeros((len(used), 2, len(prior)))
-    folds, order = make_folds(rows, some)
-    held = [Fold(fold, None, empty.copy()) for fold in folds]
-    models = Models(
-        loss,
-        loss.default_reg if reg is None else float(reg),
-        tol,
-        max_iter,
-        order,
-        None if weight is None else weight[used],
-    )
-    mass = mass[used]
     strength = strength * n_unlabeled / (strength + n_unlabeled)
     shares = sampled_shares(prior, strength)
     with Workers(thread_count(n_jobs)) as workers:
-        design = make_design(rows, bias, workers)
+        if sampling is None:
+            rows = drawn_rows(X, used)
+            design = make_design(rows, bias, workers)
+        else:
+            rows, design = sampling.draw(used, bias)
+        some = PartialLabels(labels.classes, labels.codes[used])
+        empty = np.zeros((len(used), 2, len(prior)))
+        folds, order = make_folds(rows, some)
+        held = [Fold(fold, None, empty.copy()) for fold in folds]
+        some_weight, mass = None if weight is None else weight[used], mass[used]
+        strong = loss.default_reg if reg is None else float(reg)
+        models = Models(loss, strong, tol, max_iter, order, some_weight)
         for _ in range(N_ROUNDS):
             for fold in held:
                 fit_without(fold, rows, design, some, shares.values, models)

@@ -5,13 +5,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from semisvm._version import __version__
 from semisvm.columns import ColumnFeatures
 from semisvm.io.errors import DataError
 from semisvm.model import Model
-from semisvm.model_files.archive import read_archive, split_names, write_archive
+from semisvm.model_files.archive import Arrays, read_archive, split_names, write_archive
 from semisvm.model_files.budget import Budget
 from semisvm.model_files.calibrations import (
     calibrator_state,
@@ -22,6 +24,7 @@ from semisvm.model_files.calibrations import (
 from semisvm.model_files.checks import complaint, in_words
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.features import restore_features
+from semisvm.model_files.pipelines import INSTEAD, pipeline_state, restore_pipeline
 from semisvm.model_files.schemas import PARTS, SCALING, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
 from semisvm.model_files.values import from_plain, to_plain
@@ -35,8 +38,11 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
 
     Parameters
     ----------
-    model : Model or fitted estimator of this package
-        Calibrated ones too. A search along a path is saved as the estimator that it chose.
+    model : Model, fitted estimator of this package, or Pipeline that ends with one
+        Calibrated ones too. A search along a path is saved as the estimator that it chose. The
+        steps of a pipeline may be vectorisers and scalers of scikit-learn: `CountVectorizer`,
+        `TfidfVectorizer`, `HashingVectorizer`, `TfidfTransformer`, `StandardScaler`,
+        `MaxAbsScaler`, `MinMaxScaler`, `Normalizer`, and `semisvm.columns.ColumnFeatures`.
     path : str, Path or binary stream
         Replaced when the file is complete; usually ``.semisvm``. A stream gets the bytes
         when all are there.
@@ -50,6 +56,10 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     DataError
         If the file cannot be written.
     """
+    pipeline, of_steps = _pipeline_parts(model)
+    whole = model
+    if pipeline is not None:
+        model = model.steps[-1][1]
     bundle = model if isinstance(model, Model) else Model.of(model)
     state, arrays = estimator_state(bundle.estimator)
     all_arrays = {f"estimator.{name}": array for name, array in arrays.items()}
@@ -61,8 +71,9 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     if bundle.scaling is not None:
         scaling, parts = bundle.scaling.to_state()
         all_arrays.update({f"scaling.{name}": array for name, array in parts.items()})
+    all_arrays.update({f"pipeline.{name}": array for name, array in of_steps.items()})
     document = {
-        "kind": "model" if isinstance(model, Model) else "estimator",
+        "kind": _kind(whole),
         "estimator": state,
         "calibrator": calibrator_state(bundle.calibrator),
         "wrapper": wrapper_state(model) if hasattr(model, "calibrator_") else None,
@@ -73,8 +84,29 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
         "versions": versions(),
         "created": created,
     }
+    if pipeline is not None:
+        document["pipeline"] = pipeline
     _check_said(document)
     write_archive(path, document, all_arrays)
+
+
+def _kind(model: Any) -> str:
+    if isinstance(model, Model):
+        return "model"
+    return "pipeline" if isinstance(model, Pipeline) else "estimator"
+
+
+def _pipeline_parts(model: Any) -> tuple[dict[str, Any] | None, Arrays]:
+    """Return the steps of a pipeline before its estimator; nothing for other models."""
+    if not isinstance(model, Pipeline):
+        return None, {}
+    name, last = model.steps[-1]
+    if not isinstance(last, BaseEstimator) or not type(last).__module__.startswith("semisvm."):
+        raise ModelFileError(
+            f"the last step of this pipeline, {name!r}, is no estimator of this package, so "
+            f"it is not saved here. {INSTEAD}"
+        )
+    return pipeline_state(model)
 
 
 def _check_said(document: dict[str, Any]) -> None:
@@ -100,7 +132,7 @@ def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
 
     Returns
     -------
-    model : Model, or an estimator if one was saved on its own
+    model : Model, or an estimator or a pipeline if one was saved on its own
 
     Raises
     ------
@@ -126,14 +158,17 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     parts = split_names(arrays)
     estimator = restore_estimator(document["estimator"], parts.pop("estimator", {}), budget)
     of_features, of_scaling = parts.pop("features", {}), parts.pop("scaling", {})
-    if parts:
+    of_pipeline = parts.pop("pipeline", {})
+    if parts or (of_pipeline and document["kind"] != "pipeline"):
         raise ModelFileError("this model file holds arrays that belong to nothing.")
     # the first files have no calibrations
     calibrator = restore_calibrator(document.get("calibrator"), len(estimator.classes_))
-    if document["kind"] == "estimator":
-        if calibrator is None:
+    if document["kind"] != "model":
+        if calibrator is not None:
+            estimator = restore_wrapper(document["wrapper"], estimator, calibrator)
+        if document["kind"] == "estimator":
             return estimator
-        return restore_wrapper(document["wrapper"], estimator, calibrator)
+        return restore_pipeline(document.get("pipeline", {}), of_pipeline, estimator, budget)
     features = _restore_features(document["features"], of_features, estimator, budget)
     scaling = _restore_scaling(document.get("scaling"), of_scaling, estimator)
     settings, summary = from_plain(document["settings"]), from_plain(document["summary"])

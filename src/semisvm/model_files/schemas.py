@@ -40,7 +40,7 @@ PARTS = record(
     {
         "format": text,
         "version": whole(1),
-        "kind": one_of("model", "estimator"),
+        "kind": one_of("model", "estimator", "pipeline"),
         "estimator": mapping(text, anything),
         "features": anything,
         "settings": anything,
@@ -54,6 +54,7 @@ PARTS = record(
         "calibrator": anything,
         "wrapper": optional(mapping(text, anything)),
         "scaling": optional(mapping(text, anything)),
+        "pipeline": mapping(text, anything),
     },
 )
 ESTIMATOR = record(
@@ -65,9 +66,8 @@ ESTIMATOR = record(
     # the first files have no kernels, and not every method has a trace or a hierarchy
     {"trace": anything, "hierarchy": anything, "map": optional(mapping(text, anything))},
 )
-ESTIMATORS = listed(
-    record({"member": text, "name": text, "parameters": mapping(text, anything)}), least=1
-)
+MACHINE = record({"member": text, "name": text, "parameters": mapping(text, anything)})
+ESTIMATORS = listed(MACHINE, least=1)
 CALIBRATOR = record(
     {
         "method": one_of("sigmoid", "temperature"),
@@ -103,6 +103,22 @@ ATTRIBUTES = record(
         "reg_": number(),
     },
     others=anything,
+)
+# The same for several labels, each of which has one score
+LABEL_ATTRIBUTES = record(
+    {
+        "classes_": Array("biufU", ("values",)),
+        "label_names_": Array("iuU", ("scores",)),
+        "class_prior_": Array("f", ("scores",), low=0.0, high=1.0 + 1e-6),
+        "class_prior_std_": Array("f", ("scores",), low=0.0),
+        "coef_": Array("f", ("scores", "width")),
+        "intercept_": Array("f", ("scores",)),
+        "n_features_in_": whole(1, MOST_COLUMNS),
+        "n_iter_": Array("iu", ("scores",), low=0),
+        "objective_": Array("f", ("scores",)),
+        "reg_": number(),
+    },
+    {"feature_names_in_": Names("names")},
 )
 HIERARCHY = record(
     {

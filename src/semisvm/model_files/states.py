@@ -15,7 +15,15 @@ from semisvm.model_files.budget import Budget
 from semisvm.model_files.checks import in_words
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.maps import MEMBERS, check_map, map_state, restore_map
-from semisvm.model_files.schemas import ATTRIBUTES, ESTIMATOR, ESTIMATORS, HIERARCHY, TRACE
+from semisvm.model_files.schemas import (
+    ATTRIBUTES,
+    ESTIMATOR,
+    ESTIMATORS,
+    HIERARCHY,
+    LABEL_ATTRIBUTES,
+    MACHINE,
+    TRACE,
+)
 from semisvm.model_files.values import from_plain, from_plain_list, to_plain
 from semisvm.naming import near_match
 from semisvm.registry import estimator_classes
@@ -23,10 +31,13 @@ from semisvm.registry import estimator_classes
 ROWS = ("transduction_", "label_distribution_")
 """One entry per training row: results of the fit, not part of the model."""
 
+SEVERAL_LABELS = "MultiLabelSVC"
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 NOT_KEPT = ("callback",)
 ESTIMATORS_OF = "estimators"
 """The parameter of a committee that holds its members."""
+MACHINE_OF = "estimator"
+"""The parameter that holds the machine of each of several labels."""
 MAP, OF_MAP = "kernel_map_", "map."
 APART = (MAP, "trace_", "hierarchy_", *ROWS)
 """Attributes that have a state of their own, or none."""
@@ -69,8 +80,11 @@ def _parameters_state(estimator: Any) -> dict[str, Any]:
     state = {
         key: None if key in NOT_KEPT else _plain(value, f"{name}({key}=...)")
         for key, value in found.items()
-        if key != ESTIMATORS_OF
+        if key not in (ESTIMATORS_OF, MACHINE_OF)
     }
+    if MACHINE_OF in found:
+        machine = found[MACHINE_OF]
+        state[MACHINE_OF] = None if machine is None else _member_state(MACHINE_OF, machine)
     if ESTIMATORS_OF in found:
         pairs = found[ESTIMATORS_OF]
         state[ESTIMATORS_OF] = None if pairs is None else [_member_state(*pair) for pair in pairs]
@@ -78,7 +92,7 @@ def _parameters_state(estimator: Any) -> dict[str, Any]:
 
 
 def _member_state(name: str, estimator: Any) -> dict[str, Any]:
-    """Return a member of a committee that is not fitted."""
+    """Return an estimator that is not fitted: a member of a committee, or a machine."""
     kind = type(estimator).__name__
     _check_known(kind)
     return {"member": str(name), "name": kind, "parameters": _parameters_state(estimator)}
@@ -169,7 +183,8 @@ def restore_estimator(
         if not ATTRIBUTE.fullmatch(key) or key in APART or hasattr(type(estimator), key):
             raise ModelFileError(f"{key[:40]!r} is not an attribute of a fitted {name}.")
     sizes: dict[str, int] = {}
-    ATTRIBUTES(attributes, "estimator", sizes)
+    several = name == SEVERAL_LABELS
+    (LABEL_ATTRIBUTES if several else ATTRIBUTES)(attributes, "estimator", sizes)
     vars(estimator).update(attributes)
     # the first files have no kernels
     estimator.kernel_map_ = restore_map(state.get("map"), of_map, budget)
@@ -188,10 +203,15 @@ def _with_parameters(state: Mapping[str, Any]) -> Any:
     _check_known(name)
     module, _, attribute = estimator_classes()[name].partition(":")
     plain = dict(state["parameters"])
-    members = plain.pop(ESTIMATORS_OF, None)
+    members, machine = plain.pop(ESTIMATORS_OF, None), plain.pop(MACHINE_OF, None)
     parameters = {key: from_plain(value) for key, value in plain.items()}
     if members is not None:
         parameters[ESTIMATORS_OF] = _members(members, name)
+    if machine is not None:
+        MACHINE(machine, "estimator.parameters.estimator", {})
+        if machine["name"] == name:
+            raise ModelFileError("the machine of a label has several labels itself.")
+        parameters[MACHINE_OF] = _with_parameters(machine)
     estimator = getattr(import_module(module), attribute)()
     unknown = sorted(set(parameters) - set(estimator.get_params(deep=False)))
     if unknown:
@@ -222,7 +242,11 @@ def check_consistent(estimator: Any) -> None:
     if len(classes) < 2 or not (classes[1:] > classes[:-1]).all():
         raise ModelFileError("the classes of the model are not two or more, sorted.")
     n_scores = 1 if len(classes) == 2 else len(classes)
-    if len(coef) != n_scores:
+    if type(estimator).__name__ == SEVERAL_LABELS:
+        n_scores = len(estimator.label_names_)
+        if len(classes) != 2:
+            raise ModelFileError("the labels of the model have more than two values.")
+    if len(coef) != n_scores or not n_scores:
         raise ModelFileError(f"the weights of the model do not fit its {len(classes)} classes.")
     found, columns = estimator.kernel_map_, estimator.n_features_in_
     width = columns if found is None else found.rank

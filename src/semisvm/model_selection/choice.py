@@ -65,6 +65,12 @@ class Choice:
         """
         return get(self.method).make(**{**self.parameters, **more})
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        from semisvm.pages.notebook import choice_view
+
+        return str(choice_view(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dicts, lists, strings and numbers, for JSON."""
         parameters = {

@@ -227,6 +227,12 @@ class Comparison:
         chance = self[name].chance
         return None if chance is None else chance.sentence(name)
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        from semisvm.pages.notebook import comparison_view
+
+        return str(comparison_view(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dicts, lists, strings and numbers, for JSON."""
         plain = asdict(self)

@@ -7,8 +7,8 @@ from typing import Any, BinaryIO
 
 from semisvm.io.writing import write_text
 from semisvm.model_selection.chance import AgainstChance
+from semisvm.pages.parts import percent, show
 from semisvm.report.data import report_data
-from semisvm.report.wording import percent, show
 
 Data = Mapping[str, Any]
 

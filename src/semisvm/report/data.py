@@ -11,6 +11,7 @@ from semisvm.jsonable import plain
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.model_files.files import versions
+from semisvm.pages.phases import trace_data
 from semisvm.partial_labels import is_unlabeled
 from semisvm.registry import find
 
@@ -80,7 +81,7 @@ def report_data(
         "prior": PRIORS[_prior_source(bundle.estimator)],
         "classes": _classes(bundle, summary),
         "comparison": _comparison(compared),
-        "trace": _trace(getattr(bundle.estimator, "trace_", None)),
+        "trace": trace_data(getattr(bundle.estimator, "trace_", None), ROUNDS),
         "scores": summary.get("scores"),
         "top": _top(bundle, top),
         "parameters": _parameters(bundle.estimator),
@@ -167,21 +168,6 @@ def _comparison(found: Any) -> dict[str, Any] | None:
     if found is None:
         return None
     return dict(found) if isinstance(found, Mapping) else dict(found.to_dict())
-
-
-def _trace(trace: Any) -> dict[str, Any] | None:
-    if trace is None or len(trace) == 0:
-        return None
-    kept = _thinned(trace["phase"], ROUNDS)
-    columns = {name: trace[name][kept] for name in ("phase", "objective", "value")}
-    return {"rounds": len(trace), "round": kept, **columns}
-
-
-def _thinned(phases: Any, most: int) -> Any:
-    """Choose rounds evenly, with the first and last one of every phase."""
-    ends = np.flatnonzero(phases[1:] != phases[:-1])
-    evenly = np.linspace(0, len(phases) - 1, min(len(phases), most)).round().astype(int)
-    return np.unique(np.concatenate([evenly, ends, ends + 1]))
 
 
 def _top(bundle: Model, count: int) -> list[dict[str, Any]]:

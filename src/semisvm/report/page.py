@@ -1,15 +1,14 @@
 """A report as one HTML file."""
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from semisvm._version import __version__
 from semisvm.io.writing import write_text
+from semisvm.pages.html import Markup, tag
+from semisvm.pages.style import style
 from semisvm.report.data import report_data
-from semisvm.report.html import Markup, tag
 from semisvm.report.sections import SECTIONS
 
 # Nothing may be fetched or run, whatever is in the page.
@@ -43,13 +42,8 @@ def _head(data: Mapping[str, Any]) -> Markup:
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", data["title"]),
-        tag("style", Markup(_style())),
+        tag("style", Markup(style())),
     )
-
-
-@cache
-def _style() -> str:
-    return files("semisvm.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def write_report(

@@ -4,20 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from semisvm.model_selection.chance import AgainstChance
-from semisvm.model_selection.comparison import HELPED
-from semisvm.report.figures import comparison_figure, score_figure, trace_figure
-from semisvm.report.html import Markup, table, tag
-from semisvm.report.wording import percent, show
+from semisvm.pages.figures import score_figure, trace_figure
+from semisvm.pages.html import Markup, table, tag
+from semisvm.pages.parts import card, comparison_parts, paragraph, percent, show, verdict_box
 from semisvm.wording import counted, measured_time
 
 Data = Mapping[str, Any]
 
-SIGNS = {"helped": "✓", "no evidence": "?", "hurt": "✗"}
-HEADLINES = {
-    "helped": "Yes, they helped",
-    "no evidence": "No evidence that they did",
-    "hurt": "No, they hurt",
-}
 BAR = 100.0
 FEWEST_POINTS = 3
 """Fewer make no curve."""
@@ -28,31 +21,22 @@ def section(heading: str, *content: Any, name: str) -> Markup:
     return tag("section", tag("h2", heading), *content, id=name)
 
 
-def paragraph(*content: Any, kind: str | None = None) -> Markup:
-    """Make a paragraph."""
-    return tag("p", *content, class_=kind)
-
-
 def done(data: Data) -> Markup:
     """Say what was done: data, labels, method."""
     facts, method = data["data"], data["method"]
     what = f": {method['summary']}" if method["summary"] else ""
     cards = [
-        _card(show(facts["rows"]), "rows"),
-        _card(show(facts["labelled"]), "with a label"),
-        _card(show(facts["unlabelled"]), "without"),
-        _card(show(len(data["classes"])), "classes"),
-        _card(show(facts["features"]), "features"),
-        _card(_seconds(facts["fit_seconds"]), "to fit"),
+        card(show(facts["rows"]), "rows"),
+        card(show(facts["labelled"]), "with a label"),
+        card(show(facts["unlabelled"]), "without"),
+        card(show(len(data["classes"])), "classes"),
+        card(show(facts["features"]), "features"),
+        card(_seconds(facts["fit_seconds"]), "to fit"),
     ]
     line = paragraph("Method ", tag("strong", method["name"]), f" ({method['estimator']}){what}.")
     used = [tag("li", tag("b", name), f" as {kind}") for name, kind in facts["columns"].items()]
     columns = [paragraph("Columns used:"), tag("ul", used, class_="flat")] if used else None
     return section("What was done", tag("div", cards, class_="cards"), line, columns, name="done")
-
-
-def _card(value: str, name: str) -> Markup:
-    return tag("div", tag("b", value), tag("span", name), class_="card")
 
 
 def _seconds(value: float | None) -> str:
@@ -80,13 +64,7 @@ def helped(data: Data) -> Markup:
         )
         return section(heading, paragraph(*text, kind="verdict untested"), name="help")
     verdict = comparison["did_it_help"]
-    word = verdict["word"]
-    kind = f"verdict {word.replace(' ', '-')}"
-    head = tag("strong", f"{SIGNS[word]} {HEADLINES[word]}.")
-    advice = None
-    if word == HELPED:  # the other sentences end with it
-        advice = paragraph("Recommended: ", tag("strong", verdict["recommended"]), ".")
-    box = tag("div", paragraph(head), paragraph(verdict["sentence"]), advice, class_=kind)
+    box = verdict_box(verdict)
     after = [_other_method(data, verdict["recommended"]), *_about_chance(data)]
     return section(heading, box, after, name="help")
 
@@ -114,34 +92,7 @@ def comparison(data: Data) -> Markup | None:
     found = data["comparison"]
     if found is None:
         return None
-    differences = {d["name"]: d for d in found["differences"]}
-    rows = [_method_row(m, differences.get(m["name"])) for m in found["methods"]]
-    confidence = f"{100 * found['confidence']:g}%"
-    header = ["method", found["scoring"], f"{confidence} interval", "difference", "interval"]
-    header += ["unlabelled rows", "seconds a fit"]
-    text = (
-        f"Cross-validated on the {show(found['n_labeled'])} labelled rows, all methods on the "
-        f"same folds. Differences are relative to {found['baseline']}, the supervised method; "
-        "their intervals hold for all methods at once."
-    )
-    return section(
-        "Comparison of methods",
-        paragraph(text),
-        comparison_figure(found),
-        table(header, rows, {1, 2, 3, 4, 6}),
-        name="comparison",
-    )
-
-
-def _method_row(method: Data, difference: Data | None) -> list[Any]:
-    low, high = method["interval"]
-    row = [method["name"], f"{method['mean']:.3f}", f"{low:.3f} to {high:.3f}"]
-    seconds = f"{method['fit_seconds']:.3g}"
-    if difference is None:
-        return [*row, "–", "–", "supervised", seconds]
-    low, high = difference["interval"]
-    gap = [f"{difference['mean']:+.3f}", f"{low:+.3f} to {high:+.3f}"]
-    return [*row, *gap, difference["verdict"], seconds]
+    return section("Comparison of methods", comparison_parts(found), name="comparison")
 
 
 def trace(data: Data) -> Markup:

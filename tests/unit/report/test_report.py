@@ -16,10 +16,10 @@ from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, Table
 from semisvm.model_selection import Comparison
 from semisvm.model_selection.comparison import FoldScore
+from semisvm.pages.html import Markup, escape, tag
+from semisvm.pages.svg import Scale
 from semisvm.report import render, report_data, write_report
 from semisvm.report.data import ROUNDS
-from semisvm.report.html import Markup, escape, tag
-from semisvm.report.svg import Scale
 
 EVIL = '<script>document.title="broken"</script>'
 EVIL_WORD = "x<img/src=x/onerror=alert(1)>"

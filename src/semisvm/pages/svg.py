@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from semisvm.report.html import Markup, tag
+from semisvm.pages.html import Markup, tag
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""The figures of a report."""
+"""Figures of traces, scores and comparisons."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from semisvm.displays.trace import LEVELS, runs
-from semisvm.report import svg
-from semisvm.report.html import Markup, tag
+from semisvm.pages import svg
+from semisvm.pages.html import Markup, tag
+from semisvm.pages.phases import LEVELS, runs
 from semisvm.wording import counted
 
 WIDTH = 720

@@ -1,0 +1,1 @@
+"""Parts of pages: HTML, drawings and tables, for reports and for notebooks."""
