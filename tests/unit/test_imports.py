@@ -50,25 +50,26 @@ ALLOWED = {
         "objectives ondisk partial_labels remote rows validation vectors"
     ),
     # around the estimators
+    "trust": "designs naming rows validation",
     "active": "clusters designs estimators margins partial_labels rows validation",
     "method": "costs",
     "registry": "costs estimators method naming",
     "model_selection": (
         "costs designs estimators hierarchy loop losses method methods naming objectives ondisk "
-        "partial_labels registry rows validation wording"
+        "partial_labels registry rows trust validation wording"
     ),
     "displays": "loop margins model_selection partial_labels rows",
     "io": "compiling naming ondisk",
     "columns": "io",
-    "model": "columns io ondisk scaling",
+    "model": "columns io ondisk rows scaling trust",
     "training": (
-        "columns io margins model model_files model_selection ondisk registry rows scaling"
+        "columns io margins model model_files model_selection ondisk registry rows scaling trust"
     ),
     "converting_files": "columns io ondisk remote",
     "converting": "columns converting_files io ondisk",
     "model_files": (
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
-        "scaling"
+        "scaling trust"
     ),
     "checkpoints": "_version io loop model_files",
     "report": (

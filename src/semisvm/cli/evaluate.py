@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters
+from semisvm.cli import clusters, trusting
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
@@ -27,6 +27,10 @@ def evaluate(
     labels: shared.LabelsFile = None,
     unlabeled: shared.Unlabeled = None,
     na_is_class: shared.NaIsClass = False,
+    abstain_below: trusting.AbstainBelow = None,
+    threshold: trusting.Thresholds = None,
+    cost: trusting.Costs = None,
+    coverage: trusting.Coverage = None,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -37,20 +41,32 @@ def evaluate(
 ) -> None:
     """Compare predictions with known labels.
 
-    Rows without a label are skipped.
+    Rows without a label are skipped. Of a model that was fitted with --probabilities, the sets of
+    classes are judged too: how often they hold the true class.
     """
     from semisvm.cli.output import print_json
     from semisvm.io import about_missing
     from semisvm.model_files import load
 
     bundle = as_model(load(model))
+    rules = {"abstain_below": abstain_below, "thresholds": threshold, "costs": cost}
+    asked = trusting.wanted(bundle, coverage=coverage, **rules)  # type: ignore[arg-type]
+    if clusters.check(cluster, workers) and (coverage or not asked.decision.is_usual):
+        raise UserError(
+            "--abstain-below, --threshold, --cost and --coverage are judged in one process: leave "
+            "out --workers and --cluster."
+        )
     options = shared.reading(format, encoding, delimiter, no_quotes)
     options["na_is_class"] = na_is_class or bundle.settings.get("na_is_class") is True
     table = _read(bundle, data, label, labels, unlabeled, options)
     with clusters.connected(cluster, workers) as client:
-        predicted = None if client is None else clusters.predict_labels(client, bundle, table)
-        assessed = assess(bundle, table, predicted)
-    facts = {**assessed, "notes": about_missing(table.missing_words)}
+        if client is not None:
+            assessed = assess(bundle, table, clusters.predict_labels(client, bundle, table))
+        else:
+            assessed = _assess_trust(bundle, table, asked)
+    likeness = trusting.Likeness(bundle)
+    list(likeness.watch([table]))
+    facts = {**assessed, "notes": [*about_missing(table.missing_words), *likeness.sentences()]}
     if as_json:
         print_json({"model": model, "data": data, **facts})
     else:
@@ -129,12 +145,23 @@ def assess(bundle: "Model", data: "Table | MatrixData", labels: Any = None) -> d
     }
 
 
+def _assess_trust(
+    bundle: "Model", data: "Table | MatrixData", asked: trusting.Wanted
+) -> dict[str, Any]:
+    """Do what `assess` does by the rules for answers, and judge these and the sets of classes."""
+    X = bundle.matrix(data)
+    codes, answered = asked.labels(bundle, X)
+    facts = assess(bundle, data, bundle.classes_[codes])
+    return {**facts, "trust": trusting.judged(bundle, X, data.labels, asked, (codes, answered))}
+
+
 def _show(facts: dict[str, Any]) -> None:
     from semisvm.cli.output import print_facts, print_line, print_notes, print_table
 
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
     guess = f"{facts['chance']['guess']:.4g} ({facts['most_frequent_class']})"
-    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess})
+    told = trusting.in_short(facts.get("trust", {}))
+    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess, **told})
     print_line(facts["chance"]["sentence"])
     classes = facts["classes"]
     rows = [

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli import trusting
 from semisvm.cli.convert import describe_rows, show_rows
+from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ def inspect(
         typer.Argument(metavar="MODEL", help="Model file, or folder of rows.", show_default=False),
     ],
     top: Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")] = 10,
+    vocabulary: trusting.Vocabulary = None,
     as_json: shared.Json = False,
 ) -> None:
     """Show what is in a model, or in a folder of 'semisvm convert'.
@@ -30,10 +33,13 @@ def inspect(
     from semisvm.model_files import load
 
     if model.is_dir():
+        if vocabulary is not None:
+            raise UserError("--vocabulary is for a model: a folder of rows has no weights to show.")
         _inspect_rows(model, as_json)
         return
     bundle = as_model(load(model))
-    facts = describe(bundle, top)
+    names = None if vocabulary is None else trusting.feature_names(bundle, vocabulary)
+    facts = describe(bundle, top, names)
     if as_json:
         print_json({"model": model, **facts})
     else:
@@ -57,8 +63,8 @@ def _inspect_rows(folder: Path, as_json: bool) -> None:
         show_rows(X, facts)
 
 
-def describe(bundle: "Model", top: int) -> dict[str, Any]:
-    """Return what is in a model as data."""
+def describe(bundle: "Model", top: int, names: Any = None) -> dict[str, Any]:
+    """Return what is in a model as data; a matrix may have names of its columns."""
     estimator = bundle.estimator
     defaults = type(estimator)().get_params()
     parameters = estimator.get_params()
@@ -76,7 +82,7 @@ def describe(bundle: "Model", top: int) -> dict[str, Any]:
         "columns": {} if bundle.features is None else bundle.features.kinds_,
         "settings": bundle.settings,
         "summary": bundle.summary,
-        "top": bundle.top_features(top),
+        "top": bundle.top_features(top, names),
     }
 
 

@@ -72,6 +72,11 @@ def _json_line(row: dict[str, Any]) -> str:
     return visible_json(json.dumps(row, ensure_ascii=False)) + "\n"
 
 
+def _flat(cell: Any) -> Any:
+    """Return a list as JSON, which is read back where a table has cells only."""
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell
+
+
 class _Cells:
     """A table of cells being written, which looks for formulas."""
 
@@ -90,7 +95,7 @@ class _Cells:
         if not self._has_header:
             self._table.writerow(map(self._cell, rows[0]))
             self._has_header = True
-        self._table.writerows(map(self._cell, row.values()) for row in rows)
+        self._table.writerows([self._cell(_flat(cell)) for cell in row.values()] for row in rows)
 
     def _counted(self, cell: Any) -> Any:
         if self._is_formula(cell):

@@ -24,6 +24,12 @@ from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.features import restore_features
 from semisvm.model_files.schemas import PARTS, SCALING, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
+from semisvm.model_files.trusting import (
+    conformal_state,
+    familiarity_state,
+    restore_conformal,
+    restore_familiarity,
+)
 from semisvm.model_files.values import from_plain, to_plain
 from semisvm.scaling import MatrixScaling
 
@@ -61,6 +67,10 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     if bundle.scaling is not None:
         scaling, parts = bundle.scaling.to_state()
         all_arrays.update({f"scaling.{name}": array for name, array in parts.items()})
+    conformal, parts = conformal_state(bundle.conformal)
+    all_arrays.update({f"conformal.{name}": array for name, array in parts.items()})
+    familiarity, parts = familiarity_state(bundle.familiarity)
+    all_arrays.update({f"familiarity.{name}": array for name, array in parts.items()})
     document = {
         "kind": "model" if isinstance(model, Model) else "estimator",
         "estimator": state,
@@ -68,6 +78,8 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
         "wrapper": wrapper_state(model) if hasattr(model, "calibrator_") else None,
         "features": to_plain(features),
         "scaling": scaling,
+        "conformal": conformal,
+        "familiarity": familiarity,
         "settings": to_plain(bundle.settings),
         "summary": to_plain(bundle.summary),
         "versions": versions(),
@@ -125,22 +137,27 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     PARTS(document, "model", {})
     parts = split_names(arrays)
     estimator = restore_estimator(document["estimator"], parts.pop("estimator", {}), budget)
-    of_features, of_scaling = parts.pop("features", {}), parts.pop("scaling", {})
+    names = ("features", "scaling", "conformal", "familiarity")
+    of_features, of_scaling, of_labels, of_rows = (parts.pop(name, {}) for name in names)
     if parts:
         raise ModelFileError("this model file holds arrays that belong to nothing.")
     # the first files have no calibrations
     calibrator = restore_calibrator(document.get("calibrator"), len(estimator.classes_))
+    conformal = restore_conformal(document.get("conformal"), of_labels, estimator)
     if document["kind"] == "estimator":
         if calibrator is None:
             return estimator
-        return restore_wrapper(document["wrapper"], estimator, calibrator)
+        return restore_wrapper(document["wrapper"], estimator, calibrator, conformal)
     features = _restore_features(document["features"], of_features, estimator, budget)
     scaling = _restore_scaling(document.get("scaling"), of_scaling, estimator)
     settings, summary = from_plain(document["settings"]), from_plain(document["summary"])
     SETTINGS(settings, "settings", {})
     SUMMARY(summary, "summary", {})
     summary.update(versions=document["versions"], created=document["created"])
-    return Model(estimator, features, settings, summary, calibrator, scaling)
+    width = int(estimator.n_features_in_)
+    familiarity = restore_familiarity(document.get("familiarity"), of_rows, width)
+    about = (features, settings, summary, calibrator, scaling)
+    return Model(estimator, *about, conformal, familiarity)
 
 
 def _restore_scaling(state: Any, arrays: dict[str, Any], estimator: Any) -> MatrixScaling | None:
