@@ -78,7 +78,7 @@ ALLOWED = {
     ),
     "labelling": (
         "_lazy clusters columns io jsonable margins model_files model_selection partial_labels "
-        "registry report scaling training"
+        "registry report scaling training trust"
     ),
     "__init__": (
         "_lazy _version checkpoints clusters converting estimators io loop model model_files "
@@ -89,7 +89,7 @@ ALLOWED = {
     "cli": (
         "_version active checkpoints columns converting costs demo displays io jsonable labelling "
         "loop method model model_files model_selection naming ondisk partial_labels registry "
-        "remote report reproduce training visible wording"
+        "remote report reproduce training trust visible wording"
     ),
     "__main__": "cli",
 }

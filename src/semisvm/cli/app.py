@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from semisvm._version import __version__
+from semisvm.cli.audit import audit
 from semisvm.cli.compare import compare
 from semisvm.cli.convert import convert
 from semisvm.cli.demo import demo
@@ -28,6 +29,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     compare,
     select,
     label,
+    audit,
     convert,
     inspect,
     report,

@@ -36,6 +36,16 @@ def check_suffix(output: Output | None, what: str) -> str:
     return suffix
 
 
+def check_new(output: Output | None, what: str) -> None:
+    """Refuse a format that is not known, and a file that exists: it may have labels filled in."""
+    check_suffix(output, what)
+    if output is not None and not output.is_standard and output.path.exists():
+        raise UserError(
+            f"{output} exists already, perhaps with labels filled in: name another file, or "
+            "delete it."
+        )
+
+
 @contextmanager
 def row_writer(
     output: Output | None, what: str, escape: bool | None = None

@@ -7,7 +7,7 @@ import typer
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users
 from semisvm.cli.outputs import Output, text_output
-from semisvm.cli.rows import EscapeFormulas, check_suffix, row_writer
+from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
 from semisvm.naming import near_match
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def select(
 
     'semisvm fit DATA --answers FILE' reads the file back; blank labels stay unlabelled.
     """
-    _check_output(output)
+    check_new(output, WHAT)
     selection = _selection(by, seed)
     from semisvm.cli.output import print_json, print_line, print_notes
     from semisvm.cli.suggesting import fit_command
@@ -104,16 +104,6 @@ def select(
     model = f"{data.stem}.semisvm"
     print_line(fit_command(context, answers=[*(answers or []), output], output=model))
     print_notes("note", notes)
-
-
-def _check_output(output: Output | None) -> None:
-    """Refuse a file that exists: it may have labels filled in."""
-    check_suffix(output, WHAT)
-    if output is not None and not output.is_standard and output.path.exists():
-        raise UserError(
-            f"{output} exists already, perhaps with labels filled in: name another file, or "
-            "delete it."
-        )
 
 
 def _selection(by: str, seed: int) -> "Selection":

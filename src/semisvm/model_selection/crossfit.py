@@ -79,6 +79,7 @@ def cross_fit(
     y: ArrayLike,
     cv: PartialLabelKFold,
     *,
+    folds: list[Index] | None = None,
     shares: Floats | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> CrossFit | None:
@@ -91,6 +92,8 @@ def cross_fit(
     X : rows
     y : array-like of shape (n,)
     cv : PartialLabelKFold
+    folds : list of int arrays, optional
+        Rows to hold out, in place of those of ``cv``.
     shares : array of shape (m,), optional
         Class shares, if they are known already.
     stop : function
@@ -101,7 +104,7 @@ def cross_fit(
     found : CrossFit, or None if it was stopped
     """
     labels = encode(y, cv.unlabeled)
-    folds = list(cv.folds(labels.codes))
+    folds = list(cv.folds(labels.codes)) if folds is None else folds
     if not isinstance(estimator, ScoringClassifier):
         return _stoppable(folds, labels.codes, _fitted_anew(estimator, X, y, cv.unlabeled), stop)
     rows = read_rows(X, in_passes=estimator.reads_in_passes)
