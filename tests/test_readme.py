@@ -26,6 +26,7 @@ PAGES = (
     "docs/pictures.md",
     "docs/programs.md",
     "docs/speed.md",
+    "docs/trust.md",
     "docs/which_method.md",
 )
 
@@ -58,6 +59,7 @@ MODULES = (
     "semisvm.label_steps.greedy",
     "semisvm.label_steps.switching",
     "semisvm.label_steps.transportation",
+    "semisvm.model_selection.audit",
     "semisvm.model_selection.calibration",
     "semisvm.model_selection.side_by_side",
     "semisvm.model_selection.priors",
@@ -69,6 +71,7 @@ MODULES = (
     "semisvm.active.clusters",
     "semisvm.active.margins",
     "semisvm.labelling.sitting",
+    "semisvm.trust.conformal",
 )
 
 

@@ -11,7 +11,7 @@ from semisvm.columns import ColumnFeatures
 from semisvm.columns.unknown import unknown_shares
 from semisvm.io import DataError, MatrixData, Table, as_table
 from semisvm.ondisk import RowsOnDisk
-from semisvm.rows import take_rows
+from semisvm.rows import is_sparse, take_rows
 from semisvm.scaling import MatrixScaling
 from semisvm.trust.conformal import Conformal
 from semisvm.trust.explaining import check_weights, column_weights, reasons
@@ -254,7 +254,8 @@ class Model(TrustedPredictions):
         unknown = None
         if self.features is not None and isinstance(sample, Table):
             unknown = unknown_shares(self.features, sample)
-        return self.familiarity.measure(self.matrix(sample), unknown)
+        X = self.matrix(sample)
+        return self.familiarity.measure(X if is_sparse(X) else np.asarray(X), unknown)
 
     def _known_classes(self) -> NDArray[Any]:
         return self.classes_
@@ -295,6 +296,8 @@ def _cells(data: Any) -> Table | MatrixData:
 def _sample(data: Any, most: int | None) -> Any:
     """Return at most so many rows, evenly spaced; rows on the disk are brought to memory."""
     matrix = data.X if isinstance(data, MatrixData) else data
+    if not isinstance(data, Table) and not hasattr(matrix, "shape"):
+        return np.asarray(matrix)
     n = len(data) if isinstance(data, Table) else matrix.shape[0]
     if (most is None or n <= most) and not isinstance(matrix, RowsOnDisk):
         return data

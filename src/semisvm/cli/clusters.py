@@ -200,7 +200,8 @@ def predicted(
     from semisvm.remote.ordered import in_order
 
     model = client.submit(_same, bundle, pure=False)
-    arguments = ((model, piece, keep, all_scores, asked) for piece in pieces)
+    wanted = client.submit(_same, asked, pure=False)
+    arguments = ((model, piece, keep, all_scores, wanted) for piece in pieces)
     yield from in_order(client, predicted_rows, arguments)
 
 

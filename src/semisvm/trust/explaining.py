@@ -46,7 +46,7 @@ def reasons(
     Parameters
     ----------
     weights : array of shape (1, d) or (m, d)
-    X : array or CSR matrix of shape (n, d)
+    X : array or sparse matrix of shape (n, d)
     scores : array of shape (n, m)
     codes : int array of shape (n,)
         The class of each row.
@@ -54,6 +54,7 @@ def reasons(
         Maximum number of columns of a row; those that speak against the class are left out.
     """
     check_count("count", count)
+    X = X.tocsr() if is_sparse(X) else np.asarray(X)
     others = scores.astype(np.float64)
     others[np.arange(len(codes)), codes] = -np.inf
     found = []

@@ -142,7 +142,10 @@ class Familiarity:
         if X.shape[0] < FEWEST:
             return None
         first, second = (take_rows(X, np.arange(k, X.shape[0], 2)) for k in (0, 1))
-        centre = np.asarray(first.mean(axis=0), dtype=np.float32).ravel()
+        with np.errstate(over="ignore"):
+            centre = np.asarray(first.mean(axis=0), dtype=np.float32).ravel()
+        if not np.isfinite(centre).all():
+            return None  # values beyond single precision
         seen, limit = None, None
         if unknown is not None:
             limit = Limit.of(unknown)

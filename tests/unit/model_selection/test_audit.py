@@ -45,7 +45,7 @@ def test_what_is_said_about_a_doubt():
     found = audit_labels(TransductiveSVC(unlabeled=None), X, labels, unlabeled=None)
     first = found.doubts[0]
     assert (first.row, first.given, first.suggested) == (row, "spam", "ham")
-    assert first.probability > 0.9
+    assert first.probability > 0.7
     assert first.probability + first.given_probability == pytest.approx(1.0)
     assert (found.n_checked, found.n_unchecked) == (60, 0)
     assert found.agreement == pytest.approx(1 - len(found) / 60)
