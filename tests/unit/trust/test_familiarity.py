@@ -136,7 +136,7 @@ def test_limits():
 def test_rows_on_the_disk(tmp_path):
     X, y = two_blobs(300)
     labels = objects([int(y[i]) if i < 40 else None for i in range(300)])
-    semisvm.write_rows(X, tmp_path / "r.rows")
+    semisvm.write_rows(tmp_path / "r.rows", X)
     rows = semisvm.open_rows(tmp_path / "r.rows")
     model = train(MatrixData(rows, labels), "svm")
     assert model.unlike(MatrixData(rows)).sentences() == []
