@@ -6,11 +6,15 @@ import json
 import numpy as np
 import pytest
 from scipy import sparse
-from test_commands import WORDS, run
 
 from problems import hide, sparse_text
 
 pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+from running import run
+
+WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 
 
 def write_mail(path, n, n_labels, seed, noise=0.3, wrong=()):
