@@ -154,7 +154,7 @@ def test_names_of_the_columns_of_a_matrix(tmp_path):
     X, y = sparse_text(120)
     sparse.save_npz(tmp_path / "X.npz", X)
     labels = hide(y, 40)
-    (tmp_path / "y.txt").write_text("\n".join("" if v < 0 else f"c{v}" for v in labels))
+    (tmp_path / "y.txt").write_text("".join("\n" if v < 0 else f"c{v}\n" for v in labels))
     about = ["--labels", tmp_path / "y.txt", "-a", "svm", "-q", "--as-is"]
     run("fit", tmp_path / "X.npz", *about, "-o", tmp_path / "m")
     words = tmp_path / "words.txt"
@@ -209,10 +209,10 @@ def test_audit_of_matrices_and_of_too_few_labels(tmp_path):
     X, y = sparse_text(120)
     sparse.save_npz(tmp_path / "X.npz", X)
     labels = tmp_path / "y.txt"
-    labels.write_text("\n".join("" if v < 0 else f"c{v}" for v in hide(y, 40)))
+    labels.write_text("".join("\n" if v < 0 else f"c{v}\n" for v in hide(y, 40)))
     out = run("audit", tmp_path / "X.npz", "--labels", labels, "-a", "svm", "--repeats", "1").stdout
     assert "of 40 labels are contradicted" in out
-    labels.write_text("\n".join(["c0", "c1"] + [""] * 118))
+    labels.write_text("c0\nc1\n" + 118 * "\n")
     said = run("audit", tmp_path / "X.npz", "--labels", labels, code=2).stderr
     assert "no class has two labels" in said
     said = run("audit", tmp_path / "X.npz", "--labels", labels, "-a", "tsvmm", code=2).stderr

@@ -79,7 +79,7 @@ class Outlook:
         weights, prepared = column_weights(fitted.estimator), self._pool.prepared
         if weights is None or prepared is None:
             return []
-        scores = fitted.scores[[row]]
+        scores = fitted.scores[[row]].astype(np.float64)
         found = reasons(weights, prepared.X[[row]], scores, scores.argmax(axis=1), N_BECAUSE)
         return [(self._name(k), part) for k, part in found[0]]
 

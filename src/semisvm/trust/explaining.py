@@ -55,7 +55,7 @@ def reasons(
     """
     check_count("count", count)
     X = X.tocsr() if is_sparse(X) else np.asarray(X)
-    others = scores.astype(np.float64)
+    others = scores.copy()
     others[np.arange(len(codes)), codes] = -np.inf
     found = []
     for row, (code, other) in enumerate(zip(codes, others.argmax(axis=1), strict=True)):
