@@ -22,6 +22,15 @@ PROBABILITIES = {
     "20news_tfidf": (100,),
     "r8_tfidf": (100,),
 }
+# set and numbers of labels
+SETS_OF_CLASSES = {
+    "text1_pcmac": (20, 50, 150),
+    "wdbc": (30,),
+    "20news_tfidf": (100,),
+    "r8_tfidf": (100,),
+    "optdigits": (100,),
+}
+COVERAGES = (0.8, 0.9)
 VERDICTS = {
     "text1_pcmac": (20, 40, 100),
     "20news_tfidf": (50,),
@@ -88,6 +97,30 @@ def calibration_row(name: str, n_labels: int, runs: list[dict[str, float]]) -> d
     return {"set": name, "labels": n_labels, **shown}
 
 
+def covered(data: PartlyLabeled) -> dict[str, float]:
+    """Return coverage and size of sets of classes, of a linear model and of one with a kernel."""
+    free, hidden, found = data.unlabeled, data.y[data.unlabeled], {}
+    folds = 2 if data.y.max() > 1 else 5
+    ways: dict[str, dict[str, Any]] = {"linear": {}, "kernel": {"kernel": "rbf"}}
+    for way, parameters in ways.items():
+        estimator = TransductiveSVC(reg=REG, **parameters)
+        model = CalibratedPartialClassifier(estimator, cv=folds).fit(data.X, data.labels)
+        found[f"{way} accuracy %"] = 100.0 * float(model.score(data.X[free], hidden))
+        for coverage in COVERAGES:
+            inside = model.predict_sets(data.X[free], coverage)
+            held = inside[np.arange(len(hidden)), hidden]
+            found[f"{way} {coverage:.0%}"] = 100.0 * float(held.mean())
+            found[f"{way} {coverage:.0%} size"] = float(inside.sum(axis=1).mean())
+    return found
+
+
+def coverage_row(name: str, n_labels: int, runs: list[dict[str, float]]) -> dict[str, Any]:
+    """Average the draws of a setting."""
+    mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
+    shown = {key: round(value, 2 if key.endswith("size") else 1) for key, value in mean.items()}
+    return {"set": name, "labels": n_labels, **shown}
+
+
 def judged(data: PartlyLabeled) -> dict[str, Any]:
     """Compare on the labelled rows, and look up the truth on the others."""
     free = data.unlabeled
@@ -131,6 +164,12 @@ def run(folder: Path, repeat: int) -> dict[str, Any]:
             PROBABILITIES,
             calibrated,
             calibration_row,
+        ),
+        (
+            "coverage of the unlabelled rows by sets of classes",
+            SETS_OF_CLASSES,
+            covered,
+            coverage_row,
         ),
         (
             "verdicts of compare: TransductiveSVC against NewtonSVC",

@@ -27,6 +27,7 @@ PAGES = (
     "docs/pictures.md",
     "docs/programs.md",
     "docs/speed.md",
+    "docs/trust.md",
     "docs/which_method.md",
 )
 
@@ -60,6 +61,7 @@ MODULES = (
     "semisvm.label_steps.greedy",
     "semisvm.label_steps.switching",
     "semisvm.label_steps.transportation",
+    "semisvm.model_selection.audit",
     "semisvm.model_selection.calibration",
     "semisvm.model_selection.side_by_side",
     "semisvm.model_selection.priors",
@@ -71,6 +73,7 @@ MODULES = (
     "semisvm.active.clusters",
     "semisvm.active.margins",
     "semisvm.labelling.sitting",
+    "semisvm.trust.conformal",
 )
 
 

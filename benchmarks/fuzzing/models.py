@@ -40,12 +40,14 @@ from semisvm.cli.inspect import describe
 from semisvm.cli.inspect import show as show_facts
 from semisvm.cli.output import print_json
 from semisvm.cli.predict import as_model, predicted_rows
+from semisvm.cli.trusting import wanted
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, MatrixData, Table
 from semisvm.io.labels import text_labels
 from semisvm.model_files import ModelFileError
 from semisvm.model_files.archive import DOCUMENT
 from semisvm.report import render, report_data
+from semisvm.trust.explaining import column_weights
 
 OWN = (ModelFileError, DataError)
 
@@ -256,7 +258,13 @@ def rows_for(bundle: Any) -> Table | MatrixData:
 
 def _predict(bundle: Any) -> None:
     piece = rows_for(bundle)
-    for row in predicted_rows(bundle, piece, [], True):
+    asked: dict[str, Any] = {"explain": 3} if column_weights(bundle.estimator) is not None else {}
+    if bundle.has_probabilities:
+        asked |= {"top": 2, "abstain_below": 0.6}
+    if bundle.conformal is not None and bundle.conformal.n_labels:
+        asked["coverage"] = 0.5
+    bundle.unlike(piece)
+    for row in predicted_rows(bundle, piece, [], True, wanted(bundle, **asked)):
         json.dumps(row, ensure_ascii=False).encode("utf-8")
     assert len(bundle.predict(piece)) == 3
 

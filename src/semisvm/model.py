@@ -1,23 +1,29 @@
 """A fitted model with all it needs to predict from a file: features, settings, summary."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError, MatrixData, Table
+from semisvm.columns.unknown import unknown_shares
+from semisvm.io import DataError, MatrixData, Table, as_table
 from semisvm.ondisk import RowsOnDisk
+from semisvm.rows import is_sparse, take_rows
 from semisvm.scaling import MatrixScaling
+from semisvm.trust.conformal import Conformal
+from semisvm.trust.explaining import check_weights, column_weights, reasons
+from semisvm.trust.familiarity import Familiarity, Unlikeness, some_rows
+from semisvm.trust.predicting import TrustedPredictions, columns_of
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
 
 
 @dataclass
-class Model:
+class Model(TrustedPredictions):
     """An estimator, and how the rows of a file become its features.
 
     Attributes
@@ -34,6 +40,10 @@ class Model:
         Turns scores into probabilities.
     scaling : MatrixScaling, optional
         What is done to the rows of a matrix first.
+    conformal : Conformal, optional
+        What held-out labels say about the scores, for `predict_sets`.
+    familiarity : Familiarity, optional
+        What the rows of the fit look like, for `unlike`.
     """
 
     estimator: Any
@@ -42,12 +52,16 @@ class Model:
     summary: dict[str, Any] = field(default_factory=dict)
     calibrator: "Calibrator | None" = None
     scaling: MatrixScaling | None = None
+    conformal: Conformal | None = None
+    familiarity: Familiarity | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":
         """Make a model of a fitted estimator on its own, calibrated or not."""
         calibrator = getattr(estimator, "calibrator_", None)
-        return cls(estimator if calibrator is None else estimator.estimator_, calibrator=calibrator)
+        if calibrator is None:
+            return cls(estimator)
+        return cls(estimator.estimator_, calibrator=calibrator, conformal=estimator.conformal_)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -96,8 +110,7 @@ class Model:
 
     def score_columns(self, X: Any) -> NDArray[np.float64]:
         """Compute one score per class, shape (n, m); with two, one is the other's negative."""
-        scores = self._scores(X)
-        return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+        return columns_of(self._scores(X))
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:
         """Compute probabilities of rows of a matrix, shape (n, m)."""
@@ -134,7 +147,30 @@ class Model:
         width = self.estimator.n_features_in_
         return np.asarray(getattr(self.estimator, "feature_names_in_", np.arange(width)))
 
-    def top_features(self, count: int = 10) -> dict[Any, list[tuple[str, float]]]:
+    def names_of_features(self, names: Sequence[str] | None = None) -> NDArray[Any]:
+        """Return names that were given, if there are as many as features, or `feature_names`.
+
+        Raises
+        ------
+        DataError
+        """
+        if names is None:
+            return self.feature_names()
+        if self.features is not None:
+            raise DataError(
+                "the model knows the names of its features: names are for models of matrices."
+            )
+        if len(names) != self.estimator.n_features_in_:
+            raise DataError(
+                f"there are {len(names):,} names, but the model has "
+                f"{self.estimator.n_features_in_:,} columns: one name per column is needed, in "
+                "their order."
+            )
+        return np.asarray(names, dtype=object)
+
+    def top_features(
+        self, count: int = 10, names: Sequence[str] | None = None
+    ) -> dict[Any, list[tuple[str, float]]]:
         """Return the features with the largest weights for every class.
 
         A model with a kernel has no weights of features, so nothing is listed; of a committee,
@@ -143,20 +179,108 @@ class Model:
         Parameters
         ----------
         count : int, default=10
+        names : sequence of str, optional
+            Of the columns of a matrix.
         """
-        coef = getattr(self.estimator, "column_weights_", None)
-        if coef is None and self.estimator.kernel_map_ is not None:
+        coef = column_weights(self.estimator)
+        if coef is None:
             return {label: [] for label in self.classes_.tolist()}
-        coef = self.estimator.coef_ if coef is None else coef
         rows = np.vstack([-coef, coef]) if len(coef) == 1 else coef
-        names = self.feature_names()
         if self.features is not None:
             rows = np.where(self.features.is_coordinate(), 0.0, rows)
+        of = self.names_of_features(names)
         top = {}
         for label, weights in zip(self.classes_.tolist(), rows, strict=True):
             best = np.argsort(-weights, kind="stable")[:count]
-            top[label] = [(str(names[k]), float(weights[k])) for k in best if weights[k] > 0]
+            top[label] = [(str(of[k]), float(weights[k])) for k in best if weights[k] > 0]
         return top
+
+    def explain(
+        self, data: Any, count: int = 5, names: Sequence[str] | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """Return the features that speak most for the prediction of each row.
+
+        Two classes: x_j w_j, whose sum over all features is the score but for the intercept. More
+        classes: x_j (w_cj - w_rj), of the predicted class c against the best other one, r.
+
+        Parameters
+        ----------
+        data : what `predict` takes
+        count : int, default=5
+        names : sequence of str, optional
+            Of the columns of a matrix.
+
+        Returns
+        -------
+        reasons : list of lists of (name, contribution)
+            At most ``count`` per row, the largest first. Features that speak against the class are
+            left out.
+
+        Raises
+        ------
+        ValueError
+            If the model has a kernel.
+        """
+        X = self.matrix(data)
+        return self.reasons_of_rows(X, self.codes(X), count, self.names_of_features(names))
+
+    def reasons_of_rows(
+        self, X: Any, codes: NDArray[np.intp], count: int, names: NDArray[Any]
+    ) -> list[list[tuple[str, float]]]:
+        """Do the work of `explain` for rows of a matrix and their classes."""
+        weights = check_weights(self.estimator)
+        X = X.load() if isinstance(X, RowsOnDisk) else X
+        found = reasons(weights, X, self.score_columns(X), codes, count)
+        return [[(str(names[k]), part) for k, part in row] for row in found]
+
+    def unlike(self, data: Any) -> Unlikeness | None:
+        """Compare rows with those of the fit; None if the model does not know these.
+
+        Parameters
+        ----------
+        data : what `predict` takes
+
+        Returns
+        -------
+        found : Unlikeness, or None
+            Its ``sentences()`` say what is unusual.
+        """
+        if self.familiarity is None:
+            return None
+        return self.familiarity.judge([self.measure(data)])
+
+    def measure(self, data: Any, most: int | None = None) -> Any:
+        """Measure rows, or a sample of at most so many, for ``familiarity.judge``."""
+        assert self.familiarity is not None
+        sample = _sample(data if self.features is None else _cells(data), most)
+        unknown = None
+        if self.features is not None and isinstance(sample, Table):
+            unknown = unknown_shares(self.features, sample)
+        X = self.matrix(sample)
+        return self.familiarity.measure(X if is_sparse(X) else np.asarray(X), unknown)
+
+    def _known_classes(self) -> NDArray[Any]:
+        return self.classes_
+
+    def _rows(self, data: Any) -> Any:
+        return self.matrix(data)
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        if not self.has_probabilities:
+            raise ValueError(
+                "the model has no probabilities. Fit with probabilities=True, or a method that "
+                "has them."
+            )
+        return self.probabilities(X)
+
+    def _codes(self, X: Any) -> NDArray[np.intp]:
+        return self.codes(X)
+
+    def _held_out(self) -> tuple[Conformal | None, Any]:
+        return self.conformal, self.estimator
+
+    def _score_columns(self, model: Any, X: Any) -> NDArray[np.float64]:
+        return columns_of(_of_rows(model.decision_function, X))
 
 
 def _of_rows(function: Callable[[Any], Any], X: Any) -> Any:
@@ -165,3 +289,23 @@ def _of_rows(function: Callable[[Any], Any], X: Any) -> Any:
         return function(X)
     except ValueError as error:
         raise DataError(f"the model cannot be used for these rows: {error}") from error
+
+
+def _cells(data: Any) -> Table | MatrixData:
+    return data if isinstance(data, MatrixData) else as_table(data)
+
+
+def _sample(data: Any, most: int | None) -> Any:
+    """Return at most so many rows, evenly spaced; rows on the disk are brought to memory."""
+    matrix = data.X if isinstance(data, MatrixData) else data
+    if not isinstance(data, Table) and not hasattr(matrix, "shape"):
+        return np.asarray(matrix)
+    n = len(data) if isinstance(data, Table) else matrix.shape[0]
+    if (most is None or n <= most) and not isinstance(matrix, RowsOnDisk):
+        return data
+    rows = some_rows(n, n if most is None else most)
+    if isinstance(data, Table):
+        return data.take(rows.tolist())
+    if isinstance(data, MatrixData):
+        return replace(data, X=take_rows(data.X, rows), labels=None, lines=None)
+    return take_rows(data, rows)

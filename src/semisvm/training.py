@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
+from semisvm.columns.unknown import unknown_shares
 from semisvm.io import (
     DataError,
     DataWarning,
@@ -24,14 +25,16 @@ from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.ondisk import RowsOnDisk
 from semisvm.registry import AUTO, get, methods
-from semisvm.rows import mean_square_length
+from semisvm.rows import mean_square_length, take_rows
 from semisvm.scaling import MatrixScaling, fit_scaling
+from semisvm.trust.familiarity import Familiarity, some_rows
 
 if TYPE_CHECKING:
     from semisvm.loop import Callback
     from semisvm.model_selection.calibration import Calibrator
     from semisvm.model_selection.choice import Choice
     from semisvm.model_selection.watching import Told
+    from semisvm.trust.conformal import Conformal
 
 CALIBRATION_FOLDS = 5
 FEW_TO_CALIBRATE = 20
@@ -66,6 +69,8 @@ class Prepared:
         What was done to the rows of a matrix.
     weight : array of shape (n,), optional
         Weights of the rows.
+    cells : Table or None
+        A sample of the rows of a table, those of `semisvm.trust.familiarity.some_rows`.
     """
 
     X: Any
@@ -76,6 +81,7 @@ class Prepared:
     seconds: float = 0.0
     scaling: MatrixScaling | None = None
     weight: NDArray[np.float64] | None = None
+    cells: Table | None = None
 
 
 def prepare(
@@ -118,7 +124,8 @@ def prepare(
     seconds = perf_counter() - start
     if transformer is not None:
         notes += transformer.notes_
-    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, sample_weight)
+    cells = None if isinstance(data, MatrixData) else data.take(some_rows(len(data)).tolist())
+    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, sample_weight, cells)
 
 
 def features_of(
@@ -294,12 +301,12 @@ def _fit(
     # it belongs to the caller of the fit, not to the model
     estimator.callback = None
     notes += estimator.trace_.notes
-    calibrator = None
+    held_out = None
     if probabilities:
-        calibrator = calibrate(estimator, prepared, random_state)
+        held_out = calibrate(estimator, prepared, random_state)
         notes += _about_calibration(labels)
     notes += _about_prior(estimator, labels)
-    return bundled(estimator, entry.name, prepared, notes, perf_counter() - start, calibrator)
+    return bundled(estimator, entry.name, prepared, notes, perf_counter() - start, held_out)
 
 
 def bundled(
@@ -308,7 +315,7 @@ def bundled(
     prepared: Prepared,
     notes: Sequence[str] = (),
     seconds: float = 0.0,
-    calibrator: "Calibrator | None" = None,
+    held_out: "tuple[Calibrator, Conformal] | None" = None,
 ) -> Model:
     """Put a fitted estimator and what it was fitted to together as a model.
 
@@ -322,7 +329,8 @@ def bundled(
     notes : sequence of str
     seconds : float
         Of the fit.
-    calibrator : Calibrator, optional
+    held_out : tuple (Calibrator, Conformal), optional
+        What was learnt from labels that were held out.
     """
     X, labels = prepared.X, prepared.labels
     counts = count_labels(labels)
@@ -337,8 +345,18 @@ def bundled(
         "fit_seconds": seconds,
         "notes": list(notes),
     }
+    calibrator, conformal = held_out or (None, None)
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
-    return Model(estimator, *about)
+    return Model(estimator, *about, conformal, _familiarity(prepared))
+
+
+def _familiarity(prepared: Prepared) -> Familiarity | None:
+    """Learn what the rows look like, from a sample of them."""
+    n = prepared.X.shape[0]
+    unknown = None
+    if prepared.features is not None and prepared.cells is not None:
+        unknown = unknown_shares(prepared.features, prepared.cells, n)
+    return Familiarity.fit(take_rows(prepared.X, some_rows(n)), unknown)
 
 
 def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[str]:
@@ -362,8 +380,10 @@ def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[s
     return [] if found.better else [found.sentence(model.summary["method"])]
 
 
-def calibrate(estimator: Any, prepared: Prepared, random_state: int = 0) -> "Calibrator":
-    """Fit a map from scores to probabilities to cross-fitted scores of labelled rows.
+def calibrate(
+    estimator: Any, prepared: Prepared, random_state: int = 0
+) -> "tuple[Calibrator, Conformal]":
+    """Learn from cross-fitted scores of labelled rows: probabilities, and sets of classes.
 
     Parameters
     ----------
@@ -372,8 +392,8 @@ def calibrate(estimator: Any, prepared: Prepared, random_state: int = 0) -> "Cal
     prepared : Prepared
     random_state : int, default=0
     """
-    from semisvm.model_selection.calibration import Calibrator
-    from semisvm.model_selection.crossfit import cross_fitted_scores
+    from semisvm.model_selection.calibration import learn_from
+    from semisvm.model_selection.crossfit import cross_fit
     from semisvm.model_selection.splits import PartialLabelKFold
 
     repeated = sum(count for count in count_labels(prepared.labels).values() if count > 1)
@@ -386,10 +406,9 @@ def calibrate(estimator: Any, prepared: Prepared, random_state: int = 0) -> "Cal
     with warnings.catch_warnings():
         # the note about few labels says it
         warnings.simplefilter("ignore", UserWarning)
-        scores, codes = cross_fitted_scores(
-            estimator, prepared.X, prepared.labels, cv, prepared.weight
-        )
-    return Calibrator.fit(scores, codes, len(estimator.classes_), "temperature")
+        found = cross_fit(estimator, prepared.X, prepared.labels, cv, prepared.weight)
+    assert found is not None
+    return learn_from(found, len(estimator.classes_), "temperature")
 
 
 def _about_calibration(labels: NDArray[np.object_]) -> list[str]:

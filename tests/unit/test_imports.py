@@ -56,25 +56,26 @@ ALLOWED = {
         "validation vectors"
     ),
     # around the estimators
+    "trust": "designs naming rows validation",
     "active": "clusters designs estimators margins partial_labels rows validation",
     "method": "costs",
     "registry": "costs estimators method naming",
     "model_selection": (
         "costs designs estimators hierarchy loop losses method methods naming objectives ondisk "
-        "pages partial_labels registry row_weights rows validation wording"
+        "pages partial_labels registry row_weights rows trust validation wording"
     ),
     "displays": "loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",
     "columns": "io naming",
-    "model": "columns io ondisk scaling",
+    "model": "columns io ondisk rows scaling trust",
     "training": (
-        "columns io margins model model_files model_selection ondisk registry rows scaling"
+        "columns io margins model model_files model_selection ondisk registry rows scaling trust"
     ),
     "converting_files": "columns io ondisk remote",
     "converting": "columns converting_files io ondisk",
     "model_files": (
         "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
-        "scaling"
+        "scaling trust"
     ),
     "exporting": "_version columns io model scaling",
     "checkpoints": "_version io loop model_files",
@@ -84,7 +85,7 @@ ALLOWED = {
     ),
     "labelling": (
         "_lazy clusters columns io jsonable margins model_files model_selection partial_labels "
-        "registry report scaling training"
+        "registry report scaling training trust"
     ),
     "__init__": (
         "_lazy _version checkpoints clusters converting estimators exporting io loop model "
@@ -98,7 +99,7 @@ ALLOWED = {
     "cli": (
         "_version active checkpoints columns converting costs demo displays exporting io jsonable "
         "labelling loop method model model_files model_selection naming ondisk partial_labels "
-        "registry remote report reproduce training visible wording"
+        "registry remote report reproduce training trust visible wording"
     ),
     "__main__": "cli",
 }

@@ -7,6 +7,7 @@ import typer
 
 from semisvm._version import __version__
 from semisvm.cli.answers import answers
+from semisvm.cli.audit import audit
 from semisvm.cli.compare import compare
 from semisvm.cli.convert import convert
 from semisvm.cli.demo import demo
@@ -31,6 +32,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     select,
     label,
     answers,
+    audit,
     convert,
     inspect,
     report,

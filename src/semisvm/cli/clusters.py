@@ -203,13 +203,16 @@ def n_parts(client: Any) -> int:
     return PARTS_PER_WORKER * max(len(client.ncores()), 1)
 
 
-def predicted(client: Any, bundle: "Model", pieces: Any, keep: list[str], all_scores: bool) -> Any:
+def predicted(
+    client: Any, bundle: "Model", pieces: Any, keep: list[str], all_scores: bool, asked: Any
+) -> Any:
     """Yield what `predicted_rows` returns for pieces of data, computed by workers, in order."""
     from semisvm.cli.predict import predicted_rows
     from semisvm.remote.ordered import in_order
 
     model = client.submit(_same, bundle, pure=False)
-    arguments = ((model, piece, keep, all_scores) for piece in pieces)
+    wanted = client.submit(_same, asked, pure=False)
+    arguments = ((model, piece, keep, all_scores, wanted) for piece in pieces)
     yield from in_order(client, predicted_rows, arguments)
 
 

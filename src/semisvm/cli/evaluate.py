@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters, vectors
+from semisvm.cli import clusters, trusting, vectors
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
@@ -37,6 +37,10 @@ def evaluate(
     na_is_class: shared.NaIsClass = False,
     embeddings: vectors.Embeddings = None,
     encoder: vectors.EncoderName = None,
+    abstain_below: trusting.AbstainBelow = None,
+    threshold: trusting.Thresholds = None,
+    cost: trusting.Costs = None,
+    coverage: trusting.Coverage = None,
     format: shared.Format = None,
     encoding: shared.Encoding = None,
     delimiter: shared.Delimiter = None,
@@ -47,13 +51,21 @@ def evaluate(
 ) -> None:
     """Compare predictions with known labels.
 
-    Rows without a label are skipped.
+    Rows without a label are skipped. Of a model that was fitted with --probabilities, the sets of
+    classes are judged too: how often they hold the true class.
     """
     from semisvm.cli.output import print_json
     from semisvm.io import about_missing
     from semisvm.model_files import load
 
     bundle = as_model(load(model))
+    rules = {"abstain_below": abstain_below, "thresholds": threshold, "costs": cost}
+    asked = trusting.wanted(bundle, coverage=coverage, **rules)  # type: ignore[arg-type]
+    if clusters.check(cluster, workers) and (coverage or not asked.decision.is_usual):
+        raise UserError(
+            "--abstain-below, --threshold, --cost and --coverage are judged in one process: leave "
+            "out --workers and --cluster."
+        )
     options = shared.reading(format, encoding, delimiter, no_quotes)
     options["na_is_class"] = na_is_class or bundle.settings.get("na_is_class") is True
     added = vectors.Added(bundle, embeddings, encoder)
@@ -61,9 +73,14 @@ def evaluate(
     table, weight = shared.weights(table, sample_weight)
     (table,) = added.to_all(iter([table]))
     with clusters.connected(cluster, workers) as client:
-        predicted = None if client is None else clusters.predict_labels(client, bundle, table)
-        assessed = assess(bundle, table, predicted, weight)
-    notes = about_missing(table.missing_words)
+        if client is not None:
+            predicted = clusters.predict_labels(client, bundle, table)
+            assessed = assess(bundle, table, predicted, weight)
+        else:
+            assessed = _assess_trust(bundle, table, asked, weight)
+    likeness = trusting.Likeness(bundle)
+    list(likeness.watch([table]))
+    notes = [*about_missing(table.missing_words), *likeness.sentences()]
     if weight is not None:
         notes.append(
             f"accuracy, macro F and the scores of classes weigh rows by {sample_weight!r}; the "
@@ -162,12 +179,23 @@ def assess(
     }
 
 
+def _assess_trust(
+    bundle: "Model", data: "Table | MatrixData", asked: trusting.Wanted, weight: Any = None
+) -> dict[str, Any]:
+    """Do what `assess` does by the rules for answers, and judge these and the sets of classes."""
+    X = bundle.matrix(data)
+    codes, answered = asked.labels(bundle, X)
+    facts = assess(bundle, data, bundle.classes_[codes], weight)
+    return {**facts, "trust": trusting.judged(bundle, X, data.labels, asked, (codes, answered))}
+
+
 def _show(facts: dict[str, Any]) -> None:
     from semisvm.cli.output import print_facts, print_line, print_notes, print_table
 
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
     guess = f"{facts['chance']['guess']:.4g} ({facts['most_frequent_class']})"
-    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess})
+    told = trusting.in_short(facts.get("trust", {}))
+    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess, **told})
     print_line(facts["chance"]["sentence"])
     classes = facts["classes"]
     rows = [

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli import trusting
 from semisvm.cli.convert import describe_rows, show_rows
+from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ def inspect(
         int,
         typer.Option("--words", min=0, help="Number of kept words to name, the most frequent."),
     ] = 10,
+    vocabulary: trusting.Vocabulary = None,
     as_json: shared.Json = False,
 ) -> None:
     """Show what is in a model, or in a folder of 'semisvm convert'.
@@ -34,10 +37,13 @@ def inspect(
     from semisvm.model_files import load
 
     if model.is_dir():
+        if vocabulary is not None:
+            raise UserError("--vocabulary is for a model: a folder of rows has no weights to show.")
         _inspect_rows(model, as_json)
         return
     bundle = as_model(load(model))
-    facts = describe(bundle, top, words)
+    names = None if vocabulary is None else trusting.feature_names(bundle, vocabulary)
+    facts = describe(bundle, top, words, names)
     if as_json:
         print_json({"model": model, **facts})
     else:
@@ -61,8 +67,8 @@ def _inspect_rows(folder: Path, as_json: bool) -> None:
         show_rows(X, facts)
 
 
-def describe(bundle: "Model", top: int, words: int = 10) -> dict[str, Any]:
-    """Return what is in a model as data."""
+def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
+    """Return what is in a model as data; a matrix may have names of its columns."""
     estimator = bundle.estimator
     defaults = type(estimator)().get_params()
     parameters = estimator.get_params()
@@ -81,7 +87,7 @@ def describe(bundle: "Model", top: int, words: int = 10) -> dict[str, Any]:
         "kept_words": {} if bundle.features is None else bundle.features.kept_words(words),
         "settings": bundle.settings,
         "summary": bundle.summary,
-        "top": bundle.top_features(top),
+        "top": bundle.top_features(top, names),
     }
 
 

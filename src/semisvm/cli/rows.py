@@ -38,6 +38,17 @@ def check_suffix(output: Output | None, what: str, suffixes: tuple[str, ...] = S
     return suffix
 
 
+def check_new(output: Output | None, what: str, any_suffix: bool = False) -> None:
+    """Refuse a format that is not known, and a file that exists: it may have labels filled in."""
+    if not any_suffix:
+        check_suffix(output, what)
+    if output is not None and not output.is_standard and output.path.exists():
+        raise UserError(
+            f"{output} exists already, perhaps with labels filled in: name another file, or "
+            "delete it."
+        )
+
+
 @contextmanager
 def row_writer(
     output: Output | None,
@@ -85,6 +96,11 @@ def _json_line(row: dict[str, Any]) -> str:
     return visible_json(json.dumps(row, ensure_ascii=False)) + "\n"
 
 
+def _flat(cell: Any) -> Any:
+    """Return a list as JSON, which is read back where a table has cells only."""
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell
+
+
 class _Cells:
     """A table of cells being written, which looks for formulas."""
 
@@ -103,7 +119,7 @@ class _Cells:
         if not self._has_header:
             self._table.writerow(map(self._cell, rows[0]))
             self._has_header = True
-        self._table.writerows(map(self._cell, row.values()) for row in rows)
+        self._table.writerows([self._cell(_flat(cell)) for cell in row.values()] for row in rows)
 
     def _counted(self, cell: Any) -> Any:
         if self._is_formula(cell):

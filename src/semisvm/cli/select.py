@@ -8,7 +8,7 @@ from semisvm.cli import options as shared
 from semisvm.cli import tasks, vectors
 from semisvm.cli.errors import UserError, parameters_are_the_users
 from semisvm.cli.outputs import Output, text_output
-from semisvm.cli.rows import EscapeFormulas, check_suffix, row_writer
+from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
 from semisvm.naming import near_match
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def select(
 
     'semisvm fit DATA --answers FILE' reads the file back; blank labels stay unlabelled.
     """
-    _check_output(output, to)
+    tasks.check_tool(to, output)
+    check_new(output, WHAT, any_suffix=to is not None)
     selection = _selection(by, seed)
     from semisvm.cli.output import print_json, print_line, print_notes
     from semisvm.cli.suggesting import fit_command
@@ -133,18 +134,6 @@ def select(
 def _classes(found: Any) -> list[str]:
     cells = [] if found.labels is None else found.labels.tolist()
     return sorted({str(value) for value in cells if value is not None})
-
-
-def _check_output(output: Output | None, tool: str | None) -> None:
-    """Refuse a file that exists: it may have labels filled in."""
-    tasks.check_tool(tool, output)
-    if tool is None:
-        check_suffix(output, WHAT)
-    if output is not None and not output.is_standard and output.path.exists():
-        raise UserError(
-            f"{output} exists already, perhaps with labels filled in: name another file, or "
-            "delete it."
-        )
 
 
 def _selection(by: str, seed: int) -> "Selection":

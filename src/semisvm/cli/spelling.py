@@ -10,6 +10,10 @@ import shlex
 from semisvm.registry import methods
 
 OPTIONS = {
+    "abstain_below": "--abstain-below",
+    "costs": "--cost",
+    "coverage": "--coverage",
+    "thresholds": "--threshold",
     **{p.name: p.option for method in methods() for p in method.parameters if p.option},
     "categorical": "--categorical",
     "encoding": "--encoding",
@@ -33,6 +37,7 @@ SWITCHES = {
     "as_is=True": "--as-is",
     "bounded=False": "--methods all",
     "na_is_class=True": "--na-is-class",
+    "probabilities=True": "--probabilities",
     "quotes=False": "--no-quotes",
     "resume=True": "--resume",
     "zero_based=False": "--one-based",

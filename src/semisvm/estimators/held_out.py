@@ -105,8 +105,13 @@ class HeldOut:
         self._hierarchy: Hierarchy = build_hierarchy(own, labels.classes)
         self._rows = grounds.X
 
-    def scores(self, fold: Index) -> Floats:
-        """Hide the labels of some rows, fit, and score these rows.
+    @property
+    def is_linear(self) -> bool:
+        """Whether the weights are those of columns."""
+        return self._ground.kernel_map is None
+
+    def fit(self, fold: Index) -> tuple[Floats, Floats]:
+        """Hide the labels of some rows, fit, and return the weights and intercepts.
 
         Every fit begins anew: a start that had seen the labels of the fold would let methods
         with many local optima remember them.
@@ -117,7 +122,8 @@ class HeldOut:
 
         Returns
         -------
-        scores : array of shape (len(fold),) or (len(fold), m)
+        coef : array of shape (1, rank) or (m, rank)
+        intercept : array of shape (1,) or (m,)
         """
         codes = self._labels.codes.copy()
         codes[fold] = UNLABELED_CODE
@@ -127,10 +133,27 @@ class HeldOut:
         task = estimator._task(design, rest, prior, self._weight, self._hierarchy, Recorder())
         solution = estimator._solve_task(task, None, **self._besides)
         estimator._publish_weights(*decoded(design, solution.w), self._hierarchy)
-        rows = self._features_of(fold)
-        found = safe_sparse_dot(rows, estimator.coef_.T, dense_output=True) + estimator.intercept_
+        return estimator.coef_, estimator.intercept_
+
+    def score(self, rows: Index, coef: Floats, intercept: Floats) -> Floats:
+        """Score some rows by weights that `fit` returned, shape (r,) or (r, m)."""
+        features = self._features_of(rows)
+        found = safe_sparse_dot(features, coef.T, dense_output=True) + intercept
         found = np.asarray(found, dtype=np.float64)
         return found.ravel() if found.shape[1] == 1 else found
+
+    def scores(self, fold: Index) -> Floats:
+        """Hide the labels of some rows, fit, and score these rows.
+
+        Parameters
+        ----------
+        fold : array of row indices
+
+        Returns
+        -------
+        scores : array of shape (len(fold),) or (len(fold), m)
+        """
+        return self.score(fold, *self.fit(fold))
 
     def _prior_without(self, fold: Index) -> Floats:
         """Return the shares among the unlabelled rows and those of a fold, which are labelled."""

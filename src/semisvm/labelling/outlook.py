@@ -17,6 +17,7 @@ from semisvm.labelling.estimates import (
 from semisvm.labelling.learning import Fitted
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import ClassStatus, Guess, Interval, Status
+from semisvm.trust.explaining import column_weights, reasons
 
 N_BECAUSE = 8
 """Features that are named with a guess."""
@@ -75,20 +76,12 @@ class Outlook:
 
     def _because(self, fitted: Fitted, row: int) -> list[tuple[str, float]]:
         """Return the features of a row that speak for its class against the next one."""
-        estimator, prepared = fitted.estimator, self._pool.prepared
-        weights = getattr(estimator, "column_weights_", None)
-        if weights is None and getattr(estimator, "kernel_map_", None) is None:
-            weights = getattr(estimator, "coef_", None)
+        weights, prepared = column_weights(fitted.estimator), self._pool.prepared
         if weights is None or prepared is None:
             return []
-        weights = np.vstack([-weights, weights]) if len(weights) == 1 else weights
-        second, first = np.argsort(fitted.scores[row])[-2:]
-        x = prepared.X[[row]]
-        index = x.indices if hasattr(x, "indptr") else np.arange(x.shape[1])
-        values = x.data if hasattr(x, "indptr") else np.asarray(x)[0]
-        parts = values * (weights[first, index] - weights[second, index])
-        best = np.argsort(-parts, kind="stable")[:N_BECAUSE]
-        return [(self._name(index[k]), float(parts[k])) for k in best if parts[k] > 0]
+        scores = fitted.scores[[row]].astype(np.float64)
+        found = reasons(weights, prepared.X[[row]], scores, scores.argmax(axis=1), N_BECAUSE)
+        return [(self._name(k), part) for k, part in found[0]]
 
     def _name(self, k: int) -> str:
         return self._names[k] if self._names else f"column {k + 1}"

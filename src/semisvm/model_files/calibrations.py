@@ -12,6 +12,7 @@ from semisvm.model_files.values import from_plain, to_plain
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import CalibratedPartialClassifier, Calibrator
+    from semisvm.trust.conformal import Conformal
 
 PARAMETERS = ("method", "cv", "unlabeled")
 
@@ -53,7 +54,10 @@ def wrapper_state(estimator: "CalibratedPartialClassifier") -> dict[str, Any]:
 
 
 def restore_wrapper(
-    state: Mapping[str, Any], estimator: Any, calibrator: "Calibrator"
+    state: Mapping[str, Any],
+    estimator: Any,
+    calibrator: "Calibrator",
+    conformal: "Conformal | None" = None,
 ) -> "CalibratedPartialClassifier":
     """Make a fitted calibrated classifier of its fitted estimator and its calibrator."""
     from semisvm.model_selection.calibration import PASSED_ON, CalibratedPartialClassifier
@@ -62,6 +66,8 @@ def restore_wrapper(
     WRAPPER(parameters, "wrapper", {})
     wrapper = CalibratedPartialClassifier(clone(estimator), **parameters)
     wrapper.estimator_, wrapper.calibrator_ = estimator, calibrator
+    # the first files have none
+    wrapper.conformal_ = conformal
     wrapper.classes_ = estimator.classes_
     for name in PASSED_ON:
         if hasattr(estimator, name):

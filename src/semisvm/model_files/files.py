@@ -27,6 +27,12 @@ from semisvm.model_files.features import restore_features
 from semisvm.model_files.pipelines import INSTEAD, pipeline_state, restore_pipeline
 from semisvm.model_files.schemas import PARTS, SCALING, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
+from semisvm.model_files.trusting import (
+    conformal_state,
+    familiarity_state,
+    restore_conformal,
+    restore_familiarity,
+)
 from semisvm.model_files.values import from_plain, to_plain
 from semisvm.scaling import MatrixScaling
 
@@ -72,6 +78,10 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
         scaling, parts = bundle.scaling.to_state()
         all_arrays.update({f"scaling.{name}": array for name, array in parts.items()})
     all_arrays.update({f"pipeline.{name}": array for name, array in of_steps.items()})
+    conformal, parts = conformal_state(bundle.conformal)
+    all_arrays.update({f"conformal.{name}": array for name, array in parts.items()})
+    familiarity, parts = familiarity_state(bundle.familiarity)
+    all_arrays.update({f"familiarity.{name}": array for name, array in parts.items()})
     document = {
         "kind": _kind(whole),
         "estimator": state,
@@ -79,6 +89,8 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
         "wrapper": wrapper_state(model) if hasattr(model, "calibrator_") else None,
         "features": to_plain(features),
         "scaling": scaling,
+        "conformal": conformal,
+        "familiarity": familiarity,
         "settings": to_plain(bundle.settings),
         "summary": to_plain(bundle.summary),
         "versions": versions(),
@@ -157,15 +169,18 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     PARTS(document, "model", {})
     parts = split_names(arrays)
     estimator = restore_estimator(document["estimator"], parts.pop("estimator", {}), budget)
-    of_features, of_scaling = parts.pop("features", {}), parts.pop("scaling", {})
-    of_pipeline = parts.pop("pipeline", {})
+    names = ("features", "scaling", "pipeline", "conformal", "familiarity")
+    of_features, of_scaling, of_pipeline, of_labels, of_rows = (
+        parts.pop(name, {}) for name in names
+    )
     if parts or (of_pipeline and document["kind"] != "pipeline"):
         raise ModelFileError("this model file holds arrays that belong to nothing.")
     # the first files have no calibrations
     calibrator = restore_calibrator(document.get("calibrator"), len(estimator.classes_))
+    conformal = restore_conformal(document.get("conformal"), of_labels, estimator)
     if document["kind"] != "model":
         if calibrator is not None:
-            estimator = restore_wrapper(document["wrapper"], estimator, calibrator)
+            estimator = restore_wrapper(document["wrapper"], estimator, calibrator, conformal)
         if document["kind"] == "estimator":
             return estimator
         return restore_pipeline(document.get("pipeline", {}), of_pipeline, estimator, budget)
@@ -175,7 +190,10 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     SETTINGS(settings, "settings", {})
     SUMMARY(summary, "summary", {})
     summary.update(versions=document["versions"], created=document["created"])
-    return Model(estimator, features, settings, summary, calibrator, scaling)
+    width = int(estimator.n_features_in_)
+    familiarity = restore_familiarity(document.get("familiarity"), of_rows, width)
+    about = (features, settings, summary, calibrator, scaling)
+    return Model(estimator, *about, conformal, familiarity)
 
 
 def _restore_scaling(state: Any, arrays: dict[str, Any], estimator: Any) -> MatrixScaling | None:

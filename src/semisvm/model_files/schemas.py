@@ -55,6 +55,8 @@ PARTS = record(
         "wrapper": optional(mapping(text, anything)),
         "scaling": optional(mapping(text, anything)),
         "pipeline": mapping(text, anything),
+        "conformal": optional(mapping(text, anything)),
+        "familiarity": optional(mapping(text, anything)),
     },
 )
 ESTIMATOR = record(
@@ -76,6 +78,25 @@ CALIBRATOR = record(
     }
 )
 WRAPPER = record({"method": one_of("sigmoid", "temperature"), "cv": whole(2), "unlabeled": scalar})
+
+# Held-out labels and what the rows of the fit look like; "kept" models are linear
+
+CONFORMAL = record(
+    {
+        "scores": Array("f", ("held-out labels",)),
+        "folds": Array("iu", ("held-out labels",), low=0, high="folds"),
+        "n_folds": whole(1),
+    },
+    {
+        "coef": Array("f", ("folds", "scores", "columns")),
+        "intercept": Array("f", ("folds", "scores")),
+    },
+)
+LIMIT = record({"usual": number(0.0), "most": number(0.0), "n_rows": whole(1)})
+FAMILIARITY = record(
+    {"centre": Array("f", ("columns",)), "distance": LIMIT, "unknown": optional(LIMIT)},
+    {"seen": Array("b", ("columns",))},
+)
 
 # Attributes of estimators; "scores" is 1 for two classes, "width" the number of weights
 

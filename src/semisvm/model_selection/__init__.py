@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from semisvm.model_selection.audit import Audit, Doubt, audit_labels
     from semisvm.model_selection.calibration import CalibratedPartialClassifier
     from semisvm.model_selection.choice import Choice
     from semisvm.model_selection.choosing import choose
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from semisvm.partial_labels import hide_labels
 
 _HOMES = {
+    "Audit": "semisvm.model_selection.audit",
+    "Doubt": "semisvm.model_selection.audit",
+    "audit_labels": "semisvm.model_selection.audit",
     "estimate_prior": "semisvm.model_selection.priors",
     "AnnealedSVCCV": "semisvm.model_selection.search",
     "TransductiveSVCCV": "semisvm.model_selection.search",
@@ -38,14 +42,17 @@ _HOMES = {
 
 __all__ = [
     "AnnealedSVCCV",
+    "Audit",
     "CalibratedPartialClassifier",
     "Choice",
     "Comparison",
+    "Doubt",
     "PartialLabelKFold",
     "PartialScorer",
     "TransductiveKFold",
     "TransductiveSVCCV",
     "Verdict",
+    "audit_labels",
     "choose",
     "compare",
     "estimate_prior",

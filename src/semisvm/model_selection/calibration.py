@@ -13,8 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats
-from semisvm.model_selection.crossfit import check_splitter, cross_fitted_scores
+from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit
 from semisvm.partial_labels import encode
+from semisvm.trust.conformal import Conformal
+from semisvm.trust.predicting import TrustedPredictions
 from semisvm.validation import check_choice
 
 STEEPEST = 1e3
@@ -131,11 +133,33 @@ def _paired(scores: Floats) -> Floats:
     return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
 
 
+def learn_from(found: CrossFit, n_classes: int, method: str) -> tuple[Calibrator, Conformal]:
+    """Learn probabilities and sets of classes from rows that were held out.
+
+    Parameters
+    ----------
+    found : CrossFit
+    n_classes : int
+    method : {"sigmoid", "temperature"}
+    """
+    calibrator = Calibrator.fit(found.scores, found.codes, n_classes, method)
+    # a row that was held out several times is still one label
+    first = np.unique(found.rows, return_index=True)[1]
+    weights = None
+    if found.coef is not None and found.intercept is not None:
+        used = slice(int(found.folds[first].max()) + 1)
+        weights = found.coef[used], found.intercept[used]
+    about = (found.score_columns[first], found.codes[first], found.folds[first])
+    return calibrator, Conformal.fit(*about, weights)
+
+
 METHODS = {"sigmoid": "sigmoid", "temperature": "temperature"}
 PASSED_ON = ("n_features_in_", "feature_names_in_", "transduction_")
 
 
-class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class CalibratedPartialClassifier(
+    TrustedPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     r"""Probabilities for a margin method, from scores of labelled rows it did not see.
 
     The labelled rows are split into folds. Each fold is scored by a model to which it was
@@ -168,6 +192,8 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         Fitted to all labels.
     calibrator_ : Calibrator
         Its ``slope`` and ``offset``.
+    conformal_ : Conformal
+        What the same held-out rows say about the scores, for `predict_sets`.
     classes_ : array of shape (m,)
     transduction_ : array of shape (n,)
         Of the estimator, if it has one.
@@ -233,8 +259,11 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
         fitted = clone_estimator(estimator).fit(X, y)
         cv = check_splitter(self.cv, self.unlabeled)
         labels = encode(y, self.unlabeled)
-        scores, codes = cross_fitted_scores(estimator, X, y, cv)
-        self.calibrator_ = Calibrator.fit(scores, codes, len(labels.classes), self.method)
+        found = cross_fit(estimator, X, y, cv)
+        assert found is not None
+        learnt = learn_from(found, len(labels.classes), self.method)
+        self.calibrator_: Calibrator = learnt[0]
+        self.conformal_: Conformal | None = learnt[1]
         self.estimator_ = fitted
         self.classes_ = labels.classes
         for name in PASSED_ON:
@@ -282,6 +311,23 @@ class CalibratedPartialClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstim
             # a slope of zero makes all classes alike, but the scores still differ
             return np.asarray(self.estimator_.predict(X))
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def _known_classes(self) -> NDArray[Any]:
+        check_is_fitted(self)
+        return self.classes_
+
+    def _rows(self, data: Any) -> Any:
+        return data
+
+    def _probabilities(self, X: Any) -> Floats:
+        return self.predict_proba(X)
+
+    def _codes(self, X: Any) -> NDArray[np.intp]:
+        return np.searchsorted(self.classes_, self.predict(X))
+
+    def _held_out(self) -> tuple[Conformal | None, Any]:
+        check_is_fitted(self)
+        return self.conformal_, self.estimator_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

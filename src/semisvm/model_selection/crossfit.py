@@ -1,16 +1,19 @@
 """Scores of labelled rows by models that did not see their labels."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from semisvm.designs import Floats, Workers, thread_count
-from semisvm.estimators.held_out import Grounds, held_out_scores
+from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.estimators.held_out import Grounds, HeldOut, held_out_scores
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.partial_labels import encode, hide_labels
+from semisvm.partial_labels import PartialLabels, encode, hide_labels
 from semisvm.rows import read_rows, take_rows
 
 
@@ -21,13 +24,66 @@ def check_splitter(cv: Any, unlabeled: Any) -> PartialLabelKFold:
     return PartialLabelKFold(cv, shuffle=True, random_state=0, unlabeled=unlabeled)
 
 
-def cross_fitted_scores(
+@dataclass(frozen=True)
+class CrossFit:
+    """Labelled rows, each scored by a model to which it was an unlabelled row.
+
+    Attributes
+    ----------
+    rows : int array of shape (h,)
+        The rows that were held out, fold after fold.
+    codes : int array of shape (h,)
+        Their classes.
+    scores : array of shape (h,) or (h, m)
+    folds : int array of shape (h,)
+        The model that scored each row.
+    coef, intercept : arrays of shape (k, s, d) and (k, s), or None
+        The k models, with s = 1 score for two classes and s = m for more; only of linear methods
+        of this package.
+    """
+
+    rows: Index
+    codes: NDArray[np.intp]
+    scores: Floats
+    folds: NDArray[np.intp]
+    coef: Floats | None = None
+    intercept: Floats | None = None
+
+    @property
+    def score_columns(self) -> Floats:
+        """One score per class, shape (h, m)."""
+        s = self.scores
+        return np.column_stack([-s, s]) if s.ndim == 1 else s
+
+    @classmethod
+    def of(
+        cls,
+        folds: list[Index],
+        codes: NDArray[np.intp],
+        scores: list[Floats],
+        weights: list[tuple[Floats, Floats]] | None = None,
+    ) -> "CrossFit":
+        """Put the folds together; ``codes`` are those of all rows."""
+        rows = np.concatenate(folds)
+        number = np.repeat(np.arange(len(folds)), [len(fold) for fold in folds])
+        found = (rows, codes[rows], np.concatenate(scores), number)
+        if not weights:
+            return cls(*found)
+        coef, intercept = zip(*weights, strict=True)
+        return cls(*found, np.stack(coef), np.stack(intercept))
+
+
+def cross_fit(
     estimator: Any,
     X: Any,
     y: ArrayLike,
     cv: PartialLabelKFold,
     sample_weight: Floats | None = None,
-) -> tuple[Floats, NDArray[np.intp]]:
+    *,
+    folds: list[Index] | None = None,
+    shares: Floats | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> CrossFit | None:
     """Score every labelled row by a model to which it was an unlabelled row.
 
     Parameters
@@ -39,25 +95,83 @@ def cross_fitted_scores(
     cv : PartialLabelKFold
     sample_weight : array of shape (n,), optional
         Of the fits.
+    folds : list of int arrays, optional
+        Rows to hold out, in place of those of ``cv``.
+    shares : array of shape (m,), optional
+        Class shares, if they are known already.
+    stop : function
+        Asked before every fit.
 
     Returns
     -------
-    scores : array of shape (h,) or (h, m)
-        Of the rows that were held out, fold after fold.
-    codes : int array of shape (h,)
-        Their classes.
+    found : CrossFit, or None if it was stopped
     """
     labels = encode(y, cv.unlabeled)
-    folds = list(cv.folds(labels.codes))
-    codes = np.concatenate([labels.codes[fold] for fold in folds])
-    if isinstance(estimator, ScoringClassifier):
-        rows = read_rows(X, in_passes=estimator.reads_in_passes)
-        with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
-            scored = held_out_scores(estimator, Grounds(rows, workers, sample_weight), labels)
-            return np.concatenate([scored(fold) for fold in folds]), codes
+    folds = list(cv.folds(labels.codes)) if folds is None else folds
+    if not isinstance(estimator, ScoringClassifier):
+        scored = _fitted_anew(estimator, X, y, cv.unlabeled, sample_weight)
+        return _stoppable(folds, labels.codes, scored, stop)
+    rows = read_rows(X, in_passes=estimator.reads_in_passes)
+    with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
+        grounds = Grounds(rows, workers, sample_weight)
+        if isinstance(estimator, LinearSemiSupervisedClassifier):
+            return _weighed(HeldOut(estimator, grounds, labels, shares), folds, labels, stop)
+        scored = held_out_scores(estimator, grounds, labels, shares)
+        return _stoppable(folds, labels.codes, scored, stop)
+
+
+def _weighed(
+    held: HeldOut, folds: list[Index], labels: PartialLabels, stop: Callable[[], bool]
+) -> CrossFit | None:
+    """Score the folds, and keep the weights of linear models."""
+    weights = []
+
+    def scored(fold: Index) -> Floats:
+        coef, intercept = held.fit(fold)
+        if held.is_linear:
+            # half of the room, in memory and in files; the scores are those of what is kept
+            coef, intercept = coef.astype(np.float32), intercept.astype(np.float32)
+            weights.append((coef, intercept))
+        return held.score(fold, coef, intercept)
+
+    return _stoppable(folds, labels.codes, scored, stop, weights)
+
+
+def _stoppable(
+    folds: list[Index],
+    codes: NDArray[np.intp],
+    scored: Callable[[Index], Floats],
+    stop: Callable[[], bool],
+    weights: list[tuple[Floats, Floats]] | None = None,
+) -> CrossFit | None:
     scores = []
     for fold in folds:
-        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-        model = clone(estimator).fit(X, hide_labels(y, fold, cv.unlabeled), **weighted)
-        scores.append(np.asarray(model.decision_function(take_rows(X, fold)), dtype=np.float64))
-    return np.concatenate(scores), codes
+        if stop():
+            return None
+        scores.append(scored(fold))
+    return CrossFit.of(folds, codes, scores, weights)
+
+
+def _fitted_anew(
+    estimator: Any, X: Any, y: ArrayLike, unlabeled: Any, sample_weight: Floats | None
+) -> Callable[[Index], Floats]:
+    weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+
+    def scored(fold: Index) -> Floats:
+        model = clone(estimator).fit(X, hide_labels(y, fold, unlabeled), **weighted)
+        return np.asarray(model.decision_function(take_rows(X, fold)), dtype=np.float64)
+
+    return scored
+
+
+def cross_fitted_scores(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    cv: PartialLabelKFold,
+    sample_weight: Floats | None = None,
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the scores (h,) or (h, m) of `cross_fit`, and the classes (h,)."""
+    found = cross_fit(estimator, X, y, cv, sample_weight)
+    assert found is not None
+    return found.scores, found.codes

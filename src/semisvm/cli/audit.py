@@ -1,0 +1,213 @@
+"""``semisvm audit``: labels that may be mistakes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli import options as shared
+from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.outputs import Output, text_output
+from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
+from semisvm.registry import get
+
+if TYPE_CHECKING:
+    from semisvm.io import MatrixData, Table
+    from semisvm.model_selection import Audit
+    from semisvm.training import Prepared
+
+WHAT = "labels in doubt"
+FOLDS = 5
+MOST_TEXT = 60
+"""Characters of a row that are shown in the table."""
+SUGGESTED, PROBABILITY = "semisvm_suggested", "semisvm_probability"
+
+
+def audit(
+    context: typer.Context,
+    data: shared.Data,
+    label: shared.Label = None,
+    output: Annotated[
+        Output | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="CSV, TSV or JSONL file for all labels in doubt. Correct the labels in it, and "
+            "read it back with --answers.",
+            parser=text_output,
+            metavar="FILE",
+        ),
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", "--rows", min=1, help="Number of rows of the table.")
+    ] = 20,
+    algorithm: Annotated[
+        str, typer.Option("-a", "--algorithm", help="Method (see 'semisvm methods').")
+    ] = "tsvm",
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="How many times the labels are held out.")
+    ] = 3,
+    answers: shared.Answers = None,
+    key: shared.Key = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="A column to show in the file; repeatable. Default: all."),
+    ] = None,
+    escape: EscapeFormulas = True,
+    prior: shared.Prior = None,
+    text: shared.Text = None,
+    features: shared.Features = None,
+    numeric: shared.Numeric = None,
+    categorical: shared.Categorical = None,
+    ngrams: shared.Ngrams = 1,
+    char_ngrams: shared.CharNgrams = None,
+    min_df: shared.MinDf = 2,
+    max_features: shared.MaxFeatures = None,
+    stop_words: shared.StopWords = None,
+    as_is: shared.AsIs = False,
+    seed: shared.Seed = 0,
+    labels: shared.LabelsFile = None,
+    unlabeled: shared.Unlabeled = None,
+    na_is_class: shared.NaIsClass = False,
+    zero_based: shared.ZeroBased = None,
+    max_columns: shared.MaxColumns = None,
+    format: shared.Format = None,
+    encoding: shared.Encoding = None,
+    delimiter: shared.Delimiter = None,
+    no_quotes: shared.NoQuotes = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Find labels that may be mistakes.
+
+    Labels are held out in turn, and compared with what models that have not seen them predict.
+    The strongest contradictions come first; they are doubts, not verdicts.
+    """
+    from semisvm.cli.output import print_json, print_line, print_notes
+    from semisvm.cli.suggesting import fit_command
+    from semisvm.training import prepare
+
+    check_new(output, WHAT)
+    with parameters_are_the_users():
+        method = get(algorithm)
+    options = shared.reading(format, encoding, delimiter, no_quotes)
+    about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
+    table = shared.read_training(*about, label_comes=bool(answers))
+    table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
+    for name in keep or ():
+        shared.check_column(table, name)
+    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
+    columns = shared.columns(text, numeric, categorical, features, words)
+    with parameters_are_the_users(), remarks_in_summary(not as_json):
+        prepared = prepare(shared.without_key(table, key), columns, as_is=as_is)
+        prepared.notes += notes
+        estimator = method.make(unlabeled=None, **_shares(prior, method, table))
+        found = _audited(prepared, estimator, repeats, seed)
+    if output is not None:
+        _write(table, found, output, {"label": label, "key": key, "keep": keep}, escape)
+    if as_json:
+        facts = found.to_dict()
+        for doubt in facts["doubts"]:
+            doubt["row"] += 1
+        print_json({"data": data, "method": method.name, **facts, "notes": prepared.notes})
+    elif output is None or not output.is_standard:
+        _show(table, prepared, found, n, data)
+        if output is not None:
+            print_line(f"\n{len(found):,} rows are in {output}. Correct their labels, and read it:")
+            model = f"{data.stem}.semisvm"
+            print_line(fit_command(context, answers=[*(answers or []), output], output=model))
+        print_notes("note", prepared.notes)
+
+
+def _shares(prior: str | None, method: Any, table: "Table | MatrixData") -> dict[str, Any]:
+    from semisvm.cli.priors import read_prior
+
+    if prior is None or table.labels is None:
+        return {}
+    if method.parameter("class_prior") is None:
+        raise UserError(f"the method {method.name!r} has no --prior.")
+    return {"class_prior": read_prior(prior, set(table.labels.tolist()) - {None})}
+
+
+def _audited(prepared: "Prepared", estimator: Any, repeats: int, seed: int) -> "Audit":
+    import warnings
+
+    from semisvm.io import DataError, count_labels
+    from semisvm.model_selection import audit_labels
+
+    repeated = sum(count for count in count_labels(prepared.labels).values() if count > 1)
+    if repeated < 2:
+        raise DataError("labels are held out in turn, but no class has two labels.")
+    with warnings.catch_warnings():
+        # the summary counts the labels that cannot be held out
+        warnings.simplefilter("ignore", UserWarning)
+        return audit_labels(
+            estimator,
+            prepared.X,
+            prepared.labels,
+            cv=min(FOLDS, repeated),
+            n_repeats=repeats,
+            unlabeled=None,
+            random_state=seed,
+        )
+
+
+def _write(
+    table: "Table | MatrixData",
+    found: "Audit",
+    output: Output,
+    about: dict[str, Any],
+    escape: bool | None,
+) -> None:
+    """Write the rows with their labels, to be corrected and read back."""
+    from semisvm.io.answers import BEFORE, LABEL, to_fill_in
+
+    lines = to_fill_in(table, found.rows.tolist(), **about)
+    for line, doubt in zip(lines, found.doubts, strict=True):
+        line[about["label"] or LABEL] = str(doubt.given)
+        line |= {
+            BEFORE: str(doubt.given),
+            SUGGESTED: str(doubt.suggested),
+            PROBABILITY: round(doubt.probability, 4),
+        }
+    with row_writer(output, WHAT, escape) as write:
+        if lines:
+            write(lines)
+
+
+def _show(
+    table: "Table | MatrixData", prepared: "Prepared", found: "Audit", n: int, data: Path
+) -> None:
+    from semisvm.cli.output import print_line, print_table
+
+    print_line(found.sentence())
+    told = _texts(table, prepared, found.rows[:n].tolist())
+    rows = [
+        [
+            f"{d.row + 1}",
+            str(d.given),
+            str(d.suggested),
+            f"{d.probability:.2f}",
+            *told.get(d.row, []),
+        ]
+        for d in found.doubts[:n]
+    ]
+    if rows:
+        header = ["row", "label", "suggested", "probability", *(["text"] if told else [])]
+        print_table(f"\nLabels in doubt of {data}", header, rows)
+    if len(found) > n:
+        print_line(f"and {len(found) - n:,} more: -n shows more of them, -o writes them all.")
+
+
+def _texts(
+    table: "Table | MatrixData", prepared: "Prepared", rows: list[int]
+) -> dict[int, list[str]]:
+    """Return the beginning of the texts of rows; nothing if there is no text."""
+    from semisvm.io import Table
+
+    if not isinstance(table, Table) or prepared.features is None:
+        return {}
+    names = [name for name, kind in prepared.features.kinds_.items() if kind == "text"]
+    told = zip(*(table.take(rows).text(name) for name in names), strict=True)
+    found = (" ".join(" ".join(cells).split()) for cells in told)
+    shown = [text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…" for text in found]
+    return {row: [text] for row, text in zip(rows, shown, strict=True)} if names else {}

@@ -1,0 +1,326 @@
+"""Options about when to believe a prediction, for ``predict`` and ``evaluate``."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semisvm.cli.errors import UserError, parameters_are_the_users, say
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from semisvm.model import Model
+    from semisvm.trust.decisions import Decision
+
+PANEL = "Trust"
+USUAL_COVERAGE = 0.9
+LOOKED_AT = 500
+"""Rows of a piece of data that are compared with those of the fit."""
+
+AbstainBelow = Annotated[
+    float | None,
+    typer.Option(
+        "--abstain-below",
+        metavar="P",
+        help="Give no label if its probability is below P (with --cost: if the expected cost is "
+        "above 1 - P).",
+        rich_help_panel=PANEL,
+    ),
+]
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="CLASS=P",
+        help="Give this label only if its probability is at least P, as in spam=0.9; repeatable.",
+        rich_help_panel=PANEL,
+    ),
+]
+Costs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cost",
+        metavar="TRUE:GIVEN=COST",
+        help="What an error costs, as in spam:ham=5 for spam that is labelled ham; other errors "
+        "cost 1. The label of the least expected cost is given. Repeatable.",
+        rich_help_panel=PANEL,
+    ),
+]
+Coverage = Annotated[
+    float | None,
+    typer.Option(
+        "--coverage",
+        metavar="SHARE",
+        help="Sets of classes that hold the true one for about this share of the rows; needs a "
+        "model fitted with --probabilities.",
+        rich_help_panel=PANEL,
+    ),
+]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        "--top",
+        min=1,
+        metavar="K",
+        help="Write the K most probable classes, with probabilities.",
+        rich_help_panel=PANEL,
+    ),
+]
+Explain = Annotated[
+    int | None,
+    typer.Option(
+        "--explain",
+        min=1,
+        metavar="K",
+        help="Write the K words or columns that speak most for each label.",
+        rich_help_panel=PANEL,
+    ),
+]
+Vocabulary = Annotated[
+    Path | None,
+    typer.Option(
+        "--vocabulary",
+        help="A file with the name of every column of a matrix, one per line.",
+        metavar="FILE",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for besides the label and its score.
+
+    Attributes
+    ----------
+    decision : Decision
+    coverage : float, optional
+        Of sets of classes.
+    top, explain : int
+        Numbers of classes and of reasons.
+    names : array of shape (d,), optional
+        Of the features, if there are reasons.
+    """
+
+    decision: "Decision"
+    coverage: float | None = None
+    top: int = 0
+    explain: int = 0
+    names: "NDArray[Any] | None" = None
+
+    def labels(self, bundle: "Model", X: Any) -> tuple[Any, Any]:
+        """Return the codes of rows, and which rows get an answer."""
+        import numpy as np
+
+        codes = bundle.codes(X)
+        if self.decision.is_usual:
+            return codes, np.ones(len(codes), dtype=bool)
+        return self.decision.codes(bundle.probabilities(X), codes)
+
+    def columns(self, bundle: "Model", X: Any, codes: Any) -> dict[str, list[Any]]:
+        """Return further columns of the output for rows and their codes."""
+        from semisvm.trust.decisions import most_probable
+
+        found: dict[str, list[Any]] = {}
+        if self.top:
+            p = bundle.probabilities(X)
+            for k, best in enumerate(most_probable(p, self.top).T, start=1):
+                found[f"label_{k}"] = bundle.classes_[best].tolist()
+                found[f"probability_{k}"] = p[range(len(best)), best].tolist()
+        if self.coverage is not None:
+            found["set"] = listed_sets(bundle, bundle.sets_of_rows(X, self.coverage))
+        if self.names is not None:
+            reasons = bundle.reasons_of_rows(X, codes, self.explain, self.names)
+            found["because"] = [[name for name, _ in row] for row in reasons]
+            found["contributions"] = [[part for _, part in row] for row in reasons]
+        return found
+
+
+def listed_sets(bundle: "Model", inside: Any) -> list[list[Any]]:
+    """Return the classes in each set."""
+    return [bundle.classes_[row].tolist() for row in inside]
+
+
+def wanted(
+    bundle: "Model",
+    *,
+    abstain_below: float | None = None,
+    thresholds: list[str] | None = None,
+    costs: list[str] | None = None,
+    coverage: float | None = None,
+    top: int | None = None,
+    explain: int | None = None,
+    vocabulary: Path | None = None,
+) -> Wanted:
+    """Check the options against the model, before anything is read or written."""
+    from semisvm.trust.decisions import Decision
+    from semisvm.trust.explaining import check_weights
+
+    needing = {
+        "--abstain-below": abstain_below,
+        "--threshold": thresholds,
+        "--cost": costs,
+        "--top": top,
+    }
+    for option, value in needing.items():
+        if value and not bundle.has_probabilities:
+            raise UserError(
+                f"{option} needs probabilities, which this model does not have. Fit it with "
+                "--probabilities, or by a method that has them (see 'semisvm methods')."
+            )
+    with parameters_are_the_users():
+        decision = Decision.of(
+            bundle.classes_,
+            abstain_below=abstain_below,
+            thresholds=dict(map(_threshold, thresholds or [])),
+            costs=dict(_cost(text, bundle) for text in costs or []),
+        )
+        if coverage is not None:
+            bundle.check_coverage(coverage)
+        if explain is not None:
+            check_weights(bundle.estimator)
+    if vocabulary is not None and explain is None:
+        raise UserError("--vocabulary names the columns that --explain lists: give both.")
+    names = None if explain is None else feature_names(bundle, vocabulary)
+    return Wanted(decision, coverage, top or 0, explain or 0, names)
+
+
+def feature_names(bundle: "Model", vocabulary: Path | None) -> Any:
+    """Return the names of the features, of a matrix perhaps from a file."""
+    from semisvm.io.names import read_names
+
+    if vocabulary is None:
+        return bundle.names_of_features()
+    if bundle.features is not None:
+        raise UserError("--vocabulary is for models of matrices: this one knows its words.")
+    return bundle.names_of_features(read_names(vocabulary, int(bundle.estimator.n_features_in_)))
+
+
+def _threshold(text: str) -> tuple[str, float]:
+    name, equals, number = text.rpartition("=")
+    if not equals:
+        raise UserError(f"--threshold must look like spam=0.9, but {text!r} has no '='.")
+    return name.strip(), _number("--threshold", text, number)
+
+
+def _cost(text: str, bundle: "Model") -> tuple[tuple[str, str], float]:
+    names, _, number = text.rpartition("=")
+    if ":" not in names:
+        raise UserError(
+            f"--cost must look like spam:ham=5 (true class:label that is given=cost), not {text!r}."
+        )
+    known = {str(label) for label in bundle.classes_.tolist()}
+    parts = names.split(":")
+    # a name may hold a colon itself
+    cuts = [(":".join(parts[:k]), ":".join(parts[k:])) for k in range(1, len(parts))]
+    pairs = [(true.strip(), given.strip()) for true, given in cuts]
+    pair = next((pair for pair in pairs if known.issuperset(pair)), pairs[0])
+    return pair, _number("--cost", text, number)
+
+
+def _number(option: str, text: str, number: str) -> float:
+    try:
+        return float(number)
+    except ValueError:
+        raise UserError(f"{option} {text}: {number!r} is not a number.") from None
+
+
+def judged(
+    bundle: "Model", X: Any, labels: Any, asked: Wanted, decided: tuple[Any, Any]
+) -> dict[str, Any]:
+    """Compare answers by rules, and sets of classes, with labels that are known.
+
+    Sets have the coverage that is asked for; else 0.9, if the model can have it.
+
+    Parameters
+    ----------
+    bundle : Model
+    X : features of the rows
+    labels : object array of shape (n,)
+    asked : Wanted
+    decided : tuple of arrays of shape (n,)
+        Codes, and which rows get an answer.
+    """
+    import numpy as np
+
+    codes, answered = decided
+    places = {str(label): k for k, label in enumerate(bundle.classes_.tolist())}
+    known = np.array([label is not None for label in labels])
+    truth = np.array([places.get(str(label), -1) for label in labels])[known]
+    facts: dict[str, Any] = {}
+    if not asked.decision.is_usual:
+        kept, right = answered[known], (codes[known] == truth)
+        facts["answered"] = float(kept.mean())
+        facts["accuracy_of_answered"] = float(right[kept].mean()) if kept.any() else None
+    if asked.decision.costs is not None and (truth >= 0).all():
+        paid = asked.decision.costs[truth, codes[known]]
+        facts["mean_cost"] = float(paid[kept].mean()) if kept.any() else None
+    coverage = asked.coverage
+    if coverage is None and bundle.conformal is not None:
+        coverage = USUAL_COVERAGE if bundle.conformal.most_coverage >= USUAL_COVERAGE else None
+    if coverage is not None:
+        inside = bundle.sets_of_rows(X, coverage)[known]
+        covered = inside[np.arange(len(truth)), truth] & (truth >= 0)
+        facts["sets"] = {
+            "coverage": coverage,
+            "covered": float(covered.mean()),
+            "covered_by_class": {
+                name: float(covered[truth == k].mean())
+                for name, k in places.items()
+                if (truth == k).any()
+            },
+            "mean_size": float(inside.sum(axis=1).mean()),
+            "single": float((inside.sum(axis=1) == 1).mean()),
+        }
+    return facts
+
+
+def in_short(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what `judged` returns for a table of facts."""
+    shown = {name: value for name, value in facts.items() if name != "sets"}
+    if "sets" in facts:
+        sets = facts["sets"]
+        shown["coverage"] = (
+            f"{sets['covered']:.4g} by sets of {sets['mean_size']:.3g} classes "
+            f"({sets['coverage']:g} asked for)"
+        )
+    return shown
+
+
+class Likeness:
+    """Compares a sample of every piece of data with the rows of the fit.
+
+    Parameters
+    ----------
+    bundle : Model
+    """
+
+    def __init__(self, bundle: "Model") -> None:
+        self._bundle = bundle
+        self._measured: list[Any] = []
+
+    def watch(self, pieces: Iterable[Any]) -> Iterator[Any]:
+        """Yield the pieces as they are."""
+        from semisvm.io import DataError
+
+        for piece in pieces:
+            if self._bundle.familiarity is not None and len(piece):
+                # what cannot be predicted is reported by the prediction
+                with suppress(DataError):
+                    self._measured.append(self._bundle.measure(piece, LOOKED_AT))
+            yield piece
+
+    def sentences(self) -> list[str]:
+        """Say in which way the pieces look unlike the training rows."""
+        known = self._bundle.familiarity
+        if known is None or not self._measured:
+            return []
+        return known.judge(self._measured).sentences()
+
+    def warn(self) -> None:
+        """Write what there is to say to the error stream."""
+        for sentence in self.sentences():
+            say(f"warning: {sentence}")

@@ -1,0 +1,187 @@
+"""Labels that may be mistakes: models that have not seen them say something else."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from semisvm.designs import Floats, Index
+from semisvm.model_selection.calibration import Calibrator
+from semisvm.model_selection.crossfit import CrossFit, cross_fit
+from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.partial_labels import encode
+from semisvm.trust.conformal import nonconformity
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A label that may be a mistake.
+
+    Attributes
+    ----------
+    row : int
+        From 0.
+    given : label
+        Its label.
+    suggested : label
+        The class that models which have not seen the label predict.
+    probability : float
+        Of the suggested class.
+    given_probability : float
+        Of the given one; the smaller, the stronger is the doubt.
+    """
+
+    row: int
+    given: Any
+    suggested: Any
+    probability: float
+    given_probability: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Labels that may be mistakes, the most doubtful first.
+
+    Attributes
+    ----------
+    doubts : tuple of Doubt
+        Labels that the models contradict.
+    n_checked : int
+        Labels that were held out.
+    n_unchecked : int
+        Labels that are the only ones of their class, which cannot be held out.
+    agreement : float
+        Share of the labels that the models predict.
+    """
+
+    doubts: tuple[Doubt, ...]
+    n_checked: int
+    n_unchecked: int
+    agreement: float
+
+    def __len__(self) -> int:
+        return len(self.doubts)
+
+    @property
+    def rows(self) -> Index:
+        """The rows in doubt, the most doubtful first."""
+        return np.array([doubt.row for doubt in self.doubts], dtype=np.intp)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        return {**asdict(self), "doubts": [asdict(doubt) for doubt in self.doubts]}
+
+    def sentence(self) -> str:
+        """Say how much is in doubt."""
+        left_out = f" {self.n_unchecked} were left out: they are the only ones of their class."
+        return (
+            f"{len(self)} of {self.n_checked} labels are contradicted by models that have not seen "
+            f"them. These agree with {self.agreement:.1%} of the labels, so part of the doubts are "
+            f"their own errors.{left_out if self.n_unchecked else ''}"
+        )
+
+
+def mean_scores(found: CrossFit) -> tuple[Index, Floats, NDArray[np.intp]]:
+    """Average the scores of rows that were held out several times.
+
+    Returns
+    -------
+    rows : int array of shape (l,)
+    scores : array of shape (l, m)
+    codes : int array of shape (l,)
+    """
+    rows, first, place = np.unique(found.rows, return_index=True, return_inverse=True)
+    scores = found.score_columns
+    total = np.zeros((len(rows), scores.shape[1]))
+    np.add.at(total, place, scores)
+    return rows, total / np.bincount(place)[:, None], found.codes[first]
+
+
+def contradictions(found: CrossFit) -> dict[int, float]:
+    """Return rows whose label is not the best class, and how much better the best one scores."""
+    rows, scores, codes = mean_scores(found)
+    gaps = nonconformity(scores)[np.arange(len(codes)), codes]
+    pairs = zip(rows.tolist(), gaps.tolist(), strict=True)
+    return {row: gap for row, gap in pairs if gap > 0}
+
+
+def audit_labels(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    cv: int = 5,
+    n_repeats: int = 3,
+    unlabeled: Any = -1,
+    random_state: Any = 0,
+) -> Audit:
+    """Find labels that may be mistakes.
+
+    The labelled rows are dealt to folds, several times. Each is scored by models to which it was
+    unlabelled, so a wrong label cannot defend itself. The mean scores become probabilities by a
+    temperature that is fitted to the labels; the smaller the probability of the given label, the
+    stronger is the doubt.
+
+    Parameters
+    ----------
+    estimator : estimator with ``decision_function``
+        Not changed.
+    X : rows
+    y : array-like of shape (n,)
+        Labels, and the marker for unlabelled rows, which help the models as usual.
+    cv : int, default=5
+        Number of folds.
+    n_repeats : int, default=3
+        How many times to deal.
+    unlabeled : scalar, default=-1
+        Marker of unlabelled rows in y, besides None and NaN; also tell the estimator.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds.
+
+    Returns
+    -------
+    found : Audit
+
+    Notes
+    -----
+    A doubt is no verdict: where classes overlap, models contradict right labels too, and a class
+    that the models have hardly seen is in doubt as a whole. Look at the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm import TransductiveSVC
+    >>> from semisvm.model_selection import audit_labels, hide_labels
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> partly = hide_labels(y, np.arange(len(y)) % 4 > 0)  # 143 labels
+    >>> partly[[0, 8]] = 1 - partly[[0, 8]]  # two mistakes
+    >>> found = audit_labels(TransductiveSVC(reg=0.1), scale(X), partly)
+    >>> {0, 8} <= set(found.rows[:5].tolist())
+    True
+    """
+    labels = encode(y, unlabeled)
+    folds = PartialLabelKFold(
+        cv, n_repeats=n_repeats, shuffle=True, random_state=random_state, unlabeled=unlabeled
+    )
+    found = cross_fit(estimator, X, y, folds)
+    assert found is not None
+    rows, scores, codes = mean_scores(found)
+    p = Calibrator.fit(scores, codes, len(labels.classes), "temperature").probabilities(scores)
+    best, own = scores.argmax(axis=1), np.arange(len(codes))
+    order = np.argsort(p[own, codes], kind="stable")
+    doubts = [
+        _doubt(int(rows[i]), labels.classes[[codes[i], best[i]]], p[i, [best[i], codes[i]]])
+        for i in order
+        if best[i] != codes[i]
+    ]
+    unchecked = len(labels.labeled) - len(rows)
+    return Audit(tuple(doubts), len(rows), unchecked, float(np.mean(best == codes)))
+
+
+def _doubt(row: int, names: NDArray[Any], shares: Sequence[float] | Floats) -> Doubt:
+    given, suggested = names.tolist()
+    return Doubt(row, given, suggested, float(shares[0]), float(shares[1]))

@@ -1,0 +1,77 @@
+"""The columns that speak for a prediction of a linear model."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.designs.base import Floats
+from semisvm.rows import is_sparse
+from semisvm.validation import check_count
+
+Reasons = list[tuple[int, float]]
+"""Columns and their contributions, the largest first."""
+
+
+def column_weights(estimator: Any) -> Floats | None:
+    """Return the weights of the columns, shape (1, d) or (m, d); None if there is a kernel.
+
+    Of a committee, the linear members count.
+    """
+    weights = getattr(estimator, "column_weights_", None)
+    if weights is None and getattr(estimator, "kernel_map_", None) is None:
+        weights = getattr(estimator, "coef_", None)
+    return None if weights is None else np.asarray(weights)
+
+
+def check_weights(estimator: Any) -> Floats:
+    """Return the weights of the columns, or raise ValueError."""
+    weights = column_weights(estimator)
+    if weights is None:
+        raise ValueError(
+            f"{type(estimator).__name__} has a kernel here, so its columns have no weights that "
+            "could explain a prediction. Fit a method without a kernel, such as tsvm."
+        )
+    return weights
+
+
+def reasons(
+    weights: Floats, X: Any, scores: Floats, codes: NDArray[np.intp], count: int
+) -> list[Reasons]:
+    """Find the columns that speak most for the class of each row.
+
+    Two classes: ``x_j w_j``, whose sum over all columns is the score of the class but for the
+    intercept. More: ``x_j (w_cj - w_rj)``, of the class c against the best other class r.
+
+    Parameters
+    ----------
+    weights : array of shape (1, d) or (m, d)
+    X : array or sparse matrix of shape (n, d)
+    scores : array of shape (n, m)
+    codes : int array of shape (n,)
+        The class of each row.
+    count : int
+        Maximum number of columns of a row; those that speak against the class are left out.
+    """
+    check_count("count", count)
+    X = X.tocsr() if is_sparse(X) else np.asarray(X)
+    others = scores.copy()
+    others[np.arange(len(codes)), codes] = -np.inf
+    found = []
+    for row, (code, other) in enumerate(zip(codes, others.argmax(axis=1), strict=True)):
+        columns, values = _row(X, row)
+        if len(weights) == 1:
+            parts = values * weights[0, columns] * (1.0 if code else -1.0)
+        else:
+            parts = values * (weights[code, columns] - weights[other, columns])
+        best = np.argsort(-parts, kind="stable")[:count]
+        found.append([(int(columns[k]), float(parts[k])) for k in best if parts[k] > 0])
+    return found
+
+
+def _row(X: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the columns and values of a row that may not be zero."""
+    if is_sparse(X):
+        place = slice(X.indptr[row], X.indptr[row + 1])
+        return X.indices[place], X.data[place]
+    return np.arange(X.shape[1]), np.asarray(X[row])

@@ -1,0 +1,219 @@
+"""Options about trust, ``audit``, and names of columns, on the command line."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from problems import hide, sparse_text
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+from commands import run
+
+WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
+
+
+def write_mail(path, n, n_labels, seed, noise=0.3, wrong=()):
+    """Mail whose words are mostly those of its class."""
+    rng = np.random.default_rng(seed)
+    with open(path, "w", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["text", "kind"])
+        for i in range(n):
+            kinds = np.where(rng.random(6) < noise, 1 - i % 2, i % 2)
+            text = " ".join(str(rng.choice(WORDS[k])) for k in kinds)
+            label = ["spam", "ham"][(i % 2) ^ (i in wrong)] if i < n_labels else ""
+            table.writerow([text, label])
+
+
+@pytest.fixture(scope="module")
+def mail(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trust")
+    write_mail(folder / "train.csv", 200, 60, 0)
+    write_mail(folder / "test.csv", 120, 120, 1)
+    options = ["--label", "kind", "-a", "tsvm", "-q"]
+    run("fit", folder / "train.csv", *options, "--probabilities", "-o", folder / "m")
+    run("fit", folder / "train.csv", *options, "-o", folder / "plain")
+    return folder
+
+
+def rows_of(mail, *options):
+    out = mail / "out.jsonl"
+    run("predict", mail / "m", mail / "test.csv", *options, "-o", out)
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def test_no_label_where_the_probability_is_low(mail):
+    usual, sure = rows_of(mail), rows_of(mail, "--abstain-below", "0.9")
+    for before, after in zip(usual, sure, strict=True):
+        assert after["label"] == (before["label"] if before["probability"] >= 0.9 else None)
+        assert after["probability"] == before["probability"]
+    assert 0 < sum(row["label"] is None for row in sure) < len(sure)
+    text = run("predict", mail / "m", mail / "test.csv", "--abstain-below", "0.9").stdout
+    blank = [row for row in csv.DictReader(text.splitlines()) if row["label"] == ""]
+    assert len(blank) == sum(row["label"] is None for row in sure)
+
+
+def test_thresholds_and_costs(mail):
+    usual = [row["label"] for row in rows_of(mail)]
+    strict = [row["label"] for row in rows_of(mail, "--threshold", "spam=0.95")]
+    assert strict.count("spam") < usual.count("spam")
+    assert set(strict) == {"ham", "spam"}
+    careful = [row["label"] for row in rows_of(mail, "--cost", "spam:ham=9")]
+    assert careful.count("spam") > usual.count("spam")
+
+
+def test_top_sets_and_reasons(mail):
+    rows = rows_of(mail, "--top", "5", "--coverage", "0.9", "--explain", "2")
+    words = {word for part in WORDS for word in part}
+    for row in rows:
+        assert row["label"] == row["label_1"]
+        assert row["probability_1"] + row["probability_2"] == pytest.approx(1.0)
+        assert row["label"] in row["set"]
+        assert set(row["set"]) <= {"ham", "spam"}
+        assert {name.removeprefix("text__") for name in row["because"]} <= words
+        assert len(row["because"]) == len(row["contributions"]) <= 2
+    out = run("predict", mail / "m", mail / "test.csv", "--coverage", "0.9", "--explain", "2")
+    first = next(csv.DictReader(out.stdout.splitlines()))
+    assert json.loads(first["set"]) == rows[0]["set"]
+    assert json.loads(first["because"]) == rows[0]["because"]
+
+
+def test_evaluate_tells_coverage(mail):
+    facts = json.loads(run("evaluate", mail / "m", mail / "test.csv", "--json").stdout)
+    sets = facts["trust"]["sets"]
+    assert sets["coverage"] == 0.9
+    assert sets["covered"] >= 0.8
+    assert set(sets["covered_by_class"]) == {"ham", "spam"}
+    options = ["--abstain-below", "0.9", "--coverage", "0.8", "--cost", "spam:ham=2", "--json"]
+    facts = json.loads(run("evaluate", mail / "m", mail / "test.csv", *options).stdout)
+    trust = facts["trust"]
+    assert 0 < trust["answered"] < 1
+    assert trust["accuracy_of_answered"] > facts["accuracy"]
+    assert trust["mean_cost"] >= 0
+    table = run("evaluate", mail / "m", mail / "test.csv", "--abstain-below", "0.9").stdout
+    assert "answered" in table
+    assert "(0.9 asked for)" in table
+    plain = json.loads(run("evaluate", mail / "plain", mail / "test.csv", "--json").stdout)
+    assert plain["trust"] == {}
+
+
+def test_rows_unlike_those_of_the_fit(mail):
+    lines = ["text,kind", *["tout autre chose que ce courrier,ham"] * 40]
+    (mail / "other.csv").write_text("\n".join(lines))
+    result = run("predict", mail / "m", mail / "other.csv")
+    assert "warning: the rows look unlike the training rows: 100%" in result.stderr
+    assert result.stdout.startswith("label,score,probability\n")
+    facts = json.loads(run("evaluate", mail / "m", mail / "other.csv", "--json").stdout)
+    assert any("unlike the training rows" in note for note in facts["notes"])
+    assert "unlike" not in run("predict", mail / "m", mail / "test.csv").stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--abstain-below", "0"], "--abstain-below must be above 0 and below 1, got 0.0"),
+        (["--abstain-below", "1.5"], "above 0 and below 1"),
+        (["--threshold", "spam"], "has no '='"),
+        (["--threshold", "spm=0.5"], "--threshold names the class 'spm'. Did you mean 'spam'?"),
+        (["--threshold", "spam=much"], "'much' is not a number"),
+        (["--cost", "spam=5"], "--cost must look like spam:ham=5"),
+        (["--cost", "spam:eggs=5"], "--cost names the class 'eggs'"),
+        (["--cost", "spam:ham=-5"], "must be a finite number >= 0, got -5"),
+        (["--cost", "spam:ham=5", "--threshold", "spam=0.5"], "give one of them"),
+        (["--coverage", "1"], "--coverage must be above 0 and below 1"),
+        (["--coverage", "0.99"], "needs 99 held-out labels or more, and the model has 60"),
+        (["--top", "0"], "--top"),
+        (["--explain", "0"], "--explain"),
+        (["--vocabulary", "words.txt"], "--explain"),
+    ],
+)
+def test_options_that_make_no_sense(mail, options, said):
+    result = run("predict", mail / "m", mail / "test.csv", *options, code=2)
+    assert said in result.stderr
+    assert result.stdout == ""
+
+
+def test_what_a_model_cannot_do(mail):
+    for options in (["--abstain-below", "0.9"], ["--top", "1"], ["--cost", "spam:ham=2"]):
+        said = run("predict", mail / "plain", mail / "test.csv", *options, code=2).stderr
+        assert f"{options[0]} needs probabilities" in said
+    said = run("predict", mail / "plain", mail / "test.csv", "--coverage", "0.9", code=2).stderr
+    assert "fit it with --probabilities" in said
+    options = ["--label", "kind", "-a", "svm", "--kernel", "rbf", "-q"]
+    run("fit", mail / "train.csv", *options, "-o", mail / "k")
+    said = run("predict", mail / "k", mail / "test.csv", "--explain", "3", code=2).stderr
+    assert "has a kernel here" in said
+
+
+def test_names_of_the_columns_of_a_matrix(tmp_path):
+    X, y = sparse_text(120)
+    sparse.save_npz(tmp_path / "X.npz", X)
+    labels = hide(y, 40)
+    (tmp_path / "y.txt").write_text("".join("\n" if v < 0 else f"c{v}\n" for v in labels))
+    about = ["--labels", tmp_path / "y.txt", "-a", "svm", "-q", "--as-is"]
+    run("fit", tmp_path / "X.npz", *about, "-o", tmp_path / "m")
+    words = tmp_path / "words.txt"
+    words.write_text("".join(f"word {k}\n" for k in range(X.shape[1])))
+    facts = json.loads(run("inspect", tmp_path / "m", "--vocabulary", words, "--json").stdout)
+    plain = json.loads(run("inspect", tmp_path / "m", "--json").stdout)
+    assert facts["top"]["c1"][0][0] == f"word {plain['top']['c1'][0][0]}"
+    out = run(
+        "predict", tmp_path / "m", tmp_path / "X.npz", "--explain", "2", "--vocabulary", words
+    )
+    first = json.loads(next(csv.DictReader(out.stdout.splitlines()))["because"])
+    assert all(name.startswith("word ") for name in first)
+    words.write_text("one\ntwo\n")
+    said = run("inspect", tmp_path / "m", "--vocabulary", words, code=2).stderr
+    assert "words.txt: there are 2 names, but the model has 500 columns" in said
+    said = run("inspect", tmp_path / "m", "--vocabulary", tmp_path / "none.txt", code=2).stderr
+    assert "none.txt" in said
+
+
+def test_names_are_not_for_models_of_columns(mail):
+    (mail / "words.txt").write_text("a\n")
+    said = run("inspect", mail / "m", "--vocabulary", mail / "words.txt", code=2).stderr
+    assert "this one knows its words" in said
+
+
+def test_audit_finds_wrong_labels_and_reads_them_back(tmp_path):
+    data, doubts = tmp_path / "mail.csv", tmp_path / "doubts.csv"
+    write_mail(data, 200, 60, 2, noise=0.1, wrong=(3, 10))
+    result = run("audit", data, "--label", "kind", "-o", doubts)
+    assert "of 60 labels are contradicted" in result.stdout
+    assert f"semisvm fit {data} --label kind --answers {doubts}" in result.stdout.replace("\n", " ")
+    rows = list(csv.DictReader(doubts.read_text().splitlines()))
+    assert {"4", "11"} <= {row["semisvm_row"] for row in rows[:4]}
+    assert all(row["kind"] == row["semisvm_before"] for row in rows)
+    found = json.loads(run("audit", data, "--label", "kind", "--json").stdout)
+    assert [str(doubt["row"]) for doubt in found["doubts"]] == [row["semisvm_row"] for row in rows]
+    for row in rows:
+        if row["semisvm_row"] in ("4", "11"):
+            row["kind"] = row["semisvm_suggested"]
+    corrected = tmp_path / "corrected.csv"
+    with open(corrected, "w", newline="") as stream:
+        table = csv.DictWriter(stream, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+    again = run("audit", data, "--label", "kind", "--answers", corrected, "--json")
+    assert len(json.loads(again.stdout)["doubts"]) < len(found["doubts"])
+    said = run("audit", data, "--label", "kind", "-o", doubts, code=2).stderr
+    assert "exists already" in said
+
+
+def test_audit_of_matrices_and_of_too_few_labels(tmp_path):
+    X, y = sparse_text(120)
+    sparse.save_npz(tmp_path / "X.npz", X)
+    labels = tmp_path / "y.txt"
+    labels.write_text("".join("\n" if v < 0 else f"c{v}\n" for v in hide(y, 40)))
+    out = run("audit", tmp_path / "X.npz", "--labels", labels, "-a", "svm", "--repeats", "1").stdout
+    assert "of 40 labels are contradicted" in out
+    labels.write_text("c0\nc1\n" + 118 * "\n")
+    said = run("audit", tmp_path / "X.npz", "--labels", labels, code=2).stderr
+    assert "no class has two labels" in said
+    said = run("audit", tmp_path / "X.npz", "--labels", labels, "-a", "tsvmm", code=2).stderr
+    assert "tsvm" in said

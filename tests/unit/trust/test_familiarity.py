@@ -1,0 +1,150 @@
+"""Rows like those of a fit raise no alarm, others do."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.preprocessing import scale
+
+import semisvm
+from problems import sparse_text, two_blobs
+from semisvm import Model, NewtonSVC, train
+from semisvm.columns import ColumnFeatures
+from semisvm.columns.unknown import unknown_shares
+from semisvm.io import MatrixData, Table
+from semisvm.io.labels import objects
+from semisvm.trust.familiarity import FEWEST, Familiarity, Limit, some_rows
+
+
+def texts(rng, n, first=0, n_words=400):
+    """Texts of words whose frequencies fall, as those of languages do."""
+    places = np.minimum(rng.zipf(1.4, (n, 12)), n_words)
+    return [" ".join(f"word{first + k}" for k in row) for row in places.tolist()]
+
+
+def fitted_mail(rng, n=300):
+    table = {"text": texts(rng, n), "size": rng.random(n), "kind": ["a", "b", "c"] * (n // 3)}
+    labels = objects([str(i % 2) if i < 30 else None for i in range(n)])
+    return train(Table(table, labels), "svm")
+
+
+def test_texts_like_those_of_the_fit_are_no_news():
+    rng = np.random.default_rng(0)
+    model = fitted_mail(rng)
+    same = {"text": texts(rng, 200), "size": rng.random(200), "kind": ["a", "b"] * 100}
+    found = model.unlike(same)
+    assert found.sentences() == []
+    assert found.distance.shape == found.unknown.shape == (200,)
+
+
+def test_texts_in_another_language():
+    rng = np.random.default_rng(0)
+    model = fitted_mail(rng)
+    other = {"text": texts(rng, 200, first=1000), "size": rng.random(200), "kind": ["a"] * 200}
+    found = model.unlike(other)
+    assert found.strange
+    assert "of their words and categories are unknown to the model" in found.sentences()[0]
+    # one row is no evidence, a few are
+    assert not model.unlike({name: cells[:1] for name, cells in other.items()}).strange
+    assert model.unlike({name: cells[:5] for name, cells in other.items()}).strange
+
+
+def test_new_categories_count_as_unknown():
+    rng = np.random.default_rng(0)
+    table = {"kind": ["a", "b", "c", "rare"] + ["a", "b"] * 100, "size": rng.random(204)}
+    features = ColumnFeatures(categorical=["kind"]).fit(table)
+    shares = unknown_shares(features, Table({"kind": ["a", "new", "rare", ""], "size": [1.0] * 4}))
+    assert shares.tolist() == [0.0, 1.0, 1.0, 0.0]
+    numbers = ColumnFeatures().fit({"size": rng.random(50)})
+    assert unknown_shares(numbers, Table({"size": [1.0]})) is None
+
+
+def test_words_count_as_known_only_without_the_row_itself():
+    """A row of a fit is told what it would be told if it came later."""
+    table = Table({"text": ["one two", "one two", "one three three", "three one"]})
+    features = ColumnFeatures(text=["text"], min_df=2).fit(table)
+    assert unknown_shares(features, table).tolist() == [0.0, 0.0, 0.0, 0.0]
+    # "two" and "three" are in two rows, so in one other row, which is too few
+    expected = [1 / 2, 1 / 2, 2 / 3, 1 / 2]
+    np.testing.assert_allclose(unknown_shares(features, table, len(table)), expected)
+
+
+def test_units_that_have_changed():
+    X, y = load_breast_cancer(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(y))
+    labels = objects([int(y[i]) if k < 60 else None for k, i in enumerate(rows[:300])])
+    model = train(MatrixData(X[rows[:300]], labels), "tsvm")
+    assert model.unlike(MatrixData(X[rows[300:]])).sentences() == []
+    assert "times as far" in model.unlike(X[rows[300:]] * 2.54).sentences()[0]
+
+
+def test_alarms_are_rare_for_rows_of_the_same_kind():
+    """Half of a set against the other half, again and again."""
+    alarms = 0
+    for X in (scale(load_breast_cancer().data), load_digits().data, sparse_text(600)[0]):
+        for seed in range(30):
+            rows = np.random.default_rng(seed).permutation(X.shape[0])
+            known = Familiarity.fit(X[rows[: len(rows) // 2]])
+            alarms += bool(known.judge([known.measure(X[rows[len(rows) // 2 :]])]).sentences())
+    assert alarms <= 2
+
+
+def test_other_topics_are_seen(dataset):
+    """Newsgroups about computers, against those about politics and religion."""
+    X, y = dataset("20news_tfidf")
+    rng = np.random.default_rng(0)
+    about_computers = rng.permutation(np.flatnonzero((y >= 1) & (y <= 5)))
+    known = Familiarity.fit(X[about_computers[:2000]])
+    same = known.judge([known.measure(X[about_computers[2000:]])])
+    other = known.judge([known.measure(X[np.flatnonzero(y >= 16)])])
+    assert same.sentences() == []
+    assert "entries are unknown" in other.sentences()[0]
+
+
+def test_columns_that_were_empty_in_the_fit():
+    X = sparse.random(200, 50, 0.2, format="csr", random_state=0)
+    known = Familiarity.fit(sparse.hstack([X, sparse.csr_matrix((200, 50))]).tocsr())
+    moved = sparse.hstack([sparse.csr_matrix((200, 50)), X]).tocsr()
+    assert known.judge([known.measure(moved)]).strange
+
+
+def test_pieces_are_judged_together():
+    X = two_blobs(200)[0]
+    known = Familiarity.fit(X)
+    # one row is far off in each of many pieces
+    pieces = [known.measure(X[k : k + 10] + 3.0 * (np.arange(10) < 3)[:, None]) for k in range(90)]
+    assert not known.judge(pieces[:1]).far
+    assert known.judge(pieces).far
+
+
+def test_few_rows_say_nothing():
+    X, y = two_blobs(FEWEST - 1)
+    assert Familiarity.fit(X) is None
+    assert Model.of(NewtonSVC().fit(X, y)).unlike(X) is None
+
+
+def test_limits():
+    limit = Limit.of(np.arange(1.0, 101.0))
+    assert (limit.most, limit.usual, limit.n_rows) == (96.0, 50.5, 100)
+    assert not limit.exceeded(np.arange(1.0, 101.0))
+    assert limit.exceeded(np.full(10, 97.0))
+    assert some_rows(10, 4).tolist() == [0, 3, 6, 9]
+    assert some_rows(3).tolist() == [0, 1, 2]
+
+
+def test_rows_on_the_disk(tmp_path):
+    X, y = two_blobs(300)
+    labels = objects([int(y[i]) if i < 40 else None for i in range(300)])
+    semisvm.write_rows(tmp_path / "r.rows", X)
+    rows = semisvm.open_rows(tmp_path / "r.rows")
+    model = train(MatrixData(rows, labels), "svm")
+    assert model.unlike(MatrixData(rows)).sentences() == []
+    assert model.unlike(MatrixData(X + 20.0)).far
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_no_rows(n):
+    X = two_blobs(60)[0]
+    known = Familiarity.fit(X)
+    assert known.judge([known.measure(X[:n])]).sentences() == []
