@@ -71,7 +71,7 @@ function chooser(row, after) {
   const none = make("option", { value: "" }, row.skipped ? "skipped" : "no answer");
   const select = make("select", { "aria-label": `Answer of row ${row.key}` }, row.answer === null ? none : null, choices);
   select.addEventListener("change", async () => {
-    const done = await change("change", { row: row.row, value: select.value });
+    const done = await change("change", { row: row.row, value: select.value, version: row.version });
     announce(done ? `Saved: row ${row.key} is ${select.value}.` : "");
     after();
   });
@@ -81,7 +81,7 @@ function chooser(row, after) {
 function foundItem(row) {
   const refresh = () => lists.find.refresh();
   const gone = async () => {
-    if (await change("remove", { row: row.row })) announce(`The answer of row ${row.key} is removed.`);
+    if (await change("remove", { row: row.row, version: row.version })) announce(`The answer of row ${row.key} is removed.`);
     refresh();
   };
   const remove = row.answer === null && !row.skipped ? null : small("Remove", gone, { "aria-label": `Remove the answer of row ${row.key}` });
@@ -131,7 +131,7 @@ function confirmBar(found) {
 
 function doubtItem(row) {
   const fix = async () => {
-    if (await change("change", { row: row.row, value: row.guess })) announce(`Saved: row ${row.key} is ${row.guess}.`);
+    if (await change("change", { row: row.row, value: row.guess, version: row.version })) announce(`Saved: row ${row.key} is ${row.guess}.`);
     await lists.doubts.refresh();
   };
   return [
