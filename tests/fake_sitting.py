@@ -132,6 +132,7 @@ class FakeSitting:
                 guess=self.names[0],
                 probability=0.9,
                 version=self.numbers.get(row, 0),
+                picture=next((name for name, kind, _ in self.columns if kind == "image"), None),
             )
             for row in rows[start : start + count]
         ]

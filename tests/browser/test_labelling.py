@@ -68,6 +68,20 @@ def test_a_new_class(person, sitting):
     assert sitting.marks[0] == ("answer", "news 1")
 
 
+def test_without_classes_the_page_asks_for_names(arrive, sitting):
+    sitting.names = []
+    person = arrive()
+    person.until("#answers", "Name at least two classes")
+    person.press("1")
+    for name in ("good", "bad"):
+        person.press("n")
+        person.page.keyboard.type(name)
+        person.press("Enter")
+        expect(person.page.get_by_role("button", name=name)).to_be_enabled()
+    person.press_and_wait("2")
+    assert sitting.marks == {0: ("answer", "bad")}
+
+
 def test_the_guess_is_hidden_until_asked(person, sitting):
     assert person.text("#guess") == ""
     person.press("g")
@@ -178,6 +192,9 @@ def test_tables_and_pictures(person, sitting):
     image = person.page.get_by_role("img", name="photo of this row")
     person.page.wait_for_function("document.querySelector('#row img').naturalWidth === 1")
     expect(image).to_be_visible()
+    # many pictures can only be confirmed at once if they can be seen
+    person.tab("sure")
+    expect(person.page.get_by_role("img", name="photo of row 1", exact=True)).to_be_visible()
 
 
 def test_the_end(person, sitting):

@@ -133,7 +133,8 @@ class Looking:
             value = fitted.guess(row)
             told = value, self._outlook.probabilities(fitted, row)[value]
         shown = (self._pool.name_of(row), self._pool.summary(row))
-        return FoundRow(row, *shown, *about, *told, self._version_of(row))
+        more = (self._version_of(row), self._pool.picture_of(row))
+        return FoundRow(row, *shown, *about, *told, *more)
 
     def status(self) -> Status:
         """Return how far the sitting is."""

@@ -27,6 +27,8 @@ FEW_TO_CALIBRATE = 8
 POINT = 0.01
 ENOUGH_TRIALS = 10
 """Trials before the advice to stop may be given."""
+SURE_TRIALS = 20
+"""Trials before it may be given because nothing is wrong: the accuracy is 84% or more then."""
 
 
 class Outlook:
@@ -179,11 +181,10 @@ class Outlook:
             return "Go on: a model needs answers of two classes."
         if fitted is None or accuracy is None or accuracy.n < ENOUGH_TRIALS:
             return "Go on: more random rows are needed to say how accurate the model is."
+        if more is None and accuracy.n < SURE_TRIALS:
+            return "Go on: no random row was guessed wrong yet, but they are few."
         if more is None:
-            return (
-                "You can stop: the model is right on nearly all random rows, so there is no point "
-                "left to gain. More answers would only make the figure surer."
-            )
+            return "You can stop: the model is right on nearly all random rows."
         if more >= fitted.n_labels:
             return f"You can stop: one more point of accuracy would take about {more} more answers."
         return f"Go on: one more point of accuracy takes about {more} more answers."

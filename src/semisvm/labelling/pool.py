@@ -112,12 +112,18 @@ class Pool:
         return [Field(str(k + 1), "number", f"{values[k]:.4g}") for k in np.sort(largest)]
 
     def summary(self, row: int) -> str:
-        """Return the beginning of a row, texts first."""
-        fields = [field for field in self.fields(row) if field.kind != IMAGE]
+        """Return the beginning of a row, texts first; its name and empty cells are left out."""
+        shown = (field for field in self.fields(row) if field.kind != IMAGE)
+        fields = [field for field in shown if field.value.strip() and field.name != self.key]
         order = sorted(fields, key=lambda field: field.kind != "text")
         parts = [f.value if f.kind == "text" else f"{f.name}: {f.value}" for f in order]
-        text = " ".join(" · ".join(part for part in parts if part).split())
+        text = " ".join(" · ".join(parts).split())
         return text if len(text) <= SUMMARY else text[: SUMMARY - 1] + "…"
+
+    def picture_of(self, row: int) -> str | None:
+        """Return the first column that has a picture of a row."""
+        pictures = [name for name, kind in self.kinds.items() if kind == IMAGE]
+        return next((name for name in pictures if self._cell(name, row).strip()), None)
 
     @cached_property
     def _words(self) -> WordIndex:

@@ -132,6 +132,8 @@ class FoundRow(Record):
         Of the guess.
     version : int
         As for `RowView`.
+    picture : str or None
+        Column that has a picture of the row.
     """
 
     row: int
@@ -142,6 +144,7 @@ class FoundRow(Record):
     guess: str | None = None
     probability: float | None = None
     version: int = 0
+    picture: str | None = None
 
 
 @dataclass(frozen=True)

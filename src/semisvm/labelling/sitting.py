@@ -212,8 +212,8 @@ class Sitting(Looking):
             accuracy.
         client : str, optional
         version : int, optional
-            That of the row when it was looked at; if it has been changed since, the answer is
-            refused.
+            That of the row when it was looked at. If the row has been changed since, a
+            `ChangedError` is raised.
         """
         with self._lock:
             self._check_row(row)
@@ -288,15 +288,7 @@ class Sitting(Looking):
         facts = {"reason": self._reason(row), "seen_guess": bool(seen_guess)}
         if fitted is None or row in fitted.answers:
             return facts
-        scores = [round(float(score), 4) for score in fitted.scores[row]]
-        about: dict[str, Any] = {"model": fitted.number, "labels": fitted.n_labels}
-        if facts["reason"] == RANDOM:
-            about["guessed"] = {name: round(v, 6) for name, v in fitted.guessed.items()}
-        names = {
-            "guess": fitted.guess(row),
-            "scores": dict(zip(fitted.classes, scores, strict=True)),
-        }
-        return {**facts, **about, **names}
+        return {**facts, **fitted.about(row, with_shares=facts["reason"] == RANDOM)}
 
     def _reason(self, row: int) -> str:
         mark = self._book.marks.get(row)

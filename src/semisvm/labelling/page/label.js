@@ -6,7 +6,7 @@ import { showGuess, showRow } from "./row.js";
 import { showStatus } from "./progress.js";
 import { announce, alertUser, kept, keep } from "./common.js";
 
-const state = { view: null, query: null, seen: false, busy: false, classes: [] };
+const state = { view: null, query: null, seen: false, busy: false, classes: null };
 const SLOW = 250;
 const CHANGED = 409;
 
@@ -111,7 +111,7 @@ export function answer(value) {
 }
 
 export function answerByKey(number) {
-  const name = state.classes[number - 1];
+  const name = state.classes?.[number - 1];
   if (name !== undefined) answer(name);
 }
 

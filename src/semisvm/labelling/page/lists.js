@@ -5,6 +5,7 @@ import { announce, alertUser } from "./common.js";
 import { byId, count, make, percent, plural } from "./dom.js";
 import { change, openRow } from "./label.js";
 import { lastStatus } from "./progress.js";
+import { pictureSource } from "./row.js";
 
 const LENGTH = 20;
 
@@ -16,7 +17,11 @@ const small = (text, work, more = {}) => {
 
 const opener = (row) => small("Open", () => openRow(row.row), { "aria-label": `Open row ${row.key}` });
 
-const words = (row) => make("p", { class: "snippet", dir: "auto" }, row.text);
+// A picture that cannot be shown leaves its place empty: its row says why when it is opened.
+const picture = (row) =>
+  row.picture === null ? null : make("img", { class: "thumb", src: pictureSource(row.row, row.picture), alt: `${row.picture} of row ${row.key}`, loading: "lazy" });
+
+const words = (row) => [picture(row), make("p", { class: "snippet", dir: "auto" }, row.text)];
 
 const guessOf = (row) =>
   row.guess === null ? null : ["model: ", make("strong", { dir: "auto" }, row.guess), row.probability === null ? "" : ` ${percent(row.probability)}`];
