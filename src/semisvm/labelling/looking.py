@@ -38,8 +38,8 @@ class Looking:
         about = (self._pool.name_of(row), self._pool.fields(row))
         if mark is None:
             return RowView(int(row), *about)
-        said = (mark.value, mark.value is None, mark.reason)
-        return RowView(int(row), *about, *said, mark.seq)
+        skipped = mark.value is None
+        return RowView(int(row), *about, mark.value, skipped, mark.reason, mark.seq)
 
     def picture(self, row: int, name: str) -> Picture:
         """Return a picture of a row.

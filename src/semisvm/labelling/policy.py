@@ -1,6 +1,6 @@
 """Which row comes next.
 
-Rows near the centres of clusters come first, as in CVS3VM. After that three kinds of rows take
+Rows from clusters come first, as in CVS3VM. After that three kinds of rows take
 turns: uncertain ones, rows from clusters in which nothing is labelled, and random rows. The last
 ones are for the estimates: nothing but chance decides on them.
 
@@ -27,7 +27,7 @@ HANDFUL = 10
 """Random rows, of which the least certain one is asked for."""
 
 WORDS = {
-    CLUSTER: "It is in the middle of many similar rows, none of which has an answer yet.",
+    CLUSTER: "It is one of many similar rows, none of which has an answer yet.",
     UNCERTAIN: f"Of {HANDFUL} random rows, the model is least certain about this one.",
     RANDOM: "It was drawn at random: such rows show how accurate the model is.",
 }
