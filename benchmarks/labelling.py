@@ -4,8 +4,8 @@ The expert answers `N_LABELS` rows of each set without a mistake, and a model is
 `EVERY` answers, as on the page. "area" is the mean accuracy over these models, on all rows. The SVM
 is fitted to the same labels. "shown" are sittings in which the interval that the page shows at the
 end covers the accuracy of the model on the rows without an answer. Large sets are cut to a sample.
-The policy was chosen on other sets: text1_pcmac, r8_tfidf, imdb_tfidf, optdigits, usps_ssl, wdbc
-and australian.
+The policy was chosen on other sets: text1_pcmac, r8_tfidf, imdb_tfidf, optdigits, usps_ssl, wdbc,
+australian, ionosphere, wbc, sonar and coil_ssl.
 """
 
 from collections.abc import Iterator

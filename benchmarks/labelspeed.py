@@ -17,9 +17,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any, Self
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -33,7 +35,7 @@ CLASSES = ("computers", "other")
 CLIENTS = 4
 RATE = 20.0
 SECONDS = 60.0
-NEXT_BAR = 0.050
+NEXT_BAR, SEARCH_BAR = 0.050, 0.100
 WARM_UP = 30
 CHILD = """
 import sys
@@ -105,6 +107,10 @@ class Client:
         """Send what the page would send."""
         self._request("POST", f"/api/{name}", json.dumps({"client": self.name, **values}))
         return json.loads(self.content)
+
+    def find(self, words: str) -> None:
+        """Search for words, as the page does."""
+        self._request("GET", f"/api/search?{urlencode({'words': words})}", None)
 
     def close(self) -> None:
         """Hang up."""
@@ -197,6 +203,32 @@ def next_rows(address: str, truth: list[str], repeat: int) -> list[dict[str, Any
     ]
 
 
+def wanted_words(texts: list[str], repeat: int) -> list[str]:
+    """Choose what to search for: a word of some row, in every other search with a common one."""
+    rows = np.linspace(0, len(texts) - 1, repeat).astype(int).tolist()
+    longest = [max(re.findall(r"\w+", texts[row]) or ["the"], key=len) for row in rows]
+    return [word if k % 2 else f"{word} the" for k, word in enumerate(longest)]
+
+
+def searches(address: str, texts: list[str], truth: list[str], repeat: int) -> list[dict[str, Any]]:
+    """Time searches, in turns with requests for nothing, and with answers of another window."""
+    times: dict[str, list[float]] = {"nothing": [], "search": [], "next": []}
+    with closing(Client(address, "finder")) as finder, closing(Client(address, "two")) as client:
+        expert = Expert(client, truth)
+        finder.find("the")  # makes the texts ready
+        with ThreadPoolExecutor(1) as pool:
+            for words in wanted_words(texts, repeat):
+                times["nothing"].append(seconds_of(client.nothing))
+                search = pool.submit(seconds_of, partial(finder.find, words))
+                times["next"].append(seconds_of(expert.answer))
+                times["search"].append(search.result())
+    return [
+        quantiles("nothing", times["nothing"]),
+        quantiles("a search for words", times["search"], SEARCH_BAR),
+        quantiles("an answer saved, and the next row", times["next"], NEXT_BAR),
+    ]
+
+
 def press(expert: Expert, start: float, number: int) -> list[float]:
     """Answer at a given rate, whether the server keeps up or not."""
     seconds = []
@@ -266,6 +298,8 @@ def run(
         server = Server.start(table)
         try:
             report.table("one browser", next_rows(server.address, truth, repeat))
+            found = searches(server.address, texts, truth, repeat)
+            report.table("two windows, one of which searches", found)
             found = load(server, table, truth, seconds)
             report.table("answers at a rate, then kill -9", found)
         finally:

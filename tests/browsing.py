@@ -38,20 +38,31 @@ class Person:
     Parameters
     ----------
     context : playwright context
-    address : str
-        With the token.
+    address : str or None
+        With the token; None for a page that is open already.
+    page : playwright page, optional
     """
 
-    def __init__(self, context, address):
+    def __init__(self, context, address, page=None):
         self.problems = []
         self.asked = []
-        self.page = context.new_page()
+        self.page = context.new_page() if page is None else page
         self.page.set_default_timeout(PATIENCE)
         self.page.on("console", lambda m: m.type == "error" and self.problems.append(m.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("dialog", lambda dialog: self.problems.append(dialog.message))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.open(address)
+        if address is None:
+            self.settled()
+        else:
+            self.open(address)
+
+    def duplicate(self):
+        """Open the same page in another tab, which takes along what this tab keeps."""
+        context = self.page.context
+        with context.expect_page() as waiting:
+            self.page.evaluate("() => void window.open(location.href)")
+        return Person(context, None, waiting.value)
 
     def open(self, address):
         self.page.goto(address)

@@ -4,7 +4,7 @@ from base64 import b64decode
 from threading import Event, Lock
 from types import SimpleNamespace
 
-from semisvm.labelling.errors import SittingError
+from semisvm.labelling.errors import ChangedError, SittingError
 
 
 class Facts(SimpleNamespace):
@@ -30,6 +30,7 @@ class FakeSitting:
         self.texts = list(texts)
         self.names = list(classes)
         self.marks = {}
+        self.numbers = {}
         self.events = []
         self.held = {}
         self.fails = None
@@ -47,16 +48,19 @@ class FakeSitting:
             raise SittingError(f"there is no row {row + 1}.")
         return row
 
-    def _change(self, kind, rows, value, client):
+    def _change(self, kind, rows, value, client, version=None):
         assert self.gate.wait(30.0)
         if self.fails is not None:
             raise self.fails
         with self.lock:
+            if version not in (None, *(self.numbers.get(row, 0) for row in rows)):
+                raise ChangedError(f"Row {rows[0] + 1} was answered meanwhile.")
             event = Facts(kind=kind, rows=tuple(map(self._row, rows)), value=value, client=client)
             self.events.append((event, [self.marks.get(row) for row in rows]))
+            self.version += 1
             for row in rows:
                 self.marks[row] = None if kind == "remove" else (kind, value)
-            self.version += 1
+                self.numbers[row] = 0 if kind == "remove" else self.version
             return event
 
     def ask(self, client=None):
@@ -71,18 +75,18 @@ class FakeSitting:
         words = "It is the next row of the file."
         return Facts(row=row, reason="random", words=words, number=number)
 
-    def answer(self, row, value, *, seen_guess=False, client=None):
+    def answer(self, row, value, *, seen_guess=False, client=None, version=None):
         if value not in self.names:
             raise SittingError(f"there is no class {value!r}.")
-        event = self._change("answer", [row], value, client)
+        event = self._change("answer", [row], value, client, version)
         self.seen.append(seen_guess)
         return event
 
-    def skip(self, row, *, client=None):
-        return self._change("skip", [row], None, client)
+    def skip(self, row, *, client=None, version=None):
+        return self._change("skip", [row], None, client, version)
 
-    def remove(self, row, *, client=None):
-        return self._change("remove", [row], None, client)
+    def remove(self, row, *, client=None, version=None):
+        return self._change("remove", [row], None, client, version)
 
     def confirm(self, rows, value, *, client=None):
         return self._change("answer", rows, value, client)
@@ -98,6 +102,7 @@ class FakeSitting:
         event, before = self.events.pop(mine[-1])
         self.marks.update(zip(event.rows, before, strict=True))
         self.version += 1
+        self.numbers.update({row: self.version if self.marks[row] else 0 for row in event.rows})
         return event
 
     def view(self, row):
@@ -105,9 +110,9 @@ class FakeSitting:
         columns = [("text", "text", self.texts[row]), *self.columns]
         fields = [Facts(name=name, kind=what, value=cell) for name, what, cell in columns]
         skipped = kind == "skip"
-        return Facts(
-            row=row, key=str(row + 1), fields=fields, answer=value, skipped=skipped, reason=None
-        )
+        about = {"answer": value, "skipped": skipped, "reason": None}
+        version = self.numbers.get(row, 0)
+        return Facts(row=row, key=str(row + 1), fields=fields, **about, version=version)
 
     def guess(self, row):
         self._row(row)
@@ -126,6 +131,8 @@ class FakeSitting:
                 skipped=False,
                 guess=self.names[0],
                 probability=0.9,
+                version=self.numbers.get(row, 0),
+                picture=next((name for name, kind, _ in self.columns if kind == "image"), None),
             )
             for row in rows[start : start + count]
         ]

@@ -1,12 +1,16 @@
 """Pictures of the labelling page for the guide: ``make docs`` takes them anew.
 
-Somebody labels invented mail in a browser, as in the tests of the page. Where there is no
-Chromium, the pictures stay as they are.
+Somebody labels invented mail in a browser, as in the tests of the page. Pictures that look as
+before stay as they are, whatever their bytes are: those depend on the browser and its fonts. Where
+there is no Chromium, all stay.
 """
 
 import sys
 import tempfile
+from io import BytesIO
 from pathlib import Path
+
+import numpy as np
 
 from browsing import MISSING, Person, chromium, launched
 from invented_mail import write_mail
@@ -14,6 +18,8 @@ from semisvm.labelling import Sitting
 from semisvm.labelling.server import PageServer
 from semisvm.labelling.web import Places
 
+TILE, VISIBLE = 16, 6.0
+"""Pixels of a side, and the mean difference of a tile, of 255, that somebody might see."""
 N_ANSWERS = 80
 EVERY = 5
 KEYS = {"spam": "1", "ham": "2"}
@@ -45,17 +51,34 @@ def take(person, path, kinds):
         "() => { const said = document.getElementById('model');"
         " said.textContent = said.textContent.replace(/, [0-9.]+ s/, ', 0.2 s'); }"
     )
-    person.page.screenshot(path=path)
-    shrink(path)
+    write(person.page.screenshot(), path)
 
 
-def shrink(path):
-    """Keep few colours: a quarter of the size, and no difference to be seen."""
+def write(content, path):
+    """Write a picture if it does not look like the one that is there.
+
+    It has few colours: a quarter of the size, and no difference to be seen.
+    """
     from PIL import Image
 
-    with Image.open(path) as picture:
+    with Image.open(BytesIO(content)) as picture:
         few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
-    few.save(path, optimize=True)
+    if not path.exists() or differ(few, path):
+        few.save(path, optimize=True)
+
+
+def differ(picture, path):
+    """Tell whether some part of a picture looks different from the one in a file."""
+    from PIL import Image
+
+    with Image.open(path) as other:
+        new, old = (np.asarray(one.convert("RGB"), dtype=float) for one in (picture, other))
+    if new.shape != old.shape:
+        return True
+    height, width = (size // TILE * TILE for size in new.shape[:2])
+    tiles = np.abs(new - old).mean(axis=2)[:height, :width]
+    tiles = tiles.reshape(height // TILE, TILE, width // TILE, TILE).mean(axis=(1, 3))
+    return bool(tiles.max() > VISIBLE)
 
 
 def main(out):

@@ -68,6 +68,20 @@ def test_a_new_class(person, sitting):
     assert sitting.marks[0] == ("answer", "news 1")
 
 
+def test_without_classes_the_page_asks_for_names(arrive, sitting):
+    sitting.names = []
+    person = arrive()
+    person.until("#answers", "Name at least two classes")
+    person.press("1")
+    for name in ("good", "bad"):
+        person.press("n")
+        person.page.keyboard.type(name)
+        person.press("Enter")
+        expect(person.page.get_by_role("button", name=name)).to_be_enabled()
+    person.press_and_wait("2")
+    assert sitting.marks == {0: ("answer", "bad")}
+
+
 def test_the_guess_is_hidden_until_asked(person, sitting):
     assert person.text("#guess") == ""
     person.press("g")
@@ -111,6 +125,44 @@ def test_two_browsers(arrive, sitting):
         person.until("#n-labels", "^2$")
 
 
+def test_a_duplicated_tab_has_rows_of_its_own(arrive, sitting):
+    one = arrive()
+    one.press_and_wait("1")
+    other = one.duplicate()
+    assert (one.key, other.key) == ("2", "3")
+    other.press_and_wait("2")
+    one.press_and_wait("1")
+    assert [sitting.marks[row][1] for row in range(3)] == ["spam", "spam", "ham"]
+    # each goes on with its row, and undoes its own answer
+    shown = one.key, other.key
+    assert len(set(shown)) == 2
+    for person in (one, other):
+        person.reload()
+    assert (one.key, other.key) == shown
+    other.press("u")
+    other.until("#row-name", "Row 3$")
+    assert sitting.marks[1] == ("answer", "spam")
+    assert other.problems == []
+
+
+def test_a_row_that_was_answered_in_another_tab(arrive, sitting):
+    one = arrive()
+    other = one.duplicate()
+    other.press("/")
+    other.page.select_option("#which", "open")
+    other.page.get_by_label("Answer of row 1", exact=True).select_option("ham")
+    other.until("#said", "Saved: row 1 is ham")
+    one.press("1")
+    one.until("#alert", "Not saved: Row 1 was answered meanwhile")
+    one.until("#reason", "You answered ham. Another answer replaces it.")
+    assert sitting.marks[0] == ("answer", "ham")
+    one.press("1")
+    one.until("#last", "row 1 is spam")
+    expect(one.page.locator("#alert")).to_be_hidden()
+    assert sitting.marks[0] == ("answer", "spam")
+    one.problems.clear()  # the browser reports the refusal
+
+
 def test_long_texts_fold(person, sitting):
     sitting.texts[0] = "word " * 6000 + "end"
     person.reload()
@@ -140,6 +192,9 @@ def test_tables_and_pictures(person, sitting):
     image = person.page.get_by_role("img", name="photo of this row")
     person.page.wait_for_function("document.querySelector('#row img').naturalWidth === 1")
     expect(image).to_be_visible()
+    # many pictures can only be confirmed at once if they can be seen
+    person.tab("sure")
+    expect(person.page.get_by_role("img", name="photo of row 1", exact=True)).to_be_visible()
 
 
 def test_the_end(person, sitting):

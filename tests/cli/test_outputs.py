@@ -29,7 +29,10 @@ posix = pytest.mark.skipif(os.name == "nt", reason="files as POSIX has them")
 PROGRAMS = {command.name: command for command in typer.main.get_command(app).commands.values()}
 WORDS = ("win money prize offer", "lunch meeting plan notes")
 
-INPUTS = {"data", "model", "answers", "labels", "checkpoint", "embeddings"}
+PATIENCE = 120.0
+"""Seconds after which a test fails rather than hangs."""
+
+INPUTS = {"data", "model", "answers", "labels", "checkpoint", "embeddings", "vocabulary"}
 """Parameters that are paths and are read; whatever else is a path must be an `Output`."""
 
 
@@ -370,10 +373,14 @@ def test_a_full_standard_output_is_one_line(made, unbuffered):
 @posix
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_signals_end_a_command_as_ctrl_c_does(made, tmp_path, number):
-    process, writer = half_way(made, tmp_path)
+    def heed():
+        # a run of the tests that ignores a signal, as under nohup, would hand that down
+        signal.signal(number, signal.SIG_DFL)
+
+    process, writer = half_way(made, tmp_path, preexec_fn=heed)
     try:
         process.send_signal(number)
-        _, message = process.communicate()
+        _, message = process.communicate(timeout=PATIENCE)
     finally:
         os.close(writer)
         process.kill()
@@ -394,7 +401,7 @@ def test_nohup_is_heeded_and_what_a_kill_leaves_is_removed(made, tmp_path):
             process.wait(timeout=0.5)
         # the process that works, and the one that waits for it and would have it clean up
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        process.communicate(timeout=PATIENCE)
     finally:
         os.close(writer)
         process.kill()
@@ -427,5 +434,7 @@ def is_drained(pipe):
 def wait_until(true):
     import time
 
+    end = time.monotonic() + PATIENCE
     while not true():
+        assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)

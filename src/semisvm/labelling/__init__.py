@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 from semisvm._lazy import attributes
 
 if TYPE_CHECKING:
-    from semisvm.labelling.errors import SittingError
+    from semisvm.labelling.errors import ChangedError, SittingError
     from semisvm.labelling.sitting import Sitting
 
 _HOMES = {
+    "ChangedError": "semisvm.labelling.errors",
     "Sitting": "semisvm.labelling.sitting",
     "SittingError": "semisvm.labelling.errors",
 }
 
-__all__ = ["Sitting", "SittingError"]
+__all__ = ["ChangedError", "Sitting", "SittingError"]
 
 __getattr__ = attributes(__name__, _HOMES)
 

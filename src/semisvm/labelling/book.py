@@ -12,6 +12,7 @@ from semisvm.labelling.records import FILE, Record
 ANSWER, SKIP, REMOVE, CLASS, UNDO = "answer", "skip", "remove", "class", "undo"
 CHANGES = (ANSWER, SKIP, REMOVE, CLASS)
 """Kinds of events that can be undone."""
+LONGEST_CLASS = 200
 
 
 @dataclass(frozen=True)
@@ -220,3 +221,16 @@ def line_of(event: Event, names: list[str]) -> dict[str, Any]:
     if event.of is not None:
         line["of"] = event.of
     return {**line, "facts": plain(event.facts)} if event.facts else line
+
+
+def class_names(names: Iterable[str]) -> list[str]:
+    """Return names of classes, each once."""
+    return list(dict.fromkeys(class_name(name) for name in names))
+
+
+def class_name(name: str) -> str:
+    """Return the name of a class without blanks around it; refuse what is no name."""
+    wanted = str(name).strip()
+    if not wanted or len(wanted) > LONGEST_CLASS or not wanted.isprintable():
+        raise SittingError(f"A class needs a name of 1 to {LONGEST_CLASS} printable characters.")
+    return wanted

@@ -128,7 +128,7 @@ class PowerLaw:
     error: float
     rate: float
 
-    def more_labels(self, gain: float = 0.01) -> int | None:
+    def more_labels(self, gain: float) -> int | None:
         """Return how many more labels lower the error by a gain; None if it is too small."""
         if self.error <= gain or self.rate <= 0:
             return None

@@ -46,19 +46,23 @@ def following(sitting: Sitting, values: Values) -> dict[str, Any]:
     return {"query": asked, "view": row, "status": sitting.status().as_json()}
 
 
+def who(values: Values) -> dict[str, Any]:
+    """Return who changes a row, and which version of it they saw."""
+    return {"client": values.text("client"), "version": values.optional_integer("version")}
+
+
 def answer(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Keep an answer. The guess is that of before the answer."""
     row, value = values.integer("row"), values.text("value")
     guess = guessed(sitting, row) if values.flag("want_guess") else None
-    seen = values.flag("seen_guess")
-    sitting.answer(row, value, seen_guess=seen, client=values.text("client"))
+    sitting.answer(row, value, seen_guess=values.flag("seen_guess"), **who(values))
     return {"saved": {"row": row, "value": value, "guess": guess}, **following(sitting, values)}
 
 
 def skip(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Set a row aside."""
     row = values.integer("row")
-    sitting.skip(row, client=values.text("client"))
+    sitting.skip(row, **who(values))
     return {"saved": {"row": row, "value": None}, **following(sitting, values)}
 
 
@@ -73,14 +77,14 @@ def undo(sitting: Sitting, values: Values) -> dict[str, Any]:
 
 def remove(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Remove an answer: the row is unlabelled again."""
-    sitting.remove(values.integer("row"), client=values.text("client"))
+    sitting.remove(values.integer("row"), **who(values))
     return {"status": sitting.status().as_json()}
 
 
 def change(sitting: Sitting, values: Values) -> dict[str, Any]:
     """Change an answer from a list, where no next row is wanted."""
     row, value = values.integer("row"), values.text("value")
-    sitting.answer(row, value, seen_guess=True, client=values.text("client"))
+    sitting.answer(row, value, seen_guess=True, **who(values))
     return {"status": sitting.status().as_json()}
 
 

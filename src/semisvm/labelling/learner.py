@@ -12,7 +12,7 @@ from semisvm.labelling.book import Book
 from semisvm.labelling.centres import Centres
 from semisvm.labelling.checking import disagreements
 from semisvm.labelling.learning import METHOD, Fitted, choose_method, fit_answers
-from semisvm.labelling.policy import Policy
+from semisvm.labelling.policy import Policy, least_certain
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import CLUSTER, UNCERTAIN
 
@@ -74,6 +74,7 @@ class Learner:
         self._pool, self._book, self._policy, self._lock = pool, book, policy, lock
         self._method, self._parameters = method, dict(parameters or {})
         self._seed, self._every, self._changed = seed, every, changed
+        self._rng = np.random.default_rng([seed, 1])  # not the one that draws random rows
         self._centres: Centres | None = None
         self._one_at_a_time = threading.RLock()
         self._since = 0
@@ -209,10 +210,10 @@ class Learner:
             self._changed()
 
     def _uncertain(self, fitted: Fitted) -> list[int]:
-        marked = np.zeros(len(self._pool), dtype=bool)
-        marked[list(self._book.marks)] = True
-        order = fitted.order
-        return [int(row) for row in order[~marked[order]][:CANDIDATES]]
+        is_open = np.ones(len(self._pool), dtype=bool)
+        is_open[list(self._book.marks)] = False
+        rows = np.flatnonzero(is_open)
+        return least_certain(fitted.margins, rows, CANDIDATES, self._rng).tolist()
 
     def _find_centres(self) -> None:
         try:

@@ -78,6 +78,15 @@ class Fitted:
         """Return the class with the highest score."""
         return self.classes[int(self.scores[row].argmax())]
 
+    def about(self, row: int, with_shares: bool) -> dict[str, Any]:
+        """Return what is kept with an answer that the model has not seen."""
+        facts: dict[str, Any] = {"model": self.number, "labels": self.n_labels}
+        if with_shares:
+            facts["guessed"] = {name: round(share, 6) for name, share in self.guessed.items()}
+        scores = [round(float(score), 4) for score in self.scores[row]]
+        named = dict(zip(self.classes, scores, strict=True))
+        return {**facts, "guess": self.guess(row), "scores": named}
+
 
 def labels_of(answers: Mapping[int, str], n_rows: int) -> NDArray[np.object_]:
     """Return answers as labels: numbers if all are, as files are read; None for other rows."""

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from semisvm.labelling.book import Book, Mark
-from semisvm.labelling.errors import SittingError
+from semisvm.labelling.book import Book
+from semisvm.labelling.errors import ChangedError, SittingError
 from semisvm.labelling.learner import Learner
 from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.pictures import IMAGE, read_picture
@@ -37,7 +38,8 @@ class Looking:
         about = (self._pool.name_of(row), self._pool.fields(row))
         if mark is None:
             return RowView(int(row), *about)
-        return RowView(int(row), *about, mark.value, mark.value is None, mark.reason)
+        skipped = mark.value is None
+        return RowView(int(row), *about, mark.value, skipped, mark.reason, mark.seq)
 
     def picture(self, row: int, name: str) -> Picture:
         """Return a picture of a row.
@@ -72,12 +74,19 @@ class Looking:
         """
         if which not in WHICH:
             raise SittingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.")
-        found = self._pool.search(words).tolist()
+        found = self._pool.search(words)
+        if which == "all":
+            return self._piece(found, start, count)
         with self._lock:
             marks = dict(self._book.marks)
-        rows = [row for row in found if which in ("all", _place(marks.get(row)))]
-        if which in ("answered", "skipped"):
-            rows.sort(key=lambda row: -marks[row].seq)
+        if which == "open":
+            is_open = np.ones(len(self._pool), dtype=bool)
+            is_open[list(marks)] = False
+            return self._piece(found[is_open[found]], start, count)
+        skipped = which == "skipped"
+        latest = sorted(marks, key=lambda row: -marks[row].seq)
+        there = set(found.tolist())
+        rows = [r for r in latest if r in there and (marks[r].value is None) == skipped]
         return self._piece(rows, start, count)
 
     def sure(self, value: str | None = None, start: int = 0, count: int = 20) -> Found:
@@ -112,7 +121,7 @@ class Looking:
         rows = [row for row in doubts if row in answers and answers[row] == seen.get(row)]
         return self._piece(sorted(rows, key=lambda row: -doubts[row]), start, count)
 
-    def _piece(self, rows: Sequence[int], start: int, count: int) -> Found:
+    def _piece(self, rows: Sequence[int] | NDArray[np.intp], start: int, count: int) -> Found:
         piece = rows[max(0, start) : max(0, start) + max(0, count)]
         return Found(len(rows), [self._in_short(int(row)) for row in piece])
 
@@ -123,7 +132,9 @@ class Looking:
         if fitted is not None:
             value = fitted.guess(row)
             told = value, self._outlook.probabilities(fitted, row)[value]
-        return FoundRow(row, self._pool.name_of(row), self._pool.summary(row), *about, *told)
+        shown = (self._pool.name_of(row), self._pool.summary(row))
+        more = (self._version_of(row), self._pool.picture_of(row))
+        return FoundRow(row, *shown, *about, *told, *more)
 
     def status(self) -> Status:
         """Return how far the sitting is."""
@@ -149,13 +160,22 @@ class Looking:
         if not isinstance(row, (int, np.integer)) or not 0 <= row < len(self._pool):
             raise SittingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
 
+    def _version_of(self, row: int) -> int:
+        mark = self._book.marks.get(row)
+        return 0 if mark is None else mark.seq
+
+    def _check_version(self, row: int, version: int | None) -> None:
+        """Refuse a change of a row that is no longer as somebody saw it."""
+        if version is None or version == self._version_of(row):
+            return
+        mark = self._book.marks.get(row)
+        now = "has no answer any more" if mark is None else f"was answered {mark.value!r}"
+        if mark is not None and mark.value is None:
+            now = "was skipped"
+        name = self._pool.name_of(row)
+        raise ChangedError(f"Row {name} {now} meanwhile, in another window.")
+
     def _check_class(self, value: str) -> None:
         if value not in self._book.classes:
             known = ", ".join(self._book.classes) or "none yet"
             raise SittingError(f"There is no class {value!r}; add it first. The classes: {known}.")
-
-
-def _place(mark: Mark | None) -> str:
-    if mark is None:
-        return "open"
-    return "skipped" if mark.value is None else "answered"

@@ -7,6 +7,7 @@ import numpy as np
 
 from semisvm.labelling.book import Book
 from semisvm.labelling.estimates import (
+    Trial,
     accuracy_at,
     class_shares,
     fit_curve,
@@ -24,8 +25,11 @@ N_BECAUSE = 8
 N_KEYS = 9
 FEW_TO_CALIBRATE = 8
 """Guesses that were put to the test before probabilities follow them."""
+POINT = 0.01
 ENOUGH_TRIALS = 10
 """Trials before the advice to stop may be given."""
+SURE_TRIALS = 20
+"""Trials before it may be given because nothing is wrong: the accuracy is 84% or more then."""
 
 
 class Outlook:
@@ -138,8 +142,7 @@ class Outlook:
         book = self._book
         trials = trials_of(book.marks.values())
         accuracy = None if fitted is None else accuracy_at(trials, fitted.n_labels)
-        law = None if fitted is None else fit_curve(trials, fitted.n_labels)
-        more = None if law is None else law.more_labels()
+        more = None if fitted is None else _more_labels(trials, fitted.n_labels, accuracy)
         found = {
             "classes": self._classes(),
             "accuracy": accuracy,
@@ -171,8 +174,10 @@ class Outlook:
             return "Go on: a model needs answers of two classes."
         if fitted is None or accuracy is None or accuracy.n < ENOUGH_TRIALS:
             return "Go on: more random rows are needed to say how accurate the model is."
+        if more is None and accuracy.n < SURE_TRIALS:
+            return "Go on: no random row was guessed wrong yet, but they are few."
         if more is None:
-            return "You can stop: the model is hardly ever wrong on random rows."
+            return "You can stop: the model is right on nearly all random rows."
         if more >= fitted.n_labels:
             return f"You can stop: one more point of accuracy would take about {more} more answers."
         return f"Go on: one more point of accuracy takes about {more} more answers."
@@ -188,6 +193,14 @@ class Outlook:
                 "random rows that were answered before the model saw them."
             )
         return found
+
+
+def _more_labels(trials: Sequence[Trial], n_labels: int, accuracy: Interval | None) -> int | None:
+    """Return how many more labels one more point takes; None if there is none to gain."""
+    if accuracy is not None and accuracy.value > 1 - POINT:
+        return None
+    law = fit_curve(trials, n_labels)
+    return None if law is None else law.more_labels(POINT)
 
 
 def _feature_names(pool: Pool) -> list[str]:

@@ -17,6 +17,7 @@ from semisvm.io.contents import counted, row_hashes
 from semisvm.io.options import Options
 from semisvm.labelling.pictures import IMAGE, holds_pictures
 from semisvm.labelling.records import Field
+from semisvm.labelling.searching import WordIndex
 from semisvm.scaling import fit_scaling
 from semisvm.training import Prepared, features_of
 
@@ -111,30 +112,40 @@ class Pool:
         return [Field(str(k + 1), "number", f"{values[k]:.4g}") for k in np.sort(largest)]
 
     def summary(self, row: int) -> str:
-        """Return the beginning of a row, texts first."""
-        fields = [field for field in self.fields(row) if field.kind != IMAGE]
+        """Return the beginning of a row, texts first; its name and empty cells are left out."""
+        shown = (field for field in self.fields(row) if field.kind != IMAGE)
+        fields = [field for field in shown if field.value.strip() and field.name != self.key]
         order = sorted(fields, key=lambda field: field.kind != "text")
         parts = [f.value if f.kind == "text" else f"{f.name}: {f.value}" for f in order]
-        text = " ".join(" · ".join(part for part in parts if part).split())
+        text = " ".join(" · ".join(parts).split())
         return text if len(text) <= SUMMARY else text[: SUMMARY - 1] + "…"
 
+    def picture_of(self, row: int) -> str | None:
+        """Return the first column that has a picture of a row."""
+        pictures = [name for name, kind in self.kinds.items() if kind == IMAGE]
+        return next((name for name in pictures if self._cell(name, row).strip()), None)
+
     @cached_property
+    def _words(self) -> WordIndex:
+        return WordIndex(self._texts)
+
     def _texts(self) -> list[list[str]]:
-        if isinstance(self.data, MatrixData):
-            return []
+        assert isinstance(self.data, Table)
         shown = [name for name, kind in self.kinds.items() if kind != IMAGE]
         return [self.data.text(name) for name in shown]
 
     def search(self, words: str) -> NDArray[np.intp]:
-        """Return the rows in which all words occur, in any case and any column."""
-        rows: Any = range(len(self))
+        """Return the rows in which all words occur, in any case and any column.
+
+        A matrix has no words: there, they are numbers of rows.
+        """
         if isinstance(self.data, MatrixData):
             wanted = {word for word in words.split() if word.isdigit()}
             return np.array([int(w) - 1 for w in wanted if 0 < int(w) <= len(self)], dtype=np.intp)
-        for word in words.casefold().split():
-            found = {i for texts in self._texts for i in rows if word in texts[i].casefold()}
-            rows = sorted(found)
-        return np.asarray(rows, dtype=np.intp)
+        if words.strip():
+            return self._words.find(words)
+        self._words.build_soon()
+        return np.arange(len(self))
 
 
 def make_pool(

@@ -82,6 +82,8 @@ class RowView(Record):
     reason : str or None
         Why it has an answer: that of its query; "chosen" if a person found it, "sure" if it
         was confirmed, "file" if the label was in the file.
+    version : int
+        Number of the change that the answer comes from; 0 if there is none.
     """
 
     row: int
@@ -90,6 +92,7 @@ class RowView(Record):
     answer: str | None = None
     skipped: bool = False
     reason: str | None = None
+    version: int = 0
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,10 @@ class FoundRow(Record):
     guess : str or None
     probability : float or None
         Of the guess.
+    version : int
+        As for `RowView`.
+    picture : str or None
+        Column that has a picture of the row.
     """
 
     row: int
@@ -136,6 +143,8 @@ class FoundRow(Record):
     skipped: bool = False
     guess: str | None = None
     probability: float | None = None
+    version: int = 0
+    picture: str | None = None
 
 
 @dataclass(frozen=True)
@@ -229,7 +238,8 @@ class Status(Record):
         Of the model, from random rows that were answered before it saw them.
     curve : list of CurvePoint
     more_labels : int or None
-        How many more labels one more point of accuracy takes.
+        How many more labels one more point of accuracy takes; None if that is not known, or no
+        point is left to gain. The advice says it in words.
     advice : str
         What to do next, in a sentence.
     saved : bool

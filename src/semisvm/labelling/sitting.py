@@ -12,7 +12,16 @@ from semisvm.io import DataError
 from semisvm.io.reading import read_to_label
 from semisvm.labelling.asking import Queries
 from semisvm.labelling.background import Background
-from semisvm.labelling.book import ANSWER, CLASS, REMOVE, SKIP, UNDO, Event
+from semisvm.labelling.book import (
+    ANSWER,
+    CLASS,
+    REMOVE,
+    SKIP,
+    UNDO,
+    Event,
+    class_name,
+    class_names,
+)
 from semisvm.labelling.errors import SittingError
 from semisvm.labelling.exporting import write_labelled
 from semisvm.labelling.learner import EVERY, Learner
@@ -24,7 +33,6 @@ from semisvm.labelling.pool import make_pool
 from semisvm.labelling.records import CHOSEN, RANDOM, SURE, Query
 from semisvm.labelling.store import Store
 
-LONGEST_CLASS = 200
 EXPORT_DELAY = 0.5
 
 
@@ -102,7 +110,7 @@ class Sitting(Looking):
         **parameters: Any,
     ) -> None:
         self._pool = make_pool(data, label, key, features)
-        self._store = Store(self._pool, _class_names(classes), answers)
+        self._store = Store(self._pool, class_names(classes), answers)
         self._book = self._store.book
         self._lock = threading.RLock()
         self._settings = dict(settings or {})
@@ -183,7 +191,13 @@ class Sitting(Looking):
     # changes
 
     def answer(
-        self, row: int, value: str, *, seen_guess: bool = False, client: str | None = None
+        self,
+        row: int,
+        value: str,
+        *,
+        seen_guess: bool = False,
+        client: str | None = None,
+        version: int | None = None,
     ) -> Event:
         """Give a row its class, or another one than before.
 
@@ -197,26 +211,32 @@ class Sitting(Looking):
             Whether the guess of the model was shown first. Such answers do not count for the
             accuracy.
         client : str, optional
+        version : int, optional
+            That of the row when it was looked at. If the row has been changed since, a
+            `ChangedError` is raised.
         """
         with self._lock:
             self._check_row(row)
             self._check_class(value)
+            self._check_version(row, version)
             facts = {**self._facts(row, seen_guess), "client": client}
             return self._record(Event(0, ANSWER, (row,), value, facts=facts))
 
-    def skip(self, row: int, *, client: str | None = None) -> Event:
+    def skip(self, row: int, *, client: str | None = None, version: int | None = None) -> Event:
         """Put a row aside: it is not asked for again, and it stays unlabelled for the model."""
         with self._lock:
             self._check_row(row)
+            self._check_version(row, version)
             if self._has_answer(row):
                 raise SittingError("This row has an answer: remove the answer to skip the row.")
             facts = {"reason": self._reason(row), "client": client}
             return self._record(Event(0, SKIP, (row,), facts=facts))
 
-    def remove(self, row: int, *, client: str | None = None) -> Event:
+    def remove(self, row: int, *, client: str | None = None, version: int | None = None) -> Event:
         """Take an answer back, or a skip: the row is open again."""
         with self._lock:
             self._check_row(row)
+            self._check_version(row, version)
             if self._book.is_open(row):
                 raise SittingError("This row has no answer.")
             return self._record(Event(0, REMOVE, (row,), facts={"client": client}))
@@ -238,7 +258,7 @@ class Sitting(Looking):
     def add_class(self, name: str, *, client: str | None = None) -> Event:
         """Add a class."""
         with self._lock:
-            wanted = _class_name(name)
+            wanted = class_name(name)
             if wanted in self._book.classes:
                 raise SittingError(f"There is a class {wanted!r} already.")
             return self._record(Event(0, CLASS, value=wanted, facts={"client": client}))
@@ -268,15 +288,7 @@ class Sitting(Looking):
         facts = {"reason": self._reason(row), "seen_guess": bool(seen_guess)}
         if fitted is None or row in fitted.answers:
             return facts
-        scores = [round(float(score), 4) for score in fitted.scores[row]]
-        about: dict[str, Any] = {"model": fitted.number, "labels": fitted.n_labels}
-        if facts["reason"] == RANDOM:
-            about["guessed"] = {name: round(v, 6) for name, v in fitted.guessed.items()}
-        names = {
-            "guess": fitted.guess(row),
-            "scores": dict(zip(fitted.classes, scores, strict=True)),
-        }
-        return {**facts, **about, **names}
+        return {**facts, **fitted.about(row, with_shares=facts["reason"] == RANDOM)}
 
     def _reason(self, row: int) -> str:
         mark = self._book.marks.get(row)
@@ -400,14 +412,3 @@ class Sitting(Looking):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _class_names(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(_class_name(name) for name in names))
-
-
-def _class_name(name: str) -> str:
-    wanted = str(name).strip()
-    if not wanted or len(wanted) > LONGEST_CLASS or not wanted.isprintable():
-        raise SittingError(f"A class needs a name of 1 to {LONGEST_CLASS} printable characters.")
-    return wanted

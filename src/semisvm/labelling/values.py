@@ -33,6 +33,10 @@ class Values:
             raise self._bad(name, "a whole number")
         return value
 
+    def optional_integer(self, name: str) -> int | None:
+        """Return a whole number, or None where there is none."""
+        return None if self._given.get(name) is None else self.integer(name)
+
     def text(self, name: str, default: str | None = None) -> str:
         """Return a text of bounded length."""
         value = self._given.get(name, default)

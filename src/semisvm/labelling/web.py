@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from semisvm.io import DataError
 from semisvm.jsonable import plain
-from semisvm.labelling.errors import SittingError
+from semisvm.labelling.errors import ChangedError, SittingError
 from semisvm.labelling.handlers import ACTIONS, VIEWS
 from semisvm.labelling.once import Once
 from semisvm.labelling.security import RefusedError
@@ -142,6 +142,8 @@ class Answers:
             return result if isinstance(result, Response) else as_json(result)
         except RefusedError as error:
             return as_json({"error": error.reason}, error.status)
+        except ChangedError as error:
+            return as_json({"error": str(error)}, 409)
         except (SittingError, DataError) as error:
             return as_json({"error": str(error)}, 422)
         except OSError as error:

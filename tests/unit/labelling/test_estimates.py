@@ -116,10 +116,10 @@ def test_with_few_tests_the_usual_rate_is_taken():
 
 def test_more_labels_bring_the_point_that_is_promised():
     law = PowerLaw(100, 0.1, 0.5)
-    more = law.more_labels()
+    more = law.more_labels(0.01)
     error = 0.1 * ((100 + more) / 100) ** -0.5
     assert 0.0895 < error <= 0.09
-    assert PowerLaw(100, 0.005, 0.5).more_labels() is None
+    assert PowerLaw(100, 0.005, 0.5).more_labels(0.01) is None
 
 
 def test_shares_come_from_random_rows():

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from semisvm.labelling.policy import FIRST, SHARES, WORDS, Policy
+from semisvm.labelling.policy import FIRST, HANDFUL, SHARES, WORDS, Policy, least_certain
 
 N = 400
 
@@ -31,6 +31,23 @@ def test_clusters_come_first_then_all_take_turns():
     later = Counter(reasons[FIRST:])
     assert later == {reason: round(10 * share) for reason, share in SHARES.items() if share}
     assert set(WORDS) >= set(later)
+
+
+def test_uncertain_rows_are_the_least_certain_of_a_random_handful():
+    rng = np.random.default_rng(0)
+    margins = rng.permutation(N).astype(np.float32)
+    rows = np.arange(100, N)
+    found = least_certain(margins, rows, 1000, rng)
+    assert len(found) == len(set(found.tolist())) == len(rows) // HANDFUL
+    assert set(found.tolist()) <= set(rows.tolist())
+    # the best of a hand of ten is within the best tenth on the mean, but seldom the very best
+    ranks = np.searchsorted(np.sort(margins[rows]), margins[found]) / len(rows)
+    assert 0.06 < ranks.mean() < 0.13
+    assert len(least_certain(margins, rows, 3, rng)) == 3
+    # fewer rows than a handful are one hand
+    few = rows[:4]
+    assert least_certain(margins, few, 5, rng).tolist() == [few[margins[few].argmin()]]
+    assert least_certain(margins, rows[:0], 5, rng).tolist() == []
 
 
 def test_more_classes_have_a_longer_start():

@@ -51,6 +51,20 @@ def test_what_failed_can_be_tried_again(server, sitting):
     assert len(sitting.events) == 1
 
 
+def test_an_answer_to_a_row_that_changed_meanwhile(server, sitting):
+    """Another window has found the row and answered it."""
+    seen = content(post(server, "next", {"client": "a"}))["view"]["version"]
+    sitting.answer(0, "ham")
+    for name in ("answer", "change", "skip", "remove"):
+        body = {"client": "a", "row": 0, "value": "spam", "version": seen}
+        answer = post(server, name, body)
+        assert answer.status == 409
+        assert "Row 1 was answered meanwhile" in content(answer)["error"]
+    assert sitting.marks == {0: ("answer", "ham")}
+    bad = post(server, "answer", {"client": "a", "row": 0, "value": "spam", "version": "x"})
+    assert (bad.status, content(bad)) == (400, {"error": "version must be a whole number."})
+
+
 def test_errors_are_sentences(server, sitting):
     answer = answer_row(server, value="other")
     assert answer.status == 422

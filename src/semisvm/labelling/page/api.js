@@ -18,17 +18,33 @@ export class Lost extends Error {}
 const randomName = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(BYTES)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
+// A reload goes on under the same name. While a page is open, its name is kept nowhere: a tab that
+// is duplicated takes along what is kept, and must get a name, and rows, of its own.
+const NAME = "semisvm-client";
+
 function clientName() {
   try {
-    const kept = sessionStorage.getItem("semisvm-client") ?? randomName();
-    sessionStorage.setItem("semisvm-client", kept);
-    return kept;
+    const kept = sessionStorage.getItem(NAME);
+    sessionStorage.removeItem(NAME);
+    return kept ?? randomName();
   } catch {
     return randomName();
   }
 }
 
 export const client = clientName();
+
+function keepName(change) {
+  try {
+    change();
+  } catch {
+    // nothing is kept for pages: after a reload there is another row
+  }
+}
+
+addEventListener("pagehide", () => keepName(() => sessionStorage.setItem(NAME, client)));
+// back from the browser's memory of earlier pages
+addEventListener("pageshow", (event) => event.persisted && keepName(() => sessionStorage.removeItem(NAME)));
 
 let connected = true;
 const listeners = [];

@@ -14,7 +14,7 @@ function fill(node, attributes, content) {
     else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  for (const part of content.flat()) {
+  for (const part of content.flat(Infinity)) {
     if (part !== null && part !== undefined) node.append(part instanceof Node ? part : clean(part));
   }
   return node;

@@ -6,8 +6,9 @@ import { showGuess, showRow } from "./row.js";
 import { showStatus } from "./progress.js";
 import { announce, alertUser, kept, keep } from "./common.js";
 
-const state = { view: null, query: null, seen: false, busy: false, classes: [] };
+const state = { view: null, query: null, seen: false, busy: false, classes: null };
 const SLOW = 250;
+const CHANGED = 409;
 
 export const currentRow = () => state.view?.row ?? null;
 
@@ -28,6 +29,7 @@ export async function change(name, values, done) {
     clearTimeout(slow);
     if (!(error instanceof Lost || error instanceof Refused)) throw error;
     showState("bad", "Not saved");
+    if (error.status === CHANGED && values.row === currentRow()) openRow(values.row);
     alertUser(error instanceof Lost ? "The server does not answer. Your last change is not saved yet." : refusal(error.message));
     return false;
   } finally {
@@ -98,9 +100,9 @@ export function showClasses(classes) {
 
 export function answer(value) {
   if (state.view === null) return;
-  const { row, key } = state.view;
+  const { row, key, version } = state.view;
   const wants = byId("after").checked;
-  const values = { row, value, seen_guess: state.seen, want_guess: wants };
+  const values = { row, value, version, seen_guess: state.seen, want_guess: wants };
   change("answer", values, (data) => {
     showLast(row, key, value, wants ? data.saved.guess : null);
     announce(`Saved: row ${key} is ${value}.`);
@@ -109,7 +111,7 @@ export function answer(value) {
 }
 
 export function answerByKey(number) {
-  const name = state.classes[number - 1];
+  const name = state.classes?.[number - 1];
   if (name !== undefined) answer(name);
 }
 
@@ -129,8 +131,8 @@ function showLast(row, key, value, guess) {
 
 export function skip() {
   if (state.view === null) return;
-  const { row, key } = state.view;
-  change("skip", { row }, (data) => {
+  const { row, key, version } = state.view;
+  change("skip", { row, version }, (data) => {
     showLast(row, key, null, null);
     announce(`Row ${key} is skipped.`);
     present(data.view, data.query);
@@ -156,8 +158,8 @@ const described = (event) =>
 
 export function remove() {
   if (state.view === null) return;
-  const { row, key } = state.view;
-  change("remove", { row }, () => {
+  const { row, key, version } = state.view;
+  change("remove", { row, version }, () => {
     announce(`The answer of row ${key} is removed.`);
     openRow(row);
   });

@@ -5,6 +5,7 @@ import { announce, alertUser } from "./common.js";
 import { byId, count, make, percent, plural } from "./dom.js";
 import { change, openRow } from "./label.js";
 import { lastStatus } from "./progress.js";
+import { pictureSource } from "./row.js";
 
 const LENGTH = 20;
 
@@ -16,7 +17,11 @@ const small = (text, work, more = {}) => {
 
 const opener = (row) => small("Open", () => openRow(row.row), { "aria-label": `Open row ${row.key}` });
 
-const words = (row) => make("p", { class: "snippet", dir: "auto" }, row.text);
+// A picture that cannot be shown leaves its place empty: its row says why when it is opened.
+const picture = (row) =>
+  row.picture === null ? null : make("img", { class: "thumb", src: pictureSource(row.row, row.picture), alt: `${row.picture} of row ${row.key}`, loading: "lazy" });
+
+const words = (row) => [picture(row), make("p", { class: "snippet", dir: "auto" }, row.text)];
 
 const guessOf = (row) =>
   row.guess === null ? null : ["model: ", make("strong", { dir: "auto" }, row.guess), row.probability === null ? "" : ` ${percent(row.probability)}`];
@@ -71,7 +76,7 @@ function chooser(row, after) {
   const none = make("option", { value: "" }, row.skipped ? "skipped" : "no answer");
   const select = make("select", { "aria-label": `Answer of row ${row.key}` }, row.answer === null ? none : null, choices);
   select.addEventListener("change", async () => {
-    const done = await change("change", { row: row.row, value: select.value });
+    const done = await change("change", { row: row.row, value: select.value, version: row.version });
     announce(done ? `Saved: row ${row.key} is ${select.value}.` : "");
     after();
   });
@@ -81,7 +86,7 @@ function chooser(row, after) {
 function foundItem(row) {
   const refresh = () => lists.find.refresh();
   const gone = async () => {
-    if (await change("remove", { row: row.row })) announce(`The answer of row ${row.key} is removed.`);
+    if (await change("remove", { row: row.row, version: row.version })) announce(`The answer of row ${row.key} is removed.`);
     refresh();
   };
   const remove = row.answer === null && !row.skipped ? null : small("Remove", gone, { "aria-label": `Remove the answer of row ${row.key}` });
@@ -131,7 +136,7 @@ function confirmBar(found) {
 
 function doubtItem(row) {
   const fix = async () => {
-    if (await change("change", { row: row.row, value: row.guess })) announce(`Saved: row ${row.key} is ${row.guess}.`);
+    if (await change("change", { row: row.row, value: row.guess, version: row.version })) announce(`Saved: row ${row.key} is ${row.guess}.`);
     await lists.doubts.refresh();
   };
   return [

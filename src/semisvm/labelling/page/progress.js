@@ -37,10 +37,6 @@ function showNumbers(status) {
     ? "accuracy: not known yet"
     : `accuracy, ${percent(accuracy.low)} to ${percent(accuracy.high)}, from ${plural(accuracy.n, "random row")}`);
   say(byId("advice"), status.advice);
-  const atTheTop = accuracy !== null && accuracy.value > 0.99;
-  say(byId("more"), status.more_labels === null || atTheTop
-    ? "\u00a0"
-    : `One more point takes about ${plural(status.more_labels, "more label")}.`);
   const notes = byId("notes");
   if (notes.children.length !== status.notes.length) {
     notes.replaceChildren(...status.notes.map((note) => make("li", {}, note)));

@@ -33,9 +33,10 @@ function textBlock(field, row) {
   return block;
 }
 
+export const pictureSource = (row, name) => `/api/picture?${new URLSearchParams({ row, name })}`;
+
 function pictureBlock(field, row) {
-  const source = `/api/picture?${new URLSearchParams({ row, name: field.name })}`;
-  const image = make("img", { src: source, alt: `${field.name} of this row` });
+  const image = make("img", { src: pictureSource(row, field.name), alt: `${field.name} of this row` });
   const block = make("figure", { class: "picture" }, make("figcaption", { dir: "auto" }, field.name), image);
   image.addEventListener("error", () =>
     image.replaceWith(make("p", { class: "quiet" }, "This picture cannot be shown: ", make("code", {}, field.value.slice(0, 200)))));
@@ -54,7 +55,7 @@ export function showRow(node, view) {
   const texts = view.fields.filter((field) => field.kind === "text");
   const cells = view.fields.filter((field) => field.kind !== "image" && field.kind !== "text");
   node.replaceChildren(
-    ...pictures.map((field) => pictureBlock(field, view.row)),
+    ...(pictures.length ? [make("div", { class: "pictures" }, pictures.map((field) => pictureBlock(field, view.row)))] : []),
     ...texts.map((field) => textBlock(field, view.row)),
     ...(cells.length ? [make("dl", { class: "cells" }, cells.map(cell))] : []),
   );
