@@ -30,9 +30,10 @@ from semisvm.validation import check_real
 # Rows with equal scores at the threshold have equal beliefs at every temperature, so the
 # entropy may never vanish; below this fraction of the first temperature nothing changes.
 COLDEST = 1e-8
-# First temperatures with given and with estimated class shares. From 10 the path depends most
-# on the shares; where these are wrong, or clusters are not classes, it leads astray.
-HOT, COOL = 10.0, 0.3
+# First temperatures with given class shares, of two and of many classes, and with estimated
+# ones. From 10 the path depends most on the shares and on clusters; where the shares are wrong,
+# or clusters are not classes, it leads astray. With many classes it ended in higher minima.
+HOT, HOT_OF_MANY, COOL = 10.0, 0.7, 0.3
 
 
 @parameters
@@ -89,8 +90,8 @@ class AnnealedSVC(
     temperature : float or None, default=None
         First temperature, in units of ``unlabeled_weight``. At a high one the start is
         forgotten: the path is decided by the class shares and by where rows are many. At a
-        low one the supervised start counts. None is 10 with given class shares, and 0.3
-        with estimated ones.
+        low one the supervised start counts. None is 10 with given class shares (0.7 with
+        more than two classes), and 0.3 with estimated ones.
     annealing_rate : float, default=1.5
         Factor by which the temperature is divided from one level to the next; with more than
         two classes its square root where much is decided at once.
@@ -246,7 +247,7 @@ class AnnealedSVC(
         return anneal(
             task,
             first_state(task, start, self.tol),
-            cooling=self._cooling(start),
+            cooling=self._cooling(start, HOT),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,
             entropy_tol=self.entropy_tol,
@@ -260,9 +261,9 @@ class AnnealedSVC(
             return self._supervised(task)
         return cool(
             task,
-            # the start is forgotten at a high temperature
+            # the path begins with soft labels, which are far from it
             first_state(task, start, max(LOOSE_TOL, self.tol)),
-            levels=self._cooling(start),
+            levels=self._cooling(start, HOT_OF_MANY),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,
             entropy_tol=self.entropy_tol,
@@ -276,20 +277,23 @@ class AnnealedSVC(
         solution.beliefs = beliefs_of(solution.codes, m)
         return solution
 
-    def _cooling(self, start: Floats | None) -> list[Level]:
-        """Return the temperatures; none for a warm start, which begins with hard labels."""
+    def _cooling(self, start: Floats | None, hot: float) -> list[Level]:
+        """Return the temperatures; none for a warm start, which begins with hard labels.
+
+        ``hot`` is the first one by default, if the class shares are given.
+        """
         if start is not None:
             return []
-        hottest = self._first_temperature() * self._weight_of_unlabeled()
+        hottest = self._first_temperature(hot) * self._weight_of_unlabeled()
         # two levels for every usual step, see `Softening.stride`
         rate = float(self.annealing_rate) ** 0.5
         return falling(hottest, COLDEST * hottest, rate, self.tol)
 
-    def _first_temperature(self) -> float:
+    def _first_temperature(self, hot: float) -> float:
         """Return the parameter ``temperature``, or what its None stands for."""
         if self.temperature is not None:
             return float(self.temperature)
-        return COOL if self.shares_are_estimated else HOT
+        return COOL if self.shares_are_estimated else hot
 
     def _when_estimated(self) -> dict[str, Any]:
-        return super()._when_estimated() | {"temperature": self._first_temperature()}
+        return super()._when_estimated() | {"temperature": self._first_temperature(HOT)}
