@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from time import sleep
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,12 @@ class Piece:
             if following == last:
                 return
             place = find(word, starts[following])
+
+    def has(self, row: int, word: str) -> bool:
+        """Tell whether a word occurs in a row."""
+        k = row - self.first
+        end = self.starts[k + 1] if k + 1 < len(self.starts) else len(self.text)
+        return self.text.find(word, self.starts[k], end) >= 0
 
 
 class WordIndex:
@@ -100,10 +107,10 @@ class WordIndex:
     def _search(self, words: list[str]) -> Rows:
         found: list[int] = []
         for piece in self.build():
-            there = set(piece.rows_with(words[0]))
-            for word in words[1:]:
-                there = there and there.intersection(piece.rows_with(word))
-            found += sorted(there)
+            there = piece.rows_with(words[0])
+            others = words[1:]
+            found += [row for row in there if all(piece.has(row, word) for word in others)]
+            sleep(0)  # others may want to run
         rows = np.array(found, dtype=np.intp)
         rows.flags.writeable = False  # it is remembered
         return rows
