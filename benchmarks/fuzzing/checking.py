@@ -91,9 +91,22 @@ def _cells(piece: Table, name: str) -> list[Any]:
 
 def same_cells(a: list[Any], b: list[Any]) -> bool:
     """Tell whether cells are equal; one missing value equals another."""
-    return len(a) == len(b) and all(
-        x is y or x == y or (is_missing(x) and is_missing(y)) for x, y in zip(a, b, strict=True)
-    )
+    return len(a) == len(b) and all(map(_same_cell, a, b))
+
+
+def _same_cell(x: Any, y: Any) -> bool:
+    if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+        # vectors are rows of an array where all of a piece have one length, else lists
+        return np.array_equal(_vector(x), _vector(y), equal_nan=True)
+    return bool(x is y or x == y or (is_missing(x) and is_missing(y)))
+
+
+def _vector(cell: Any) -> NDArray[np.float64]:
+    """Return a vector; a missing one has no numbers."""
+    if cell is None:
+        return np.empty(0)
+    numbers = np.asarray([np.nan if n is None else n for n in cell], dtype=np.float64)
+    return np.empty(0) if np.isnan(numbers).all() else numbers
 
 
 def check_text_labels(cells: Iterable[str], labels: Labels) -> None:

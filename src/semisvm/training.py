@@ -352,11 +352,14 @@ def bundled(
 
 def _familiarity(prepared: Prepared) -> Familiarity | None:
     """Learn what the rows look like, from a sample of them."""
-    n = prepared.X.shape[0]
+    X, n = prepared.X, prepared.X.shape[0]
+    sample = some_rows(n)
+    if isinstance(X, RowsOnDisk) and not X.can_load(sample):
+        return None
     unknown = None
     if prepared.features is not None and prepared.cells is not None:
         unknown = unknown_shares(prepared.features, prepared.cells, n)
-    return Familiarity.fit(take_rows(prepared.X, some_rows(n)), unknown)
+    return Familiarity.fit(take_rows(X, sample), unknown)
 
 
 def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[str]:

@@ -75,7 +75,7 @@ def evaluate(
     with clusters.connected(cluster, workers) as client:
         if client is not None:
             predicted = clusters.predict_labels(client, bundle, table)
-            assessed = assess(bundle, table, predicted, weight)
+            assessed = {**assess(bundle, table, predicted, weight), "trust": {}}
         else:
             assessed = _assess_trust(bundle, table, asked, weight)
     likeness = trusting.Likeness(bundle)

@@ -90,7 +90,7 @@ def make_folds(X: Any, labels: PartialLabels) -> tuple[list[Index], Index]:
     return dealt, np.lexsort((first, counts))
 
 
-def used_rows(X: Any, labels: PartialLabels, most: int = MOST_UNLABELED) -> Index:
+def used_rows(X: Any, labels: PartialLabels, most: int | None = None) -> Index:
     """Return the labelled rows and at most ``most`` others, ascending.
 
     The others are drawn from the rows sorted by their place on a random line, so neither their
@@ -100,9 +100,9 @@ def used_rows(X: Any, labels: PartialLabels, most: int = MOST_UNLABELED) -> Inde
     ----------
     X : CSR matrix or array, ndarray, RowsOnDisk or SpreadRows, of shape (n, d)
     labels : PartialLabels
-    most : int
+    most : int, default=MOST_UNLABELED
     """
-    free = labels.unlabeled
+    free, most = labels.unlabeled, MOST_UNLABELED if most is None else most
     if len(free) <= most:
         return np.arange(len(labels.codes))
     # in the precision of the rows, or the product would convert them all

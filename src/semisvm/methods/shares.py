@@ -54,7 +54,6 @@ from semisvm.blocks.many_scores import Codes
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.fold_fits import (
-    MOST_UNLABELED,
     Fold,
     Models,
     drawn_rows,
@@ -176,7 +175,7 @@ def estimate_shares(
     counts = np.bincount(codes, mass[labels.labeled] > 0.0, minlength=m)
     prior, strength = shrunk_fractions(np.bincount(codes, mass[labels.labeled], minlength=m))
     n_unlabeled = float(mass[labels.unlabeled].sum())
-    used = used_rows(X, labels, MOST_UNLABELED if sampling is None else sampling.most)
+    used = used_rows(X, labels, None if sampling is None else sampling.most)
     used = used[mass[used] > 0.0]
     here = is_sparse(X) or isinstance(X, np.ndarray)
     if n_unlabeled == 0 or counts.max() < 2 or not (here or X.can_load(used)):
