@@ -75,12 +75,18 @@ class Audit:
 
     def sentence(self) -> str:
         """Say how much is in doubt."""
-        left_out = f" {self.n_unchecked} were left out: they are the only ones of their class."
-        return (
-            f"{len(self)} of {self.n_checked} labels are contradicted by models that have not seen "
-            f"them. These agree with {self.agreement:.1%} of the labels, so part of the doubts are "
-            f"their own errors.{left_out if self.n_unchecked else ''}"
-        )
+        told = [
+            f"{len(self) or 'None'} of {self.n_checked} labels "
+            f"{'is' if len(self) == 1 else 'are'} contradicted by models that have not seen them."
+        ]
+        if len(self):
+            told.append(
+                f"These agree with {self.agreement:.1%} of the labels, so part of the doubts are "
+                "their own errors."
+            )
+        if self.n_unchecked:
+            told.append(f"{self.n_unchecked} were left out: they are the only ones of their class.")
+        return " ".join(told)
 
 
 def mean_scores(found: CrossFit) -> tuple[Index, Floats, NDArray[np.intp]]:

@@ -51,7 +51,13 @@ def test_what_is_said_about_a_doubt():
     assert (found.n_checked, found.n_unchecked) == (60, 0)
     assert found.agreement == pytest.approx(1 - len(found) / 60)
     assert found.to_dict()["doubts"][0]["suggested"] == "ham"
-    assert f"{len(found)} of 60 labels are contradicted" in found.sentence()
+    verb = "is" if len(found) == 1 else "are"
+    assert f"{len(found)} of 60 labels {verb} contradicted" in found.sentence()
+
+
+def test_no_doubt_takes_one_sentence():
+    said = Audit((), 60, 0, 1.0).sentence()
+    assert said == "None of 60 labels are contradicted by models that have not seen them."
 
 
 def test_doubts_are_sorted_and_repeat():
