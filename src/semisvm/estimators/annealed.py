@@ -15,7 +15,6 @@ from semisvm.estimators.parameters import (
     parameters,
 )
 from semisvm.loop import Level, falling
-from semisvm.loop.schedules import LOOSE_TOL
 from semisvm.methods.assigning import beliefs_of
 from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
 from semisvm.methods.cooling import cool
@@ -261,8 +260,7 @@ class AnnealedSVC(
             return self._supervised(task)
         return cool(
             task,
-            # the path begins with soft labels, which are far from it
-            first_state(task, start, max(LOOSE_TOL, self.tol)),
+            first_state(task, start, self.tol),
             levels=self._cooling(start, HOT_OF_MANY),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,

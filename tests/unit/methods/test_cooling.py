@@ -183,10 +183,9 @@ def test_the_free_energy_falls_at_every_temperature(loss, hierarchy, monkeypatch
         return original(method, level)
 
     monkeypatch.setattr(Cooling, "label_step", check)
-    # from far temperatures, so that a level takes several steps
-    model = AnnealedSVC(
-        1e-3, annealing_rate=3.0, loss=loss, class_prior=shares, hierarchy=hierarchy
-    )
+    # temperatures that are far from each other, so that a level takes several steps
+    cooling = {"temperature": 10.0, "annealing_rate": 3.0}
+    model = AnnealedSVC(1e-3, loss=loss, class_prior=shares, hierarchy=hierarchy, **cooling)
     rows = [row for row in model.fit(X, partly).trace_ if row["phase"] == "annealing"]
     assert len({row["level"] for row in rows}) > 5
     moved = 0
@@ -207,9 +206,10 @@ def alternating(monkeypatch):
 @pytest.mark.parametrize("seed", range(3))
 def test_newton_takes_fewer_rounds_than_turns_and_ends_no_higher(monkeypatch, seed):
     X, partly, shares = blobs(seed=seed, gap=2.5)
-    model = AnnealedSVC(reg=1e-2, class_prior=shares).fit(X, partly)
+    given = {"reg": 1e-2, "class_prior": shares, "temperature": 10.0}
+    model = AnnealedSVC(**given).fit(X, partly)
     alternating(monkeypatch)
-    turns = AnnealedSVC(reg=1e-2, class_prior=shares).fit(X, partly)
+    turns = AnnealedSVC(**given).fit(X, partly)
     assert model.n_iter_ < turns.n_iter_
     assert model.objective_ <= turns.objective_ * (1.0 + 1e-3)
 
@@ -258,7 +258,8 @@ def test_no_scale_of_the_data_gives_nan(scale):
 def steps_down(rate, m):
     """Fit; return the steps between temperatures as powers of the rate, and falls of entropy."""
     X, partly, shares = blobs(m=m, gap=4.0)
-    model = AnnealedSVC(1e-3, annealing_rate=rate, class_prior=shares).fit(X, partly)
+    cooling = {"temperature": 10.0, "annealing_rate": rate}
+    model = AnnealedSVC(1e-3, class_prior=shares, **cooling).fit(X, partly)
     pairs = list(itertools.pairwise(row for row in model.trace_ if "entropy" in row))
     powers = [np.log(a["value"] / b["value"]) / np.log(rate) for a, b in pairs]
     return powers, [a["entropy"] - b["entropy"] for a, b in pairs]
