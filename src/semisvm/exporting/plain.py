@@ -25,8 +25,8 @@ def to_sklearn(model: Any, *, columns: bool = False) -> Any:
     Returns
     -------
     classifier : LogisticRegression, LinearSVC, or a Pipeline
-        A logistic regression if there are probabilities, which are the same then; a `LinearSVC`
-        otherwise. If the model turned counts into tf-idf, a `TfidfTransformer` comes first.
+        A logistic regression if there are probabilities, which are the same then; a ``LinearSVC``
+        otherwise. If the model turned counts into tf-idf, a ``TfidfTransformer`` comes first.
 
     Raises
     ------

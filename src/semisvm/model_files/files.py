@@ -46,9 +46,9 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     ----------
     model : Model, fitted estimator of this package, or Pipeline that ends with one
         Calibrated ones too. A search along a path is saved as the estimator that it chose. The
-        steps of a pipeline may be vectorisers and scalers of scikit-learn: `CountVectorizer`,
-        `TfidfVectorizer`, `HashingVectorizer`, `TfidfTransformer`, `StandardScaler`,
-        `MaxAbsScaler`, `MinMaxScaler`, `Normalizer`, and `semisvm.columns.ColumnFeatures`.
+        steps of a pipeline may be vectorisers and scalers of scikit-learn: ``CountVectorizer``,
+        ``TfidfVectorizer``, ``HashingVectorizer``, ``TfidfTransformer``, ``StandardScaler``,
+        ``MaxAbsScaler``, ``MinMaxScaler``, ``Normalizer``, and `semisvm.columns.ColumnFeatures`.
     path : str, Path or binary stream
         Replaced when the file is complete; usually ``.semisvm``. A stream gets the bytes
         when all are there.

@@ -90,7 +90,7 @@ class TrustedPredictions:
         """Return sets of classes that hold the true one with a probability of about ``coverage``.
 
         The predicted class is always in the set, so none is empty; a row that could be anything
-        has them all. `semisvm.trust.conformal.Conformal` says what is guaranteed.
+        has them all. ``semisvm.trust.conformal.Conformal`` says what is guaranteed.
 
         Parameters
         ----------
