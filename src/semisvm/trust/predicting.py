@@ -1,5 +1,6 @@
 """Predictions with rules, for whatever has probabilities."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,28 +18,28 @@ NO_SETS = (
 )
 
 
-class TrustedPredictions:
+class TrustedPredictions(ABC):
     """Answers, or none, by probabilities and costs; likeliest classes; sets of classes."""
 
+    @abstractmethod
     def _known_classes(self) -> NDArray[Any]:
         """Return the classes, sorted, shape (m,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _rows(self, data: Any) -> Any:
         """Return the rows that the methods below take."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _probabilities(self, X: Any) -> Floats:
         """Compute probabilities of rows, shape (n, m)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _codes(self, X: Any) -> NDArray[np.intp]:
         """Predict the classes of rows as positions, shape (n,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _held_out(self) -> tuple[Conformal | None, Any]:
         """Return what held-out labels said, and the fitted estimator."""
-        raise NotImplementedError
 
     def decide(
         self,
