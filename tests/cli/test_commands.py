@@ -100,6 +100,28 @@ def test_predict_writes_rows(mail):
     assert result.stdout.startswith("label,score,score_ham,score_spam\nspam,")
 
 
+def test_kept_columns_are_not_overwritten(mail, tmp_path):
+    told = [f"{i},win cash,{i}," + "old,older,100,kept" for i in range(3)]
+    header = "id,text,size,label,kept_label,score,probability"
+    (tmp_path / "new.csv").write_text("\n".join([header, *told]))
+    names = ("label", "kept_label", "id", "score", "probability", "label")
+    keep = [part for name in names for part in ("--keep", name)]
+    result = run("predict", mail / "m.semisvm", tmp_path / "new.csv", *keep)
+    first, *_ = csv.DictReader(result.stdout.splitlines())
+    assert (first["label"], first["kept_kept_label"], first["kept_label"]) == (
+        "spam",
+        "old",
+        "older",
+    )
+    assert float(first["score"]) < 100 == int(first["kept_score"])
+    # nothing is written that this name would hide
+    assert (first["id"], first["probability"]) == ("0", "kept")
+    notes = [line for line in result.stderr.splitlines() if line.startswith("note")]
+    assert len(notes) == 2
+    assert "'label' of the data is written as 'kept_kept_label'" in notes[0]
+    assert "'score'" in notes[1]
+
+
 def test_predict_with_probabilities_in_pieces(mail, monkeypatch):
     run("fit", mail / "train.csv", "--label", "kind", "-o", mail / "p", "-a", "maxent", "-q")
     whole, pieces = mail / "whole.jsonl", mail / "pieces.jsonl"

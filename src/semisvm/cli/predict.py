@@ -9,7 +9,7 @@ import typer
 
 from semisvm.cli import clusters, trusting
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError
+from semisvm.cli.errors import UserError, say
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import FileFormat
 from semisvm.cli.rows import PARQUET, SUFFIXES, EscapeFormulas, row_writer
@@ -18,6 +18,9 @@ from semisvm.cli.vectors import Added, Vectors
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
     from semisvm.model import Model
+
+KEPT = "kept_"
+"""Before the name of a column that is copied, if the output has one of that name."""
 
 
 def predict(
@@ -60,9 +63,10 @@ def predict(
     bundle = as_model(load(model))
     asked = trusting.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
     added = Added(bundle, vectors)
+    kept = list(dict.fromkeys(keep or ()))
     pieces = added.to_all(
         chain.from_iterable(
-            _pieces(bundle, path, keep or [], form.arguments(), added) for path in files_of(data)
+            _pieces(bundle, path, kept, form.arguments(), added) for path in files_of(data)
         )
     )
     likeness = trusting.Likeness(bundle)
@@ -72,11 +76,13 @@ def predict(
         row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
     ):
         if client is not None:
-            for rows in clusters.predicted(client, bundle, watched, keep or [], all_scores, asked):
-                write(rows)
+            found = clusters.predicted(client, bundle, watched, kept, all_scores, asked)
         else:
-            for piece in watched:
-                write(predicted_rows(bundle, piece, keep or [], all_scores, asked))
+            found = (predicted_rows(bundle, piece, kept, all_scores, asked) for piece in watched)
+        for k, rows in enumerate(found):
+            if k == 0:
+                _tell_of_new_names(kept, rows)
+            write(rows)
     likeness.warn()
 
 
@@ -123,6 +129,7 @@ def predicted_rows(
 ) -> list[dict[str, Any]]:
     """Return label, score and, where there is one, probability of every row.
 
+    Columns to keep come first; one that is called like a column of the output gets another name.
     The score is that of the label; with two classes, a score of the first class is the
     negative of what the estimator returns. A row that gets no answer has the score and the
     probability of the label that it would have got.
@@ -136,8 +143,6 @@ def predicted_rows(
     scores, (codes, answered) = bundle.score_columns(X), asked.labels(bundle, X)
     rows = np.arange(len(codes))
     columns: dict[str, list[Any]] = {}
-    if isinstance(piece, Table):
-        columns |= {name: piece.text(name) for name in keep}
     columns["label"] = labels_or_none(bundle.classes_, codes, answered).tolist()
     columns["score"] = scores[rows, codes].tolist()
     if bundle.has_probabilities:
@@ -146,4 +151,26 @@ def predicted_rows(
         for k, label in enumerate(bundle.classes_.tolist()):
             columns[f"score_{label}"] = scores[:, k].tolist()
     columns |= asked.columns(bundle, X, codes)
+    if isinstance(piece, Table):
+        names = _names_of_kept(keep, set(columns))
+        columns = {names[name]: piece.text(name) for name in keep} | columns
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _names_of_kept(keep: list[str], written: set[str]) -> dict[str, str]:
+    """Return the names under which columns are copied: their own, unless these are taken."""
+    names = {name: name for name in keep}
+    for name in keep:
+        while names[name] in written or (names[name] != name and names[name] in names):
+            names[name] = KEPT + names[name]
+    return names
+
+
+def _tell_of_new_names(keep: list[str], rows: list[dict[str, Any]]) -> None:
+    # columns that are kept come first
+    for name, written in zip(keep, next(iter(rows), {}), strict=False):
+        if written != name:
+            say(
+                f"note: the column {name!r} of the data is written as {written!r}, since "
+                f"{name!r} is what the model says."
+            )
