@@ -17,7 +17,7 @@ from semisvm.registry import get
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
     from semisvm.model_selection import Audit
-    from semisvm.training import Prepared
+    from semisvm.preparing import Prepared
 
 WHAT = "labels in doubt"
 FOLDS = 5
@@ -70,7 +70,7 @@ def audit(
     """
     from semisvm.cli.output import print_json, print_line, print_notes
     from semisvm.cli.suggesting import fit_command
-    from semisvm.training import prepare
+    from semisvm.preparing import prepare
 
     check_new(output, WHAT)
     with parameters_are_the_users():

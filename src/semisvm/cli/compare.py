@@ -20,7 +20,7 @@ from semisvm.registry import methods as all_methods
 if TYPE_CHECKING:
     from semisvm.model_selection import Comparison
     from semisvm.model_selection.planning import Plan
-    from semisvm.training import Prepared
+    from semisvm.preparing import Prepared
 
 SCORINGS = ("accuracy", "balanced_accuracy", "f1_macro")
 FOLDS = 5
@@ -83,7 +83,7 @@ def compare(
     chosen = _named(methods)
     drawing.check(figure)
     from semisvm.cli.output import print_json
-    from semisvm.training import prepare
+    from semisvm.preparing import prepare
 
     table, notes = file.read_and_join(data, label, answered)
     table, weight = take_weights(table, sample_weight)

@@ -68,7 +68,7 @@ def select(
     from semisvm.io import about_missing
     from semisvm.io.answers import LABEL, check_columns, to_fill_in
     from semisvm.io.tasks import to_tasks
-    from semisvm.training import features_of
+    from semisvm.preparing import features_of
 
     answered = Answered(answers, key)
     found = file.read(data, label, label_comes=bool(answers))
