@@ -24,20 +24,13 @@ pytest.importorskip("rich")
 
 from typer.testing import CliRunner
 
+from commands import run
 from semisvm.cli.app import app
 from semisvm.cli.evaluate import _show
 from semisvm.cli.output import show
 from semisvm.cli.progress import describe, share_done
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")
