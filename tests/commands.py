@@ -18,3 +18,12 @@ def run(*arguments: Any, code: int = 0) -> Any:
         raise result.exception
     assert result.exit_code == code, result.output
     return result
+
+
+def refusal(*arguments: Any) -> str:
+    """Run what is refused, and return the one line that says so."""
+    result = run(*arguments, code=2)
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    return line

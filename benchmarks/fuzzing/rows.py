@@ -26,7 +26,7 @@ from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, MatrixData, read, read_chunks
 from semisvm.ondisk import RowsError, RowsOnDisk, open_rows
 from semisvm.ondisk.header import HEADER, array_head, digest_of
-from semisvm.training import features_of
+from semisvm.preparing import features_of
 
 FEATURES = "features.json"
 MOST_CELLS = 10_000

@@ -10,26 +10,17 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
-from typer.testing import CliRunner
 
 import semisvm
 import semisvm.training
+from commands import run
 from problems import hide, save_set, two_blobs
-from semisvm.cli.app import app
 from semisvm.io import MatrixData
 from semisvm.io.labels import text_labels
 from semisvm.model_selection import choosing
 from semisvm.reproduce import TABLES
 
 FAST = ["--methods", "tsvm", "--folds", "3", "--repeats", "1"]
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")
@@ -289,18 +280,14 @@ def test_a_kernel_is_kept_in_the_model(tmp_path):
     (tmp_path / "rings.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     data, model = str(tmp_path / "rings.csv"), str(tmp_path / "m")
     command = ["fit", data, "--label", "kind", "-o", model, "--kernel", "rbf", "-a", "da"]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
+    run(*command)
     kept = semisvm.load(model)
     assert kept.estimator.kernel == "rbf"
     assert kept.estimator.kernel_map_.rank > 2
-    result = CliRunner().invoke(app, ["predict", model, data, "-o", str(tmp_path / "out.csv")])
-    assert result.exit_code == 0, result.output
+    run("predict", model, data, "-o", tmp_path / "out.csv")
     found = [line.split(",")[0] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
     assert np.mean([f == ("in" if i % 2 else "out") for i, f in enumerate(found)]) > 0.95
-    wrong = CliRunner().invoke(app, [*command[:-3], "gauss"])
-    assert wrong.exit_code == 2
-    assert "kernel must be one of" in wrong.output
+    assert "kernel must be one of" in run(*command[:-3], "gauss", code=2).output
 
 
 def test_the_report_of_a_chosen_model_says_whether_unlabelled_rows_helped(blobs, tmp_path):

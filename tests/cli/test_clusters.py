@@ -15,29 +15,15 @@ pytest.importorskip("distributed")
 
 import distributed
 import psutil
-from typer.testing import CliRunner
 
+from commands import refusal, run
 from semisvm import load, open_rows
-from semisvm.cli.app import app
 from semisvm.remote import connecting
 from semisvm.remote.connecting import connected
 from semisvm.remote.errors import ClusterError
 from semisvm.remote.ordered import in_order
 
 WORDS = ("win money prize offer", "lunch meeting plan notes")
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments):
-    (line,) = run(*arguments, code=2).stderr.splitlines()
-    return line
 
 
 @pytest.fixture(scope="module")

@@ -24,20 +24,13 @@ pytest.importorskip("rich")
 
 from typer.testing import CliRunner
 
+from commands import run
 from semisvm.cli.app import app
 from semisvm.cli.evaluate import _show
 from semisvm.cli.output import show
 from semisvm.cli.progress import describe, share_done
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +91,28 @@ def test_predict_writes_rows(mail):
     assert "probability" not in rows[0]
     result = run("predict", mail / "m.semisvm", mail / "test.csv", "--all-scores")
     assert result.stdout.startswith("label,score,score_ham,score_spam\nspam,")
+
+
+def test_kept_columns_are_not_overwritten(mail, tmp_path):
+    told = [f"{i},win cash,{i}," + "old,older,100,kept" for i in range(3)]
+    header = "id,text,size,label,kept_label,score,probability"
+    (tmp_path / "new.csv").write_text("\n".join([header, *told]))
+    names = ("label", "kept_label", "id", "score", "probability", "label")
+    keep = [part for name in names for part in ("--keep", name)]
+    result = run("predict", mail / "m.semisvm", tmp_path / "new.csv", *keep)
+    first, *_ = csv.DictReader(result.stdout.splitlines())
+    assert (first["label"], first["kept_kept_label"], first["kept_label"]) == (
+        "spam",
+        "old",
+        "older",
+    )
+    assert float(first["score"]) < 100 == int(first["kept_score"])
+    # nothing is written that this name would hide
+    assert (first["id"], first["probability"]) == ("0", "kept")
+    notes = [line for line in result.stderr.splitlines() if line.startswith("note")]
+    assert len(notes) == 2
+    assert "'label' of the data is written as 'kept_kept_label'" in notes[0]
+    assert "'score'" in notes[1]
 
 
 def test_predict_with_probabilities_in_pieces(mail, monkeypatch):

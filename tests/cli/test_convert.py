@@ -9,28 +9,14 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
-from typer.testing import CliRunner
 
+from commands import refusal, run
 from semisvm import NewtonSVC, load, open_rows, save
-from semisvm.cli.app import app
 from semisvm.cli.convert import Reading
 from semisvm.converting import Progress
 from semisvm.ondisk import opened
 
 WORDS = ("win money prize offer", "lunch meeting plan notes")
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments):
-    (line,) = run(*arguments, code=2).stderr.splitlines()
-    return line
 
 
 @pytest.fixture(scope="module")

@@ -13,19 +13,10 @@ from problems import hide, two_blobs
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
-from typer.testing import CliRunner
 
-from semisvm.cli.app import app
+from commands import run
 
 FAST = ["--folds", "3", "--repeats", "1"]
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

@@ -16,24 +16,15 @@ import semisvm
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
-from typer.testing import CliRunner
 
+from commands import run
 from semisvm import cli
-from semisvm.cli.app import app
 from semisvm.io import read
 
 UNFIT = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 SPAM, HAM = "sp\x1b[31mam\x9b2J", "[red]ham[/red]\u202e"
 TEXT, SIZE = "te\x1b]0;title\x07xt", "=si\x7fze"
 LINK = '=HYPERLINK("http://example.org")'
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 def write_rows(path, names, rows):

@@ -17,21 +17,12 @@ pytest.importorskip("rich")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from typer.testing import CliRunner
 
+from commands import run
 from semisvm.cli import label as label_module
-from semisvm.cli.app import app
 from semisvm.io import read
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 def kind_of(row):

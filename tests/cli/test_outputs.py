@@ -18,8 +18,8 @@ pytest.importorskip("typer")
 pytest.importorskip("rich")
 
 import typer
-from typer.testing import CliRunner
 
+from commands import refusal, run
 from semisvm import cli
 from semisvm.cli.app import COMMANDS, app
 from semisvm.cli.outputs import Output, parameters_of
@@ -34,23 +34,6 @@ PATIENCE = 120.0
 
 INPUTS = {"data", "model", "answers", "labels", "checkpoint", "embeddings", "vocabulary"}
 """Parameters that are paths and are read; whatever else is a path must be an `Output`."""
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments):
-    """Run what is refused, and give the one line that says so."""
-    result = run(*arguments, code=2)
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 @pytest.fixture(scope="module")

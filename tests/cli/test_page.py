@@ -6,9 +6,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from semisvm.cli.app import app
+from commands import run
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "command_line.md"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,7 +31,6 @@ def test_page(tmp_path, monkeypatch):
             continue
         for (program, *arguments), expected in commands(block):
             assert program == "semisvm"
-            result = CliRunner().invoke(app, arguments)
-            assert result.exit_code == 0, result.output
-            matches = doctest.OutputChecker().check_output(expected, result.stdout, FLAGS)
-            assert matches, f"{arguments} printed\n{result.stdout}\ninstead of\n{expected}"
+            shown = run(*arguments).stdout
+            matches = doctest.OutputChecker().check_output(expected, shown, FLAGS)
+            assert matches, f"{arguments} printed\n{shown}\ninstead of\n{expected}"

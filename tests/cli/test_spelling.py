@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("typer")
 
 import typer
-from typer.testing import CliRunner
 
 import semisvm
+from commands import run
 from semisvm.cli.app import app
 from semisvm.cli.errors import UserError, message_of
 from semisvm.cli.spelling import OPTIONS, SWITCHES, in_options
@@ -86,9 +86,7 @@ def test_both_say_what_to_do(tmp_path):
     with pytest.raises(DataError, match="for instance with encoding='latin-1'"):
         read(path)
     fit = ["fit", str(path), "--label", "b", "-o", str(tmp_path / "m")]
-    result = CliRunner().invoke(app, fit)
-    assert result.exit_code == 2
-    assert "for instance with --encoding latin-1." in result.stderr
+    assert "for instance with --encoding latin-1." in run(*fit, code=2).stderr
 
 
 def test_notes_say_which_shares_were_used(tmp_path):
@@ -96,10 +94,9 @@ def test_notes_say_which_shares_were_used(tmp_path):
     path.write_text("x,y\n" + "".join(f"{k},{label}\n" for k, label in enumerate("ab??????")))
     fit = ["fit", str(path), "--label", "y", "--unlabeled", "?", "-a", "tsvm"]
     fit += ["--numeric", "x", "-o", str(tmp_path / "m")]
-    shown = CliRunner().invoke(app, fit)
-    assert "class shares estimated: a " in shown.stdout
+    assert "class shares estimated: a " in run(*fit).stdout
     (note,) = [n for n in semisvm.load(tmp_path / "m").summary["notes"] if "shares" in n]
     assert note.startswith("class shares estimated: a ")
-    CliRunner().invoke(app, [*fit, "--prior", "labels"])
+    run(*fit, "--prior", "labels")
     assert semisvm.load(tmp_path / "m").estimator.class_prior == "labels"
     assert semisvm.load(tmp_path / "m").estimator.class_prior_.tolist() == [0.5, 0.5]

@@ -5,12 +5,11 @@ import csv
 import numpy as np
 import pytest
 from scipy import sparse
-from typer.testing import CliRunner
 
 import semisvm
+from commands import run
 from problems import hide
 from semisvm import registry
-from semisvm.cli.app import app
 
 EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 KINDS = {"sparse": sparse.csr_matrix, "dense": np.asarray}
@@ -71,9 +70,8 @@ def test_fit_and_predict_on_the_command_line(method, tmp_path):
     model, out = str(tmp_path / "m"), str(tmp_path / "p.csv")
     fit = ["fit", str(tmp_path / "a.csv"), "--label", "kind", "-a", method.name, "-o", model, "-q"]
     predict = ["predict", model, str(tmp_path / "a.csv"), "-o", out]
-    for arguments in (fit, predict):
-        result = CliRunner().invoke(app, arguments)
-        assert result.exit_code == 0, result.output
+    run(*fit)
+    run(*predict)
     with open(out, newline="") as stream:
         rows = list(csv.DictReader(stream))
     right = np.array([row["label"] for row in rows]) == ["spam", "ham"] * 20

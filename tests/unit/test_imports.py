@@ -68,9 +68,8 @@ ALLOWED = {
     "io": "compiling naming ondisk",
     "columns": "io naming",
     "model": "columns io ondisk rows scaling trust",
-    "training": (
-        "columns io margins model model_files model_selection ondisk registry rows scaling trust"
-    ),
+    "preparing": "columns io model_files ondisk rows scaling trust",
+    "training": ("columns io margins model model_selection ondisk preparing registry rows trust"),
     "converting_files": "columns io ondisk remote",
     "converting": "columns converting_files io ondisk",
     "model_files": (
@@ -85,7 +84,7 @@ ALLOWED = {
     ),
     "labelling": (
         "_lazy clusters columns io jsonable margins model_files model_selection partial_labels "
-        "registry report scaling training trust"
+        "preparing registry report scaling training trust"
     ),
     "__init__": (
         "_lazy _version checkpoints clusters converting estimators exporting io loop model "
@@ -99,7 +98,7 @@ ALLOWED = {
     "cli": (
         "_version active checkpoints columns converting costs demo displays exporting io jsonable "
         "labelling loop method model model_files model_selection naming ondisk partial_labels "
-        "registry remote report reproduce training trust visible wording"
+        "preparing registry remote report reproduce training trust visible wording"
     ),
     "__main__": "cli",
 }

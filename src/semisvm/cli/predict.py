@@ -7,28 +7,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters, trusting, vectors
+from semisvm.cli import clusters, trusting
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError
-from semisvm.cli.outputs import Output, text_output
+from semisvm.cli.errors import UserError, say
+from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.reading import FileFormat
 from semisvm.cli.rows import PARQUET, SUFFIXES, EscapeFormulas, row_writer
+from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
     from semisvm.model import Model
 
+KEPT = "kept_"
+"""Before the name of a column that is copied, if the output has one of that name."""
+
 
 def predict(
     model: shared.ModelFile,
     data: shared.ManyData,
+    *,
     output: Annotated[
         Output | None,
-        typer.Option(
+        file_option(
             "-o",
             "--output",
             help="CSV, TSV, JSONL or Parquet file to write. Default, or -: standard output.",
-            parser=text_output,
-            metavar="FILE",
         ),
     ] = None,
     keep: Annotated[
@@ -38,21 +42,13 @@ def predict(
         bool, typer.Option("--all-scores", help="Write one column of scores per class.")
     ] = False,
     top: trusting.Top = None,
-    abstain_below: trusting.AbstainBelow = None,
-    threshold: trusting.Thresholds = None,
-    cost: trusting.Costs = None,
-    coverage: trusting.Coverage = None,
+    rules: trusting.Rules,
     explain: trusting.Explain = None,
     vocabulary: trusting.Vocabulary = None,
     escape: EscapeFormulas = None,
-    embeddings: vectors.Embeddings = None,
-    encoder: vectors.EncoderName = None,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
-    cluster: clusters.Address = None,
-    workers: clusters.Workers = None,
+    vectors: Vectors,
+    form: FileFormat,
+    cluster: clusters.Cluster,
 ) -> None:
     """Predict the labels of files, which may be larger than memory.
 
@@ -65,35 +61,28 @@ def predict(
     from semisvm.model_files import load
 
     bundle = as_model(load(model))
-    asked = trusting.wanted(
-        bundle,
-        abstain_below=abstain_below,
-        thresholds=threshold,
-        costs=cost,
-        coverage=coverage,
-        top=top,
-        explain=explain,
-        vocabulary=vocabulary,
-    )
-    options = shared.reading(format, encoding, delimiter, no_quotes)
-    added = vectors.Added(bundle, embeddings, encoder)
+    asked = trusting.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
+    added = Added(bundle, vectors)
+    kept = list(dict.fromkeys(keep or ()))
     pieces = added.to_all(
         chain.from_iterable(
-            _pieces(bundle, path, keep or [], options, added) for path in files_of(data)
+            _pieces(bundle, path, kept, form.arguments(), added) for path in files_of(data)
         )
     )
     likeness = trusting.Likeness(bundle)
     watched = likeness.watch(pieces)
     with (
-        clusters.connected(cluster, workers) as client,
+        cluster.connected() as client,
         row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
     ):
         if client is not None:
-            for rows in clusters.predicted(client, bundle, watched, keep or [], all_scores, asked):
-                write(rows)
+            found = clusters.predicted(client, bundle, watched, kept, all_scores, asked)
         else:
-            for piece in watched:
-                write(predicted_rows(bundle, piece, keep or [], all_scores, asked))
+            found = (predicted_rows(bundle, piece, kept, all_scores, asked) for piece in watched)
+        for k, rows in enumerate(found):
+            if k == 0:
+                _tell_of_new_names(kept, rows)
+            write(rows)
     likeness.warn()
 
 
@@ -112,7 +101,7 @@ def as_model(loaded: Any) -> "Model":
 
 
 def _pieces(
-    bundle: "Model", data: Path, keep: list[str], options: dict[str, Any], added: vectors.Added
+    bundle: "Model", data: Path, keep: list[str], options: dict[str, Any], added: Added
 ) -> Iterator["Table | MatrixData"]:
     from semisvm.io import read_chunks
 
@@ -140,6 +129,7 @@ def predicted_rows(
 ) -> list[dict[str, Any]]:
     """Return label, score and, where there is one, probability of every row.
 
+    Columns to keep come first; one that is called like a column of the output gets another name.
     The score is that of the label; with two classes, a score of the first class is the
     negative of what the estimator returns. A row that gets no answer has the score and the
     probability of the label that it would have got.
@@ -153,8 +143,6 @@ def predicted_rows(
     scores, (codes, answered) = bundle.score_columns(X), asked.labels(bundle, X)
     rows = np.arange(len(codes))
     columns: dict[str, list[Any]] = {}
-    if isinstance(piece, Table):
-        columns |= {name: piece.text(name) for name in keep}
     columns["label"] = labels_or_none(bundle.classes_, codes, answered).tolist()
     columns["score"] = scores[rows, codes].tolist()
     if bundle.has_probabilities:
@@ -163,4 +151,26 @@ def predicted_rows(
         for k, label in enumerate(bundle.classes_.tolist()):
             columns[f"score_{label}"] = scores[:, k].tolist()
     columns |= asked.columns(bundle, X, codes)
+    if isinstance(piece, Table):
+        names = _names_of_kept(keep, set(columns))
+        columns = {names[name]: piece.text(name) for name in keep} | columns
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _names_of_kept(keep: list[str], written: set[str]) -> dict[str, str]:
+    """Return the names under which columns are copied: their own, unless these are taken."""
+    names = {name: name for name in keep}
+    for name in keep:
+        while names[name] in written or (names[name] != name and names[name] in names):
+            names[name] = KEPT + names[name]
+    return names
+
+
+def _tell_of_new_names(keep: list[str], rows: list[dict[str, Any]]) -> None:
+    # columns that are kept come first
+    for name, written in zip(keep, next(iter(rows), {}), strict=False):
+        if written != name:
+            say(
+                f"note: the column {name!r} of the data is written as {written!r}, since "
+                f"{name!r} is what the model says."
+            )

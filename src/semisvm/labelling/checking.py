@@ -9,8 +9,8 @@ from semisvm.model_selection.audit import contradictions
 from semisvm.model_selection.crossfit import cross_fit
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import deal, encode
+from semisvm.preparing import Prepared
 from semisvm.registry import get
-from semisvm.training import Prepared
 
 FOLDS = 5
 MOST_ROWS = 2000

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from semisvm.io.labels import objects, text_labels
 from semisvm.margins import margins
+from semisvm.preparing import Prepared
 from semisvm.registry import get
-from semisvm.training import Prepared
 
 METHOD = "tsvm"
 MANY_ROWS = 10_000

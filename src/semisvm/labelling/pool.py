@@ -18,8 +18,8 @@ from semisvm.io.options import Options
 from semisvm.labelling.pictures import IMAGE, holds_pictures
 from semisvm.labelling.records import Field
 from semisvm.labelling.searching import WordIndex
+from semisvm.preparing import Prepared, features_of
 from semisvm.scaling import fit_scaling
-from semisvm.training import Prepared, features_of
 
 SHOWN = {TEXT: "text", NUMERIC: "number", CATEGORICAL: "category", IMAGE: IMAGE}
 LONG = 60

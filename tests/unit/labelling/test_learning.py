@@ -8,7 +8,7 @@ import pytest
 from problems import two_blobs
 from semisvm.labelling import learning
 from semisvm.labelling.learning import fit_answers, labels_of
-from semisvm.training import Prepared
+from semisvm.preparing import Prepared
 
 X, Y = two_blobs(200, seed=0)[:2]
 TRUTH = ["spam" if code > 0 else "ham" for code in np.asarray(Y).tolist()]

@@ -1,0 +1,186 @@
+"""From data that were read from a file to a matrix and labels that estimators take."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.columns import ColumnFeatures
+from semisvm.io import (
+    DataError,
+    DataWarning,
+    MatrixData,
+    Table,
+    about_missing,
+    count_labels,
+    remarks,
+)
+from semisvm.ondisk import RowsOnDisk
+from semisvm.rows import mean_square_length
+from semisvm.scaling import MatrixScaling, fit_scaling
+from semisvm.trust.familiarity import some_rows
+
+MOST_SINGLE = 20
+"""More classes than this, each with one label, are not classes but names of rows."""
+SHORT, LONG = 0.1, 10.0
+"""Lengths of rows beyond which the default regularisation is off by a factor of a hundred."""
+
+
+@dataclass
+class Prepared:
+    """Data that are ready for an estimator.
+
+    Attributes
+    ----------
+    X : matrix of shape (n, d)
+    labels : object array of shape (n,)
+        None for rows without one.
+    features : ColumnFeatures or None
+        Fitted to the columns of all rows; labels are not used.
+    settings : dict
+        How the file was read.
+    notes : list of str
+    seconds : float
+        Time to compute the features.
+    scaling : MatrixScaling or None
+        What was done to the rows of a matrix.
+    weight : array of shape (n,), optional
+        Weights of the rows.
+    cells : Table or None
+        A sample of the rows of a table, those of `semisvm.trust.familiarity.some_rows`.
+    """
+
+    X: Any
+    labels: NDArray[np.object_]
+    features: ColumnFeatures | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    scaling: MatrixScaling | None = None
+    weight: NDArray[np.float64] | None = None
+    cells: Table | None = None
+
+
+def prepare(
+    data: Table | MatrixData,
+    features: ColumnFeatures | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    as_is: bool = False,
+    sample_weight: NDArray[np.float64] | None = None,
+) -> Prepared:
+    """Check labels, and compute features from columns.
+
+    Parameters
+    ----------
+    data : Table or MatrixData
+        With labels; None for rows without one.
+    features : ColumnFeatures, optional
+        Not fitted; by default one for all columns.
+    settings : mapping, optional
+        How the file was read, to be kept with the model.
+    as_is : bool, default=False
+        Whether to leave a matrix as it is. Otherwise counts become tf-idf, and columns in
+        different units are standardised (`semisvm.scaling`).
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    """
+    notes = _check_labels(data)
+    labels, kept = _labels(data), dict(settings or {})
+    start = perf_counter()
+    X, transformer = features_of(data, features)
+    scaling = None
+    if isinstance(data, MatrixData):
+        kept |= data.facts
+        scaling = None if as_is or isinstance(X, RowsOnDisk) else fit_scaling(X)
+        X = X if scaling is None else scaling.transform(X)
+        if scaling is not None:
+            notes.append(scaling.note())
+        elif transformer is None:
+            notes += _about_scale(X)
+    seconds = perf_counter() - start
+    if transformer is not None:
+        notes += transformer.notes_
+    cells = None if isinstance(data, MatrixData) else data.take(some_rows(len(data)).tolist())
+    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, sample_weight, cells)
+
+
+def features_of(
+    data: Table | MatrixData, features: ColumnFeatures | None = None
+) -> tuple[Any, ColumnFeatures | None]:
+    """Return the matrix of data, and the fitted features that made it from columns.
+
+    Parameters
+    ----------
+    data : Table or MatrixData
+    features : ColumnFeatures, optional
+        Not fitted; by default one for all columns.
+    """
+    if isinstance(data, MatrixData):
+        return data.X, None if data.made_by is None else _features_of_rows(data)
+    transformer = ColumnFeatures() if features is None else features
+    return transformer.fit_transform(data), transformer
+
+
+def _features_of_rows(data: MatrixData) -> ColumnFeatures:
+    """Restore the features that made the columns of stored rows, after a check."""
+    from semisvm.model_files.features import features_of_rows
+
+    state, arrays = data.made_by
+    try:
+        return features_of_rows(state, arrays, data.X.shape[1])
+    except ValueError as error:
+        message = f"the features of these rows are damaged: {error} Convert the data again."
+        raise DataError(message, data.path) from error
+
+
+def _labels(data: Table | MatrixData) -> NDArray[np.object_]:
+    if data.labels is None:
+        raise DataError(
+            "the data have no labels: name the label column with label=, or a file of labels with "
+            "labels_file=.",
+            data.path,
+        )
+    return data.labels
+
+
+def _check_labels(data: Table | MatrixData) -> list[str]:
+    labels = _labels(data)
+    classes = list(count_labels(labels))
+    if len(classes) < 2:
+        have = f"labels of one class only, {classes[0]!r}" if classes else "no labels"
+        zero = " In svmlight files 0 means unlabelled; if it is a class, use unlabeled='none'."
+        hints = [zero] if isinstance(data, MatrixData) else []
+        hints += [f" But {note}" for note in about_missing(data.missing_words)]
+        raise DataError(
+            f"there are {have}; two classes or more are needed.{''.join(hints)}", data.path
+        )
+    counts = count_labels(labels)
+    if len(counts) > MOST_SINGLE and max(counts.values()) == 1:
+        raise DataError(
+            f"all {len(counts)} labels are different, like identifiers: is this the label column?",
+            data.path,
+        )
+    found = [*about_missing(data.missing_words), *remarks(labels)]
+    for remark in found:
+        warnings.warn(remark, DataWarning, stacklevel=4)
+    return found
+
+
+def _about_scale(X: Any) -> list[str]:
+    """Say whether rows are much longer or shorter than the default regularisation is for.
+
+    Columns of tables are scaled; a matrix is taken as it is.
+    """
+    length = mean_square_length(X) ** 0.5
+    if SHORT <= length <= LONG:
+        return []
+    return [
+        f"the rows have length {length:.3g} (root mean square), and the default regularisation is "
+        "for rows of about length one. Scale the matrix first (counts: scale rows to length one; "
+        f"measurements: standardise columns), or multiply the regularisation by {length**2:.2g}."
+    ]
