@@ -124,10 +124,13 @@ class CsrDesign(Design):
         kernels = self._kernels
 
         def task(start: int, stop: int, into: Floats) -> None:
-            # small chunks: a row and its k numbers are still in the cache for the pull-back
-            Q = np.empty((CHUNK, P.shape[1]))
-            for low in range(start, stop, CHUNK):
-                part = (rows.index, low, min(low + CHUNK, stop))
+            # long chunks: the cache holds the frequent rows of P or of the sums, not of both. Up
+            # to twice the time of a product went into changing between them every 256 rows. The
+            # numbers of a chunk take no more memory than the sums.
+            length = max(1, min(max(CHUNK, len(P)), stop - start))
+            Q = np.empty((length, P.shape[1]))
+            for low in range(start, stop, length):
+                part = (rows.index, low, min(low + length, stop))
                 kernels.scores_many(*self._arrays, P, self.bias, *part, low, Q)
                 operator(*part, Q)
                 kernels.pull_back_many(*self._arrays, Q, self.bias, *part, low, into)
