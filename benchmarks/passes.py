@@ -1,9 +1,9 @@
 """The least time that the machine allows a fit: what its reads of the data take on their own.
 
-There are three kinds of products with the rows: scores (x_i . w), sums over rows (of v_i x_i) and
-the curvature, which is both in one. A score or a sum takes about half as long as a curvature, so
-the limit counts every read at the price of its own kind, each measured over all rows, in turn with
-the fits.
+There are three products with the rows: scores (x_i . w), sums over rows (of v_i x_i) and the
+curvature, which is both in one. Scores or sums alone take about half as long as a curvature. So the
+limit counts each read at the price of its kind, over all rows, in turn with the fits: a product with
+the curvature, or half of one in which the scores of all rows come before the sums.
 """
 
 from collections import Counter
@@ -25,11 +25,11 @@ from semisvm.reproduce.timing import Spread, Task, Timings
 AT_A_TIME = 10
 """A single pass is too short for the clock of the processor."""
 
-KINDS = {
-    "curvature": ("curvature", "curvature_many"),
-    "scores": ("scores", "scores_many", "few_scores"),
-    "sums": ("pull_back", "pull_back_found", "pull_back_many", "add_few", "column_scales"),
-}
+SCORES = ("scores", "scores_many", "few_scores")
+SUMS = ("pull_back", "pull_back_found", "pull_back_many", "add_few", "column_scales")
+KINDS = {"curvature": ("curvature", "curvature_many"), "halves": (*SCORES, *SUMS)}
+PER_TASK = {"curvature": AT_A_TIME, "halves": 2 * AT_A_TIME}
+"""Reads in one task of `passing`."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,7 @@ def _one_score(design: Design) -> dict[str, Task]:
     each, scores = np.ones(design.n_rows), np.empty(design.n_rows)
     return {
         "curvature": lambda: design.curvature(w, each, rows, out),
-        "scores": lambda: design.scores(w, rows, scores),
-        "sums": lambda: design.pull_back(each, rows, out),
+        "halves": lambda: design.pull_back(design.scores(w, rows, scores), rows, out),
     }
 
 
@@ -96,8 +95,7 @@ def _many_scores(design: Design, n_scores: int) -> dict[str, Task]:
 
     return {
         "curvature": lambda: design.curvature_many(w, operator, rows, out),
-        "scores": lambda: design.scores_many(w, rows, scores),
-        "sums": lambda: design.pull_back_many(each, rows, out),
+        "halves": lambda: design.pull_back_many(design.scores_many(w, rows, scores), rows, out),
     }
 
 
@@ -142,7 +140,8 @@ def limit_of(timings: Timings, name: str, reads: dict[str, float]) -> Limit:
 
     def over(reads: dict[str, float]) -> Spread:
         least = sum(
-            np.array(timings.seconds[kind]) * count / AT_A_TIME for kind, count in reads.items()
+            np.array(timings.seconds[kind]) * count / PER_TASK[kind]
+            for kind, count in reads.items()
         )
         return Spread.of(np.array(timings.seconds[name]) / least)
 

@@ -54,11 +54,13 @@ class DenseDesign(Design):
             return np.arange(1, len(index) + 1) * (self._X.shape[1] + 1)
         return np.cumsum(self._lengths[index] + 1)
 
+    def _at(self, rows: RowList, low: int, high: int) -> Any:
+        """Return where some of the listed rows are, as a slice if these are all rows."""
+        return slice(low, high) if rows is self.all_rows else rows.index[low:high]
+
     def _chunk(self, rows: RowList, low: int, high: int) -> NDArray[Any]:
         """Return some of the listed rows in double precision, as a view if possible."""
-        X = self._X
-        part = X[low:high] if rows is self.all_rows else X[rows.index[low:high]]
-        return part.astype(np.float64, copy=False)
+        return self._X[self._at(rows, low, high)].astype(np.float64, copy=False)
 
     def scores_many(self, W: Floats, rows: RowList, out: Floats) -> Floats:
         """Write x_i W, all columns in one pass, to ``out[i]`` for the listed rows."""
@@ -67,7 +69,9 @@ class DenseDesign(Design):
         def task(_: int, start: int, stop: int) -> None:
             for low in range(start, stop, CHUNK):
                 high = min(low + CHUNK, stop)
-                out[rows.index[low:high]] = product(self._chunk(rows, low, high), W[:-1]) + offset
+                scores = product(self._chunk(rows, low, high), W[:-1])
+                scores += offset
+                out[self._at(rows, low, high)] = scores
 
         self._run_blocks(task, rows)
         return out
@@ -78,7 +82,7 @@ class DenseDesign(Design):
         def task(start: int, stop: int, into: Floats) -> None:
             for low in range(start, stop, CHUNK):
                 high = min(low + CHUNK, stop)
-                self._add(self._chunk(rows, low, high), V[rows.index[low:high]], into)
+                self._add(self._chunk(rows, low, high), V[self._at(rows, low, high)], into)
 
         return self._sum_blocks(task, rows, out)
 
