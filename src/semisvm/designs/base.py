@@ -3,9 +3,10 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +107,14 @@ class Design(ABC):
         self.rows_read = 0
         self._partial = np.empty(0)
         self.all_rows = self.rows(np.arange(n_rows, dtype=row_type(n_rows)))
+
+    def alone(self) -> Self:
+        """Return the same rows for a fit with one thread, next to which others may read them."""
+        other = copy(self)
+        other.workers, other.rows_read = Workers(), 0
+        other.free_sums()
+        other.all_rows = other.rows(self.all_rows.index)
+        return other
 
     def passes(self) -> float:
         """Return the number of rows read so far, divided by the number of rows."""
