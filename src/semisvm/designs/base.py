@@ -26,7 +26,6 @@ Index = NDArray[Any]
 T = TypeVar("T")
 RowOperator = Callable[[Index, int, int, Floats], None]
 
-CHUNK = 256
 # Each block of a sum over rows has its own output to clear and to add; more blocks than
 # threads are worth it only if reading the rows takes much longer than that.
 WORK_PER_OUTPUT = 30

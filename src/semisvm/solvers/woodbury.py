@@ -22,8 +22,6 @@ from semisvm.vectors import solve_factored
 # A factorisation takes |S|^3 / 6 multiplications, which should not exceed this many passes
 # over the data.
 PASSES_PER_FACTORISATION = 4
-# Share of rows with curvature up to which the others are left out of a factorisation.
-MOST_ACTIVE = 0.8
 
 
 @dataclass
@@ -86,13 +84,15 @@ NO_FACTOR = Factor(slice(None), np.empty((0, 0)))
 def _factored(gram: Floats, roots: Floats, reg: float) -> Factor | None:
     """Factorise the system of the rows with curvature, or return None where that fails.
 
-    The others do not take part in it. Leaving them out takes time too, so it must be worth it.
+    The others do not take part in it.
     """
-    active = np.flatnonzero(roots)
-    rows = active if len(active) <= MOST_ACTIVE * len(roots) else slice(None)
-    some = roots[rows]
-    a = (gram[np.ix_(rows, rows)] if rows is active else gram) * some
-    a *= some[:, np.newaxis]
+    rows: Any = np.flatnonzero(roots)
+    if len(rows) < len(roots):
+        roots, a = roots[rows], gram.take(rows, axis=0).take(rows, axis=1)
+    else:
+        rows, a = slice(None), gram.copy()
+    a *= roots
+    a *= roots[:, np.newaxis]
     a.ravel()[:: len(a) + 1] += reg
     try:
         lower = np.linalg.cholesky(a).astype(np.float64, copy=False)
