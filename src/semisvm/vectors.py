@@ -32,6 +32,27 @@ def add(a, t, b):
         a[j] += t * b[j]
 
 
+@compiled(fastmath=_SUMS)
+def blend(s, a, t, b):
+    """Replace a by s a + t b."""
+    for j in range(a.shape[0]):
+        a[j] = s * a[j] + t * b[j]
+
+
+@compiled(fastmath=_SUMS)
+def dots_with(step, a, b):
+    """Return step . step, step . a and step . b."""
+    own = 0.0
+    first = 0.0
+    second = 0.0
+    for j in range(step.shape[0]):
+        v = step[j]
+        own += v * v
+        first += v * a[j]
+        second += v * b[j]
+    return own, first, second
+
+
 @compiled
 def _width(m):
     """Length of a tile: whole turns of the m systems."""
@@ -57,18 +78,25 @@ def _folded(total, m):
 
 
 @compiled(fastmath=_SUMS)
-def _regularize(q, p, reg, total):
+def _bend(q, p, reg, total):
     for k in range(q.shape[0]):
-        v = q[k] + reg * p[k]
-        q[k] = v
-        total[k] += v * p[k]
+        total[k] += (q[k] + reg * p[k]) * p[k]
 
 
 @compiled(fastmath=_SUMS)
-def _advance(x, r, p, q, alpha, total):
+def _begin(x, r, p, q, reg, alpha, total):
+    for k in range(x.shape[0]):
+        x[k] = alpha[k] * p[k]
+        v = r[k] - alpha[k] * (q[k] + reg * p[k])
+        r[k] = v
+        total[k] += v * v
+
+
+@compiled(fastmath=_SUMS)
+def _advance(x, r, p, q, reg, alpha, total):
     for k in range(x.shape[0]):
         x[k] += alpha[k] * p[k]
-        v = r[k] - alpha[k] * q[k]
+        v = r[k] - alpha[k] * (q[k] + reg * p[k])
         r[k] = v
         total[k] += v * v
 
@@ -86,26 +114,39 @@ def _dots(a, b, total):
 
 
 @compiled
-def regularize(q, p, reg, m, start, stop):
-    """Q += reg p; return p . q of each system."""
+def bend(q, p, reg, m, start, stop):
+    """Return p . (q + reg p) of each system."""
     width = _width(m)
     total = np.zeros(width)
     for j in range(start * m, stop * m, width):
         end = min(j + width, stop * m)
-        _regularize(q[j:end], p[j:end], reg, total)
+        _bend(q[j:end], p[j:end], reg, total)
     return _folded(total, m)
 
 
 @compiled
-def advance(x, r, p, q, alpha, start, stop):
-    """X += alpha p; r -= alpha q; return r . r of each system."""
+def begin(x, r, p, q, reg, alpha, start, stop):
+    """X = alpha p; r -= alpha (q + reg p); return r . r of each system."""
     m = alpha.shape[0]
     width = _width(m)
     each = _turns(alpha, width)
     total = np.zeros(width)
     for j in range(start * m, stop * m, width):
         end = min(j + width, stop * m)
-        _advance(x[j:end], r[j:end], p[j:end], q[j:end], each, total)
+        _begin(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
+    return _folded(total, m)
+
+
+@compiled
+def advance(x, r, p, q, reg, alpha, start, stop):
+    """X += alpha p; r -= alpha (q + reg p); return r . r of each system."""
+    m = alpha.shape[0]
+    width = _width(m)
+    each = _turns(alpha, width)
+    total = np.zeros(width)
+    for j in range(start * m, stop * m, width):
+        end = min(j + width, stop * m)
+        _advance(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
     return _folded(total, m)
 
 

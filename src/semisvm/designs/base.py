@@ -3,9 +3,10 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ Index = NDArray[Any]
 T = TypeVar("T")
 RowOperator = Callable[[Index, int, int, Floats], None]
 
-CHUNK = 256
 # Each block of a sum over rows has its own output to clear and to add; more blocks than
 # threads are worth it only if reading the rows takes much longer than that.
 WORK_PER_OUTPUT = 30
@@ -106,6 +106,14 @@ class Design(ABC):
         self.rows_read = 0
         self._partial = np.empty(0)
         self.all_rows = self.rows(np.arange(n_rows, dtype=row_type(n_rows)))
+
+    def alone(self) -> Self:
+        """Return the same rows for a fit with one thread, next to which others may read them."""
+        other = copy(self)
+        other.workers, other.rows_read = Workers(), 0
+        other.free_sums()
+        other.all_rows = other.rows(self.all_rows.index)
+        return other
 
     def passes(self) -> float:
         """Return the number of rows read so far, divided by the number of rows."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs import _csr_kernels, _gram_kernels
-from semisvm.designs.base import CHUNK, Design, Floats, Index, RowList, RowOperator, read_only
+from semisvm.designs.base import Design, Floats, Index, RowList, RowOperator, read_only
 from semisvm.designs.workers import Workers
 
 # Renumbering costs about three passes over the data; it pays if a weight vector does not fit
@@ -24,6 +24,8 @@ RENUMBER_MAX_BYTES = 8 << 20
 # this many entries on average: they must be put there and taken out. The limit is an estimate;
 # measured are 22 entries per column (TSVM on 20 newsgroups, 0.99 of the time) and 176 (0.95).
 WORK_PER_PAIR = 16
+# Rows that a product with many columns takes at a time, or more.
+LEAST_CHUNK = 256
 BY_ROW = -1
 
 
@@ -124,10 +126,13 @@ class CsrDesign(Design):
         kernels = self._kernels
 
         def task(start: int, stop: int, into: Floats) -> None:
-            # small chunks: a row and its k numbers are still in the cache for the pull-back
-            Q = np.empty((CHUNK, P.shape[1]))
-            for low in range(start, stop, CHUNK):
-                part = (rows.index, low, min(low + CHUNK, stop))
+            # long chunks: the cache holds the frequent rows of P or of the sums, not of both.
+            # Changing between them every 256 rows took up to half as long again. The numbers of
+            # a chunk take no more memory than the sums.
+            length = max(1, min(max(LEAST_CHUNK, len(P)), stop - start))
+            Q = np.empty((length, P.shape[1]))
+            for low in range(start, stop, length):
+                part = (rows.index, low, min(low + length, stop))
                 kernels.scores_many(*self._arrays, P, self.bias, *part, low, Q)
                 operator(*part, Q)
                 kernels.pull_back_many(*self._arrays, Q, self.bias, *part, low, into)

@@ -275,10 +275,12 @@ def _reach(rows: CostRows, nu: Floats, n_moves: int, growth: float) -> float:
         return np.inf
     costs, labels, _ = rows.sample(max(1, n // SAMPLE))
     gaps = costs - nu
-    gaps -= gaps[np.arange(len(labels)), labels][:, np.newaxis]
-    share = entries / (n * (m - 1))
-    others = np.sort(gaps, axis=1)[:, 1:].ravel()
-    return float(np.quantile(others, share))
+    own = np.arange(len(labels)), labels
+    gaps -= gaps[own][:, np.newaxis]
+    # a row does not move to where it is
+    gaps[own] = np.inf
+    rank = int(entries / n * len(labels))
+    return float(np.partition(gaps.ravel(), rank)[rank])
 
 
 def cheapest_moves(costs: Floats, labels: Labels, nu: Floats, classes: Labels) -> Floats:

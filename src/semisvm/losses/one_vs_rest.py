@@ -14,13 +14,33 @@ from semisvm.designs.base import Floats
 from semisvm.losses.base import SmoothManyClassLoss
 
 
+_SUMS = {"reassoc", "contract"}
+
+
 def _square_costs(edge: float, S: Floats) -> Floats:
-    wrong = np.where(-edge < S, np.square(1.0 + S), 0.0)
-    right = np.where(edge > S, np.square(1.0 - S), 0.0)
-    return 0.5 * (wrong.sum(axis=1, keepdims=True) - wrong + right)
+    out = np.empty_like(S, dtype=np.float64)
+    _fill_costs(edge, S, out)
+    return out
 
 
-@compiled
+@compiled(fastmath=_SUMS)
+def _fill_costs(edge, S, out):
+    m = S.shape[1]
+    for i in range(S.shape[0]):
+        total = 0.0
+        for y in range(m):
+            s = S[i, y]
+            wrong = 1.0 + s if s > -edge else 0.0
+            right = 1.0 - s if s < edge else 0.0
+            total += wrong * wrong
+            out[i, y] = right * right - wrong * wrong
+        for y in range(m):
+            out[i, y] = 0.5 * (out[i, y] + total)
+
+
+# Both sides of each edge are computed and one is chosen: scores are on either side at random,
+# and a processor that guesses wrong loses more time.
+@compiled(fastmath=_SUMS)
 def _square_evaluate(edge, S, B, rows, slope):
     m = S.shape[1]
     total = 0.0
@@ -29,17 +49,13 @@ def _square_evaluate(edge, S, B, rows, slope):
         for y in range(m):
             cost += B[i, y]
         for y in range(m):
-            s = 0.0
-            below = 1.0 - S[i, y]
-            if S[i, y] < edge:
-                total += B[i, y] * below * below
-                s -= B[i, y] * below
-            above = 1.0 + S[i, y]
-            if S[i, y] > -edge:
-                rest = cost - B[i, y]
-                total += rest * above * above
-                s += rest * above
-            slope[i, y] = s
+            s = S[i, y]
+            below = s - 1.0 if s < edge else 0.0
+            above = s + 1.0 if s > -edge else 0.0
+            right = B[i, y] * below
+            wrong = (cost - B[i, y]) * above
+            total += right * below + wrong * above
+            slope[i, y] = right + wrong
     return 0.5 * total
 
 
@@ -52,15 +68,11 @@ def _square_apply(edge, S, B, rows, start, stop, Q):
         for y in range(m):
             cost += B[i, y]
         for y in range(m):
-            c = 0.0
-            if S[i, y] < edge:
-                c += B[i, y]
-            if S[i, y] > -edge:
-                c += cost - B[i, y]
-            Q[k - start, y] *= c
+            s, b = S[i, y], B[i, y]
+            Q[k - start, y] *= (b if s < edge else 0.0) + (cost - b if s > -edge else 0.0)
 
 
-@compiled
+@compiled(fastmath=_SUMS)
 def _square_along(edge, S, D, B, rows, t):
     m = S.shape[1]
     first = 0.0
@@ -72,17 +84,14 @@ def _square_along(edge, S, D, B, rows, t):
         for y in range(m):
             d = D[i, y]
             z = S[i, y] + t * d
-            if z < edge:
-                first += B[i, y] * (z - 1.0) * d
-                second += B[i, y] * d * d
-            if z > -edge:
-                rest = cost - B[i, y]
-                first += rest * (z + 1.0) * d
-                second += rest * d * d
+            right = B[i, y] if z < edge else 0.0
+            wrong = cost - B[i, y] if z > -edge else 0.0
+            first += (right * (z - 1.0) + wrong * (z + 1.0)) * d
+            second += (right + wrong) * d * d
     return first, second
 
 
-@compiled
+@compiled(fastmath=_SUMS)
 def _square_move(edge, S, D, t, B, rows, changed):
     m = S.shape[1]
     total = 0.0
@@ -91,7 +100,7 @@ def _square_move(edge, S, D, t, B, rows, changed):
         cost = 0.0
         for y in range(m):
             cost += B[i, y]
-        moved = False
+        n_moved = 0
         for y in range(m):
             before = S[i, y]
             after = before + t * D[i, y]
@@ -104,9 +113,9 @@ def _square_move(edge, S, D, t, B, rows, changed):
             gap = B[i, y] * (below - (after - 1.0 if before < edge else 0.0))
             gap += rest * (above - (after + 1.0 if before > -edge else 0.0))
             D[i, y] = gap
-            moved |= gap != 0.0
+            n_moved += gap != 0.0
         changed[n_changed] = i
-        n_changed += moved
+        n_changed += n_moved > 0
     return 0.5 * total, n_changed
 
 

@@ -1,12 +1,13 @@
 """Models that see only some of the labels, for the estimate of the class shares."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from semisvm.designs import Design, Floats, Index
+from semisvm.designs import Design, Floats, Index, Workers
 from semisvm.hierarchy import flat
 from semisvm.loop import Level, Recorder, decades, settling
 from semisvm.losses import Loss
@@ -116,6 +117,33 @@ def drawn_rows(X: Any, used: Index) -> Any:
     """Return the rows that are used, X itself if it is here and they are all of it."""
     here = is_sparse(X) or isinstance(X, np.ndarray)
     return X if here and len(used) == X.shape[0] else take_rows(X, used)
+
+
+def fit_folds(
+    folds: Sequence[Fold],
+    workers: Workers,
+    X: Any,
+    design: Design,
+    labels: PartialLabels,
+    shares: Floats,
+    models: Models,
+) -> None:
+    """Fit the models of all folds.
+
+    If the rows are too few for the threads to share a pass over them, each thread takes folds, and
+    fits them as a single thread would, to the last bit.
+    """
+    apart = len(design.all_rows.blocks) < min(workers.n_threads, len(folds))
+
+    def fit(k: int, *_: int) -> None:
+        own = design.alone() if apart else design
+        fit_without(folds[k], X, own, labels, shares, models)
+
+    if apart:
+        workers.run(fit, tuple((k, k + 1) for k in range(len(folds))))
+    else:
+        for k in range(len(folds)):
+            fit(k)
 
 
 def fit_without(

@@ -57,7 +57,7 @@ from semisvm.methods.fold_fits import (
     Fold,
     Models,
     drawn_rows,
-    fit_without,
+    fit_folds,
     make_folds,
     supervised_fractions,
     used_rows,
@@ -197,8 +197,7 @@ def estimate_shares(
         strong = loss.default_reg if reg is None else float(reg)
         models = Models(loss, strong, tol, max_iter, order, some_weight)
         for _ in range(N_ROUNDS):
-            for fold in held:
-                fit_without(fold, rows, design, some, shares.values, models)
+            fit_folds(held, workers, rows, design, some, shares.values, models)
             shares = explaining_shares(_evidence(held, some, mass, shares.values), prior, strength)
         if _in_doubt(held, some, mass):
             shares = moved(shares, supervised_fractions(rows, design, some, models))

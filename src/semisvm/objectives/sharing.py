@@ -78,7 +78,8 @@ class RowsTask(ABC):
             return None
         gradient = added([part[2] for part in parts], len(state.gradient))
         add(gradient, ratio, state.gradient)
-        add(gradient, (1.0 - ratio) * self.reg, state.w)
+        if ratio != 1.0:
+            add(gradient, (1.0 - ratio) * self.reg, state.w)
         value = ratio * (state.objective - 0.5 * self.reg * dot(state.w, state.w))
         n_active = state.n_active
         for fit, change, _, more in parts:

@@ -81,27 +81,31 @@ def solve(
     spare = [] if spare is None else spare
     x, q, p = (spare.pop() if spare else np.empty_like(rhs) for _ in range(3))
     r = rhs
-    x.fill(0.0)
+    if inverse is None:
+        p[...] = r
+    else:
+        inverse(r, p)
     # z is needed only between two products, and shares the memory of q
-    z = r if inverse is None else inverse(r, q)
-    p[...] = z
-    rz = total(vectors.dots, r, z, systems)
+    z = r if inverse is None else q
+    rz = total(vectors.dots, r, p, systems)
     unit = reg if inverse is None else 1.0
     # p . M p
     least = unit * rz
     steps = 0
     while steps < max_steps:
         product(p, q)
-        curvature = total(vectors.regularize, q, p, reg, systems)
+        curvature = total(vectors.bend, q, p, reg, systems)
+        # x is zero before the first step
+        move = vectors.advance if steps else vectors.begin
         if floor and np.any((curvature < floor * least) & (least < np.inf)):
-            total(vectors.advance, x, r, p, q, _ratio(rz, least))
+            total(move, x, r, p, q, reg, _ratio(rz, least))
             steps += 1
             break
         if not _usable(curvature, rz):
             # numbers are out of range, or a system is not positive definite: return what
             # has been found so far
             break
-        rr = total(vectors.advance, x, r, p, q, _ratio(rz, curvature))
+        rr = total(move, x, r, p, q, reg, _ratio(rz, curvature))
         steps += 1
         if rr.sum() <= stop * stop:
             break
@@ -119,6 +123,8 @@ def solve(
         if floor:
             least = unit * rz + turn**2 * least
     spare += [q, p]
+    if not steps:
+        x.fill(0.0)
     return x, r, steps
 
 

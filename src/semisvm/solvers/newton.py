@@ -21,7 +21,7 @@ from semisvm.designs import Floats
 from semisvm.solvers import conjugate_gradients
 from semisvm.solvers.conjugate_gradients import Operator
 from semisvm.solvers.problems import Linearization, Problem, ReducedProblem
-from semisvm.vectors import add, dot
+from semisvm.vectors import add, blend, dot, dots_with
 
 # A first step from zero starts with every row active; solving it accurately is a waste.
 CRUDE_CG_STEPS = 10
@@ -188,10 +188,10 @@ class LineSearch(Search):
     ) -> Linearization | None:
         """Move to the minimum along a Newton step."""
         step, residual, cg_steps = newton_step(problem, here, state, tol, max_steps)
-        slope = dot(here.gradient, step)
+        ss, ws, slope = dots_with(step, state.w, here.gradient)
         idle = self._is_idle(state, slope)
         problem.look(step)
-        t = line_search(problem, state.w, step, slope)
+        t = line_search(problem, ws, ss, slope)
         state.n_iter += 1
         state.cg_steps += cg_steps
         if t == 0.0 or idle:
@@ -199,11 +199,11 @@ class LineSearch(Search):
             return None
         add(state.w, t, step)
         # the step solves H step = -gradient - residual
-        residual *= -t
-        add(residual, 1.0 - t, here.gradient)
+        blend(-t, residual, 1.0 - t, here.gradient)
+        there = problem.advance(state.w, t, residual)
         if problem.spare is not None:
-            problem.spare.append(step)
-        return problem.advance(state.w, t, residual)
+            problem.spare += [step, here.gradient]
+        return there
 
 
 class Backtracking(Search):
@@ -282,6 +282,8 @@ class Backtracking(Search):
             off = abs(self.energy - before - 0.5 * slope)
             predicted = enough and t == 1.0 and off <= TRUST * 0.5 * abs(slope)
             self.as_predicted = predicted or before - self.energy < little
+        if problem.spare is not None:
+            problem.spare.append(step)
         return None
 
     def _longest(self, problem: ReducedProblem, step: Floats, slope: float) -> float:
@@ -346,10 +348,11 @@ def newton_step(
     inverse = problem.inverse() if inverse is None else inverse
     if reduced:
         problem.curve()
+    rhs = problem.spare.pop() if problem.spare else np.empty_like(here.gradient)
     return conjugate_gradients.solve(
         problem.product,
         problem.reg,
-        -here.gradient,
+        np.negative(here.gradient, out=rhs),
         inverse=inverse,
         scales=problem.scales,
         workers=problem.workers,
@@ -402,16 +405,17 @@ def _residual_goal(problem: Problem, state: State, tol: float) -> float:
 
 
 def line_search(
-    problem: Problem, w: Floats, step: Floats, start: float, tol: float = LINE_TOLERANCE
+    problem: Problem, ws: float, ss: float, start: float, tol: float = LINE_TOLERANCE
 ) -> float:
     """Find the minimiser of t -> f(w + t step) on t >= 0, given the derivative at 0.
+
+    The products w . step and step . step stand for the regulariser along the step.
 
     The derivative is increasing, and piecewise linear for the squared losses: Newton's
     method on it, kept inside a bracket, reaches the piece that holds the root and then needs
     one step. Each step is one pass over the scores, instead of a full sort of the breakpoints.
     """
     reg = problem.reg
-    ws, ss = dot(w, step), dot(step, step)
     if not start < 0.0:
         return 0.0
     low, high, t = 0.0, np.inf, 1.0

@@ -12,6 +12,7 @@ is inverted exactly, through a system with one unknown per row of S (G = X_S X_S
 """
 
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,11 +53,11 @@ class HeavyRows:
         roots = np.ascontiguousarray(np.sqrt(curvature.T))
         last, self._last = self._last, None
         if last is None or last.reg != reg or last.roots.shape != roots.shape:
-            factors, changed = np.empty((len(roots), *self.gram.shape)), np.arange(len(roots))
+            factors, changed = [NO_FACTOR] * len(roots), np.arange(len(roots))
         else:
             factors, changed = last.factors, np.flatnonzero(np.any(roots != last.roots, axis=1))
         for k in changed:
-            factor = _factor(roots[k][:, None] * self.gram * roots[k], reg)
+            factor = _factored(self.gram, roots[k], reg)
             if factor is None:
                 return None
             factors[k] = factor
@@ -64,14 +65,40 @@ class HeavyRows:
         return self._last
 
 
-def _factor(a: Floats, reg: float) -> Floats | None:
-    """Return the lower Cholesky factor of a + reg I, or None where it has none."""
-    np.fill_diagonal(a, a.diagonal() + reg)
+class Factor(NamedTuple):
+    """The lower Cholesky factor of reg I + C^1/2 G C^1/2 for some of the rows.
+
+    Attributes
+    ----------
+    rows : array of positions, or a slice for all of them
+    lower : array of shape (k, k)
+    """
+
+    rows: Any
+    lower: Floats
+
+
+NO_FACTOR = Factor(slice(None), np.empty((0, 0)))
+
+
+def _factored(gram: Floats, roots: Floats, reg: float) -> Factor | None:
+    """Factorise the system of the rows with curvature, or return None where that fails.
+
+    The others do not take part in it.
+    """
+    rows: Any = np.flatnonzero(roots)
+    if len(rows) < len(roots):
+        roots, a = roots[rows], gram.take(rows, axis=0).take(rows, axis=1)
+    else:
+        rows, a = slice(None), gram.copy()
+    a *= roots
+    a *= roots[:, np.newaxis]
+    a.ravel()[:: len(a) + 1] += reg
     try:
-        factor = np.linalg.cholesky(a).astype(np.float64, copy=False)
+        lower = np.linalg.cholesky(a).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return None
-    return factor if np.isfinite(factor.diagonal()).all() else None
+    return Factor(rows, lower) if np.isfinite(lower.diagonal()).all() else None
 
 
 @dataclass(frozen=True)
@@ -81,7 +108,7 @@ class Inverse:
     design: Design
     rows: RowList
     roots: Floats
-    factors: Floats
+    factors: list[Factor]
     reg: float
 
     def __call__(self, r: Floats, out: Floats) -> Floats:
@@ -91,7 +118,11 @@ class Inverse:
         moves = np.ascontiguousarray(scores.T)
         moves *= self.roots
         for k, move in enumerate(moves):
-            solve_factored(self.factors[k % len(self.factors)], move)
+            rows, lower = self.factors[k % len(self.factors)]
+            part = move[rows]
+            solve_factored(lower, part)
+            move[rows] = part
+        # the roots of the other rows are zero
         moves *= self.roots
         np.divide(r, self.reg, out=out)
         moves /= -self.reg

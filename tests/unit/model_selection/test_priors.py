@@ -19,6 +19,7 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     TransductiveSVC,
 )
+from semisvm.methods import fold_fits
 from semisvm.methods.fold_fits import used_rows
 from semisvm.methods.shares import (
     LEEWAY,
@@ -390,3 +391,24 @@ def test_estimated_shares_weigh_less_and_anneal_from_cooler(cls, m):
     np.testing.assert_array_equal(weights(None, None, "estimate"), weights(0.3, 0.3, None))
     np.testing.assert_array_equal(weights(None, None, given), weights(1.0, hot, given))
     np.testing.assert_array_equal(weights(None, None, "labels"), weights(1.0, hot, "labels"))
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_threads_fit_folds_to_the_same_bits(m, form, monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    X, y = form(normalize(X[y < m])), y[y < m]
+    labels = encode(np.where(np.arange(len(y)) % 8 == 0, y, -1))
+    used = []
+
+    def fit_without(fold, X, design, *rest):
+        used.append(design)
+        return usual(fold, X, design, *rest)
+
+    usual = fold_fits.fit_without
+    monkeypatch.setattr(fold_fits, "fit_without", fit_without)
+    one, two = (estimate_shares(X, labels, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.values, two.values)
+    np.testing.assert_array_equal(one.errors, two.errors)
+    assert len({id(design) for design in used}) == 1 + len(used) // 2
+    assert {design.workers.n_threads for design in used} == {1}

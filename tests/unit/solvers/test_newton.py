@@ -215,9 +215,10 @@ def test_line_search_against_sorted_breakpoints(soft, seed):
     lo, hi = points[k - 1], points[k]
     exact = lo - derivative(lo) * (hi - lo) / (derivative(hi) - derivative(lo))
     problem.look(step)
-    t = line_search(problem, w, step, derivative(0.0), tol=1e-12)
+    known = (w @ step, step @ step, derivative(0.0))
+    t = line_search(problem, *known, tol=1e-12)
     assert t == pytest.approx(exact, rel=1e-9)
-    rough = line_search(problem, w, step, derivative(0.0), tol=0.1)
+    rough = line_search(problem, *known, tol=0.1)
     assert abs(derivative(rough)) <= 0.1 * abs(derivative(0.0))
 
 
@@ -230,7 +231,7 @@ def test_line_search_refuses_an_ascent_direction():
     slope = first + problem.reg * state.w @ up
     sign = 1.0 if slope > 0 else -1.0
     problem.look(sign * up)
-    assert line_search(problem, state.w, sign * up, abs(slope)) == 0.0
+    assert line_search(problem, sign * state.w @ up, up @ up, abs(slope)) == 0.0
 
 
 @pytest.mark.parametrize("scales", [np.ones(40), np.logspace(-3, 3, 40)])
@@ -335,6 +336,14 @@ def test_independent_systems_stop_where_one_is_not_definite(independent_systems)
     assert not x.any()
 
 
+def test_several_products_in_one_pass():
+    step, a, b = np.random.default_rng(0).standard_normal((3, 1001))
+    np.testing.assert_allclose(vectors.dots_with(step, a, b), [step @ step, step @ a, step @ b])
+    blended = a.copy()
+    vectors.blend(-0.3, blended, 1.3, b)
+    np.testing.assert_allclose(blended, 1.3 * b - 0.3 * a)
+
+
 @pytest.mark.parametrize("m", [1, 3, 20, 700])
 @pytest.mark.parametrize("turns", [1, 41, 2000])
 def test_passes_over_vectors_of_several_systems(m, turns):
@@ -344,12 +353,14 @@ def test_passes_over_vectors_of_several_systems(m, turns):
     long = np.tile(alpha, turns)
     close = partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-9)
     close(vectors.dots(x, r, m, 0, turns), each(x * r))
-    x1, r1, q1, p1 = x.copy(), r.copy(), q.copy(), p.copy()
-    close(vectors.regularize(q1, p, 0.3, m, 0, turns), each(p * (q + 0.3 * p)))
-    close(q1, q + 0.3 * p)
-    close(vectors.advance(x1, r1, p, q, alpha, 0, turns), each((r - long * q) ** 2))
-    close(x1, x + long * p)
-    close(r1, r - long * q)
+    close(vectors.bend(q, p, 0.3, m, 0, turns), each(p * (q + 0.3 * p)))
+    left = r - long * (q + 0.3 * p)
+    for kernel, moved in ((vectors.begin, long * p), (vectors.advance, x + long * p)):
+        x1, r1 = x.copy(), r.copy()
+        close(kernel(x1, r1, p, q, 0.3, alpha, 0, turns), each(left**2))
+        close(x1, moved)
+        close(r1, left)
+    p1 = p.copy()
     part = turns // 3
     vectors.conjugate(p1, q, alpha, part, turns)
     close(p1[part * m :], (q + long * p)[part * m :])

@@ -29,7 +29,8 @@ def heavy_of(design, index, weight, reg=REG):
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 @pytest.mark.parametrize("m", [1, 3])
-def test_inverse_is_that_of_the_dense_matrix(kind, m):
+@pytest.mark.parametrize("idle", [[], [1], [0, 3, 4]])
+def test_inverse_is_that_of_the_dense_matrix(kind, m, idle):
     X, _, dense = data(kind)
     bias, index = 0.7, np.array([3, 10, 11, 77, 149])
     design = make_design(X, bias, Workers())
@@ -38,12 +39,14 @@ def test_inverse_is_that_of_the_dense_matrix(kind, m):
     np.testing.assert_allclose(heavy.gram, A @ A.T, rtol=1e-12)
     rng = np.random.default_rng(0)
     curvature = rng.random((5, m))
-    curvature[1] = 0.0
+    curvature[idle, 0] = 0.0
     r = rng.standard_normal((design.n_weights, m))
     found = heavy.inverse(curvature, REG)(r.ravel(), np.empty(r.size)).reshape(r.shape)
     for y in range(m):
         M = REG * np.eye(len(r)) + A.T @ (curvature[:, y, None] * A)
         np.testing.assert_allclose(M @ found[:, y], r[:, y], atol=1e-9)
+    # rows without curvature are left out of a system
+    assert len(heavy.inverse(curvature, REG).factors[0].lower) == 5 - len(idle)
 
 
 def few_heavy_rows(kind):
