@@ -169,6 +169,13 @@ TABLES: dict[str, Table] = {
             may_use=("galaxy_bright", "musk"),
         ),
         Table(
+            "sonar",
+            "what was tried on sonar: scales, clusters, parameters, and three ways to judge",
+            FUNG,
+            ("sonar",),
+            minutes=3.0,
+        ),
+        Table(
             "features",
             "features used and test correctness: counting weights beside the 1-norm",
             FUNG,

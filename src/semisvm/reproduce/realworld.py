@@ -7,8 +7,8 @@ are one fixed temperature each: the paper's second table. PCMAC and ESET2 are li
 USPS2 have a Gaussian kernel; the draws are the published ones of these sets, since the paper's own
 are not known. The class shares are the true ones. ESET2 is not public, and the paper does not say
 which digits USPS2 are: both are included if the folder has `eset2` and `usps2`, with splits of 50
-labels. A fit of six classes takes seconds, and there are 162 of them per split: COIL6 has a fifth of
-the splits that are asked for.
+labels. Six classes take seconds per fit, and a split has 162 fits: COIL6 has a fifth of the splits
+that are asked for.
 """
 
 from collections.abc import Callable, Iterator

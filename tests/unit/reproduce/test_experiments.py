@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 
 from problems import save_set, sparse_text, two_blobs
-from semisvm.reproduce import TABLES
+from semisvm import ClusteredSVC
+from semisvm.reproduce import TABLES, clustered
 from semisvm.reproduce.data import rows_of_each_class
 from semisvm.reproduce.runner import run
 
@@ -45,6 +46,7 @@ SHRUNK = {
         "pcmac": {"TRAINING_ROWS": 120, "LABELED": (20, 40)},
     },
     "clustered": {"clustered": {"SETS": ("wbc", "sonar"), "FOLDS": 3}},
+    "sonar": {"sonar": {"FOLDS": 3, "CLUSTERS": (None, 5), "PAIRS": ((1.0, 0.1), (1.0, 1.0))}},
     "features": {"features": {"SETS": ("wdbc",), "FOLDS": 3, "PRICES": (1.0, 2.0)}},
 }
 """Experiment -> module -> constants that make it small."""
@@ -116,6 +118,19 @@ def test_an_experiment_runs(name, sets, monkeypatch, capsys):
     for curve in result["curves"]:
         assert all(len(line) == len(curve["x"]) for line in curve["lines"].values())
     json.dumps(result)
+
+
+def test_rows_of_one_fit_are_judged_with_and_without_those_that_the_oracle_labelled():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = (X[:, 0] + rng.standard_normal(60) > 0.0).astype(int)
+    model = ClusteredSVC(n_labels=12, random_state=0)
+    found = clustered.on_its_own_rows(model, X, y)
+    told = 100.0 * np.mean(model.predict(X[model.queried_]) == y[model.queried_])
+    assert found[clustered.ALL_ROWS] == pytest.approx(
+        0.2 * told + 0.8 * found[clustered.UNLABELLED], abs=1e-9
+    )
+    assert found[clustered.UNLABELLED] < 100.0
 
 
 def test_all_tables_go_on_where_they_were_stopped(tmp_path, monkeypatch, capsys):
