@@ -7,8 +7,7 @@ are one fixed temperature each: the paper's second table. PCMAC and ESET2 are li
 USPS2 have a Gaussian kernel; the draws are the published ones of these sets, since the paper's own
 are not known. The class shares are the true ones. ESET2 is not public, and the paper does not say
 which digits USPS2 are: both are included if the folder has `eset2` and `usps2`, with splits of 50
-labels. Six classes take seconds per fit, and a split has 162 fits: COIL6 has a fifth of the splits
-that are asked for.
+labels.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,8 +35,6 @@ PLACES = {
     "ESET2": ("eset2", "lab_50"),
 }
 IF_THERE = ("USPS2", "ESET2")
-SLOW = {"COIL6": 0.2}
-"""Share of the splits that are asked for, of sets that take hours."""
 GAUSSIAN = ("USPS2", "COIL6")
 METHODS: dict[str, Callable[..., Any]] = {
     "SVM": NewtonSVC,
@@ -161,11 +158,6 @@ def row(name: str, method: str, found: Found) -> dict[str, Any]:
     }
 
 
-def n_splits(name: str, repeat: int) -> int:
-    """Return how many splits of a set are measured."""
-    return max(1, round(repeat * SLOW.get(name, 1.0)))
-
-
 def rows_of(name: str, found: Found) -> list[dict[str, Any]]:
     """Return a row for every method."""
     return [row(name, method, found) for method in METHODS]
@@ -177,7 +169,7 @@ def plan(folder: Path, repeat: int) -> Plan:
     for name, place in PLACES.items():
         if name in IF_THERE and not (folder / place[0]).is_dir():
             continue
-        splits = range(n_splits(name, min(repeat, len(load_splits(folder, *place).splits))))
+        splits = range(min(repeat, len(load_splits(folder, *place).splits)))
         calls = [
             (name, m, *setting, k) for m in METHODS for setting in settings(name) for k in splits
         ]

@@ -83,8 +83,3 @@ def test_real_world_sets_with_unseen_rows_and_fixed_temperatures(sets, monkeypat
     # every figure has a method, and every set as many figures
     for figures in realworld.PUBLISHED.values():
         assert set(figures) == set(realworld.METHODS) - {"TSVM, all switches"}
-
-
-def test_a_set_that_takes_hours_has_fewer_splits_and_the_table_says_how_many():
-    counts = {name: [realworld.n_splits(name, k) for k in (1, 2, 10)] for name in realworld.PLACES}
-    assert counts == {name: [1, 1, 2] if name == "COIL6" else [1, 2, 10] for name in counts}
