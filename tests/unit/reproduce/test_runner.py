@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -240,6 +240,18 @@ def test_curves_are_drawn(tmp_path, capsys):
     assert shown[0].get_ylabel() == "Macro F"
     labels = [text.get_text() for text in shown[0].get_legend().get_texts()]
     assert labels == ["made", "most"]
+
+
+def test_courses_are_drawn_with_points_of_their_own():
+    pytest.importorskip("matplotlib").use("Agg")
+    from semisvm.reproduce.figures import draw_curves
+
+    paths = {"slow": [(1.0, 100.0), (30.0, 2.0), (60.0, 0.0)], "quick": [(5.0, 100.0), (5.0, 0.0)]}
+    curve = asdict(Curve("course", (), {}, {}, "milliseconds", "left to gain", paths))
+    (ax,) = draw_curves([curve]).axes
+    assert [line.get_label() for line in ax.lines] == list(paths)
+    assert [tuple(point) for point in ax.lines[0].get_xydata().tolist()] == paths["slow"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("milliseconds", "left to gain")
 
 
 def test_the_commit_of_a_clone():
