@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from semisvm import AnnealedSVC, GradientTSVC, NewtonSVC, TransductiveSVC
-from semisvm.reproduce.annealing import FIXED, ONE_LEVEL
+from semisvm.reproduce.annealing import FIRST, FIXED, ONE_LEVEL
 from semisvm.reproduce.data import UNLABELED
 from semisvm.reproduce.plans import Found, Part, Plan, draws
 from semisvm.reproduce.published import Problem, load_splits, median_distance
@@ -41,8 +41,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "JTSVM": lambda reg, **more: TransductiveSVC(reg, max_switches=1, max_iter=20_000, **more),
     "TSVM, all switches": TransductiveSVC,
     "gradient TSVM": GradientTSVC,
-    "DA (l2)": AnnealedSVC,
-    "DA (sqr)": lambda reg, **more: AnnealedSVC(reg, loss="squared", **more),
+    "DA (l2)": partial(AnnealedSVC, temperature=FIRST),
+    "DA (sqr)": partial(AnnealedSVC, loss="squared", temperature=FIRST),
+    "DA (l2), our default": AnnealedSVC,
     **{
         f"DA (l2), T = {T:g}": partial(AnnealedSVC, temperature=T, annealing_rate=ONE_LEVEL)
         for T in FIXED
