@@ -25,12 +25,23 @@ def draw_curves(curves: Sequence[Mapping[str, Any]]) -> Any:
     figure : matplotlib figure
     """
     axes = panels("semisvm reproduce", len(curves), (WIDTH, HEIGHT))
+    scales: dict[str, Any] = {}
     for ax, curve in zip(axes, curves, strict=True):
-        (_draw_paths if curve["paths"] else _draw_lines)(ax, curve)
+        # results that were saved by an earlier version have neither paths nor scales
+        (_draw_paths if curve.get("paths") else _draw_lines)(ax, curve)
         ax.set_xlabel(curve["x_name"])
         ax.set_ylabel(curve["y_name"])
         ax.set_title(curve["title"])
+        if curve.get("scale"):
+            _share(ax, scales.setdefault(curve["scale"], ax))
     return axes[0].figure
+
+
+def _share(ax: Any, first: Any) -> None:
+    """Give a panel the vertical axis of the first one, which makes room for both."""
+    if ax is not first:
+        ax.sharey(first)
+        first.autoscale(axis="y")
 
 
 def _draw_lines(ax: Any, curve: Mapping[str, Any]) -> None:

@@ -34,6 +34,8 @@ class Curve:
     x_name, y_name : str
     paths : mapping name -> sequence of points (x, y)
         Courses over time, each with points of its own, in place of lines.
+    scale : str
+        Panels that name the same one have the same vertical axis.
     """
 
     title: str
@@ -43,6 +45,7 @@ class Curve:
     x_name: str = "labelled rows"
     y_name: str = "Macro F"
     paths: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    scale: str = ""
 
 
 def _no_curves(found: Found) -> Sequence[Curve]:

@@ -254,6 +254,23 @@ def test_courses_are_drawn_with_points_of_their_own():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("milliseconds", "left to gain")
 
 
+def test_panels_to_compare_have_the_same_vertical_axis():
+    pytest.importorskip("matplotlib").use("Agg")
+    from semisvm.reproduce.figures import draw_curves
+
+    tops = {"here": 20.0, "published": 9.0, "other": 3.0}
+    curves = [
+        asdict(
+            Curve(name, (1, 2), {"SVM": [[1.0], [top]]}, scale="" if name == "other" else "error")
+        )
+        for name, top in tops.items()
+    ]
+    here, published, other = (ax.get_ylim() for ax in draw_curves(curves).axes)
+    assert here == published
+    assert here[1] > 20.0
+    assert other[1] < 4.0
+
+
 def test_the_commit_of_a_clone():
     found = revision()
     done = subprocess.run(
