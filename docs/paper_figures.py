@@ -1,7 +1,7 @@
 """Figures of the papers for the guide, from results that were saved: ``make docs`` draws them.
 
 ``semisvm reproduce NAME --json > docs/results/NAME.json`` saves a result; it holds the settings and
-the commit, which the guide names beside the figure.
+the commit, which the guide names beside the figure. The tables are those of ``paper_tables.py``.
 """
 
 import json
@@ -16,12 +16,13 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def main(folder: Path) -> None:
-    """Draw every result that was saved."""
+    """Draw every result that was saved and has curves."""
     matplotlib.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(RESULTS.glob("*.json")):
         result = json.loads(path.read_text(encoding="utf-8"))
-        draw_curves(result["curves"]).savefig(folder / f"{path.stem}.png", dpi=90)
+        if result["curves"]:
+            draw_curves(result["curves"]).savefig(folder / f"{path.stem}.png", dpi=90)
 
 
 if __name__ == "__main__":

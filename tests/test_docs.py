@@ -99,15 +99,43 @@ def test_page_of_the_papers_names_every_table():
     assert missing == []
 
 
+@pytest.fixture
+def script(monkeypatch):
+    """Import the script that writes the papers' tables in the guide."""
+    monkeypatch.syspath_prepend(DOCS)
+    return import_module("paper_tables")
+
+
+def test_tables_of_the_papers_are_those_of_the_results(script):
+    found = []
+    for path in sorted(DOCS.glob("*.md")):
+        page = path.read_text(encoding="utf-8")
+        found += [match[2] for match in script.BLOCK.finditer(page)]
+        assert script.renewed(page) == page, f"{path.name}: run python docs/paper_tables.py"
+        assert page.count("<!-- table ") == page.count("<!-- end of table -->")
+    assert set(script.VIEWS) <= set(found)
+    assert len(found) == len(set(found))
+
+
+def test_a_table_that_is_not_that_of_the_result_is_found(script):
+    page = "text\n\n<!-- table pcmac -->\nby hand\n<!-- end of table -->\n\nmore\n"
+    written = script.renewed(page)
+    assert "by hand" not in written
+    assert "`semisvm reproduce pcmac --repeat " in written
+    assert written.startswith("text\n")
+    assert written.endswith("more\n")
+    assert script.renewed(written) == written
+
+
 @pytest.mark.parametrize("path", sorted((DOCS / "results").glob("*.json")), ids=lambda p: p.stem)
-def test_figures_of_the_papers_name_their_source(path):
-    """The command and the commit beside a figure are those of the result that is drawn."""
-    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
+def test_results_of_the_papers_are_shown_with_their_source(path, script):
+    """Every result is of a commit, and is a table of the guide or a figure."""
     result = json.loads(path.read_text(encoding="utf-8"))
-    repeat = next(iter(result["settings"].values()))
-    source = (
-        f"`semisvm reproduce {path.stem} --repeat {repeat}`, commit {result['machine']['commit']}"
-    )
-    assert source in " ".join(page.split())
-    assert f"../build/papers/{path.stem}.png" in page
-    assert result["curves"]
+    assert re.fullmatch("[0-9a-f]{7,40}", result["machine"]["commit"])
+    assert result["benchmark"] == path.stem
+    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
+    if result["curves"]:
+        assert f"../build/papers/{path.stem}.png" in page
+        assert f"<!-- table figure {path.stem} -->" in page
+    else:
+        assert path.stem in [name for name, _ in script.VIEWS.values()]

@@ -26,12 +26,11 @@ REPEAT = 3
 N_LABELED = 100
 SETS = {"ohscal": 5_581, NEWS: 10_000}
 LOSS = CRAMMER_SINGER
-LOOPS = (1, 2, 4, 8, 16)
-PARTS = (0.1, 0.25, 0.5, 0.75)
-ALL_CELLS = "best of all cells enters"
-DRAWN = (f"simplex, {ALL_CELLS}", "switching", "simplex", "exact")
-GRID = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Milliseconds at which the figure looks."""
+LOOPS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24)
+PARTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Where switching is cut short, in loops, and the simplex method, in parts of its pivots."""
+ALL_CELLS = "simplex, all cells"
+"""Whose pivots take the best of all cells, as the paper describes it."""
 
 
 def first_costs(folder: Path, name: str) -> tuple[Floats, Ints]:
@@ -44,18 +43,20 @@ def first_costs(folder: Path, name: str) -> tuple[Floats, Ints]:
     return LOSS.many.costs(scores), np.bincount(hidden, minlength=len(model.classes_))
 
 
-def ways(costs: Floats, counts: Ints) -> dict[str, Callable[[], LabelStep]]:
-    """Return the steps, each also cut short, so that cost over time can be seen."""
-    n, most = len(costs), simplex(costs, counts).n_loops
-    found: dict[str, Callable[[], LabelStep]] = {"exact": partial(exact, costs, counts)}
+def ways(costs: Floats, counts: Ints) -> dict[tuple[str, int | None], Callable[[], LabelStep]]:
+    """Return the steps, each also cut short after some loops, so that cost over time is seen."""
+    pivoting = {ALL_CELLS: partial(simplex, costs, counts, block=len(costs))}
+    pivoting["simplex"] = partial(simplex, costs, counts)
+    found: dict[tuple[str, int | None], Callable[[], LabelStep]] = {}
+    for way, step in pivoting.items():
+        most = step().n_loops
+        for loops in dict.fromkeys(int(part * most) for part in PARTS):
+            found[way, loops] = partial(step, max_loops=loops)
+        found[way, None] = step
     for loops in LOOPS:
-        found[f"switching, {loops} loops"] = partial(switching, costs, counts, max_loops=loops)
-    found["switching"] = partial(switching, costs, counts)
-    for part in PARTS:
-        cut = partial(simplex, costs, counts, max_loops=int(part * most))
-        found[f"simplex, {100 * part:.0f}% of its pivots"] = cut
-    found["simplex"] = partial(simplex, costs, counts)
-    found[f"simplex, {ALL_CELLS}"] = partial(simplex, costs, counts, block=n)
+        found["switching", loops] = partial(switching, costs, counts, max_loops=loops)
+    found["switching", None] = partial(switching, costs, counts)
+    found["exact", None] = partial(exact, costs, counts)
     return found
 
 
@@ -63,17 +64,18 @@ def measure(folder: Path, name: str, rounds: int) -> list[dict[str, Any]]:
     """Return, for every step and every cut, seconds and what is left to gain."""
     costs, counts = first_costs(folder, name)
     steps = ways(costs, counts)
-    timings = interleaved(steps, rounds).on_processor()
-    best = timings.results["exact"].cost
-    start = switching(costs, counts, max_loops=0).cost
+    timings = interleaved({str(key): step for key, step in steps.items()}, rounds).on_processor()
+    cost = {key: timings.results[str(key)].cost for key in steps}
+    best, start = cost["exact", None], cost["switching", 0]
     return [
         {
-            "label step": step,
-            "loops": timings.results[step].n_loops,
-            "ms": 1e3 * timings.median(step),
-            "left to gain %": 100.0 * (timings.results[step].cost - best) / (start - best),
+            "label step": key[0],
+            "cut after": key[1],
+            "loops": timings.results[str(key)].n_loops,
+            "ms": 1e3 * timings.median(str(key)),
+            "left to gain %": 100.0 * (cost[key] - best) / (start - best),
         }
-        for step in steps
+        for key in steps
     ]
 
 
@@ -87,23 +89,26 @@ def rows_of(name: str, rounds: int, found: Found) -> list[dict[str, Any]]:
 
 def is_whole(row: dict[str, Any]) -> bool:
     """Tell whether a row is the simplex method, not cut short."""
-    return row["label step"].startswith("simplex") and "%" not in row["label step"]
+    return row["label step"].startswith("simplex") and row["cut after"] is None
 
 
-def reached(rows: list[dict[str, Any]], ms: float) -> float:
-    """Return the least that is left to gain after some milliseconds, in per cent."""
-    return min((row["left to gain %"] for row in rows if row["ms"] <= ms), default=100.0)
+def path(rows: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """Return what is left to gain over the milliseconds, from the start on."""
+    times = np.maximum.accumulate([row["ms"] for row in rows]).tolist()
+    left = [abs(row["left to gain %"]) for row in rows]
+    # a step that cannot be cut has gained nothing before its end
+    start = [] if len(rows) > 1 else [(times[0], 100.0)]
+    return start + list(zip(times, left, strict=True))
 
 
 def curves(name: str, rounds: int, found: Found) -> list[Curve]:
     """Return Fig. 1: what is left to gain over time."""
-    steps: dict[str, list[dict[str, Any]]] = {way: [] for way in DRAWN}
+    steps: dict[str, list[dict[str, Any]]] = {}
     for row in found[name, rounds]:
-        whole, _, cut = row["label step"].partition(", ")
-        steps[row["label step"] if cut == ALL_CELLS else whole].append(row)
-    lines = {way: [[reached(rows, ms)] for ms in GRID] for way, rows in steps.items()}
-    axes = {"x_name": "processor milliseconds", "y_name": "left to gain, per cent"}
-    return [Curve(f"{name} (Fig. 1)", GRID, lines, {}, **axes)]
+        steps.setdefault(row["label step"], []).append(row)
+    paths = {way: path(rows) for way, rows in steps.items()}
+    names = ("processor milliseconds", "left to gain, per cent")
+    return [Curve(f"{name} (Fig. 1)", (), {}, {}, *names, paths)]
 
 
 def plan(folder: Path, repeat: int) -> Plan:

@@ -124,8 +124,8 @@ def curves(found: Found) -> list[Curve]:
     }
     axis = "test error in per cent"
     return [
-        Curve("pcmac, here", LABELED, ours, y_name=axis),
-        Curve("pcmac, published", LABELED, theirs, y_name=axis),
+        Curve("pcmac, here", LABELED, ours, y_name=axis, scale=axis),
+        Curve("pcmac, published", LABELED, theirs, y_name=axis, scale=axis),
     ]
 
 

@@ -32,6 +32,10 @@ class Curve:
     levels : mapping name -> float
         Horizontal lines.
     x_name, y_name : str
+    paths : mapping name -> sequence of points (x, y)
+        Courses over time, each with points of its own, in place of lines.
+    scale : str
+        Panels that name the same one have the same vertical axis.
     """
 
     title: str
@@ -40,6 +44,8 @@ class Curve:
     levels: Mapping[str, float] = field(default_factory=dict)
     x_name: str = "labelled rows"
     y_name: str = "Macro F"
+    paths: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    scale: str = ""
 
 
 def _no_curves(found: Found) -> Sequence[Curve]:

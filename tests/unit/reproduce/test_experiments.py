@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 
 from problems import save_set, sparse_text, two_blobs
-from semisvm.reproduce import TABLES
+from semisvm import ClusteredSVC
+from semisvm.reproduce import TABLES, clustered, labelcosts
 from semisvm.reproduce.data import rows_of_each_class
 from semisvm.reproduce.runner import run
 
@@ -45,6 +46,7 @@ SHRUNK = {
         "pcmac": {"TRAINING_ROWS": 120, "LABELED": (20, 40)},
     },
     "clustered": {"clustered": {"SETS": ("wbc", "sonar"), "FOLDS": 3}},
+    "sonar": {"sonar": {"FOLDS": 3, "CLUSTERS": (None, 5), "PAIRS": ((1.0, 0.1), (1.0, 1.0))}},
     "features": {"features": {"SETS": ("wdbc",), "FOLDS": 3, "PRICES": (1.0, 2.0)}},
 }
 """Experiment -> module -> constants that make it small."""
@@ -114,8 +116,45 @@ def test_an_experiment_runs(name, sets, monkeypatch, capsys):
     assert all(rows for rows in result["tables"].values())
     assert bool(result["curves"]) == TABLES[name].figure
     for curve in result["curves"]:
+        assert curve["lines"] or curve["paths"]
         assert all(len(line) == len(curve["x"]) for line in curve["lines"].values())
     json.dumps(result)
+
+
+def test_the_course_of_a_label_step_goes_from_the_greedy_labels_to_the_optimum():
+    rng = np.random.default_rng(0)
+    costs, counts = rng.random((300, 5)), np.array([100, 80, 60, 40, 20])
+    found = {}
+    for (way, cut), step in labelcosts.ways(costs, counts).items():
+        result = step()
+        assert cut is None or result.n_loops <= cut
+        found.setdefault(way, []).append(result.cost)
+    best, start = found["exact"][0], found["switching"][0]
+    for way in ("simplex", labelcosts.ALL_CELLS, "switching"):
+        assert found[way][0] == pytest.approx(start)
+        assert np.all(np.diff(found[way]) <= 1e-9)
+        assert len(found[way]) > 5
+    assert found["simplex"][-1] == pytest.approx(best)
+    assert found["switching"][-1] >= best - 1e-9
+
+
+def test_a_course_never_goes_back_in_time():
+    rows = [{"ms": ms, "left to gain %": left} for ms, left in ((1, 100), (3, 50), (2, 0))]
+    assert labelcosts.path(rows) == [(1, 100), (3, 50), (3, 0)]
+    assert labelcosts.path(rows[-1:]) == [(2, 100), (2, 0)]
+
+
+def test_rows_of_one_fit_are_judged_with_and_without_those_that_the_oracle_labelled():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = (X[:, 0] + rng.standard_normal(60) > 0.0).astype(int)
+    model = ClusteredSVC(n_labels=12, random_state=0)
+    found = clustered.on_its_own_rows(model, X, y)
+    told = 100.0 * np.mean(model.predict(X[model.queried_]) == y[model.queried_])
+    assert found[clustered.ALL_ROWS] == pytest.approx(
+        0.2 * told + 0.8 * found[clustered.UNLABELLED], abs=1e-9
+    )
+    assert found[clustered.UNLABELLED] < 100.0
 
 
 def test_all_tables_go_on_where_they_were_stopped(tmp_path, monkeypatch, capsys):

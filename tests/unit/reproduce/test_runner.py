@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -240,6 +240,35 @@ def test_curves_are_drawn(tmp_path, capsys):
     assert shown[0].get_ylabel() == "Macro F"
     labels = [text.get_text() for text in shown[0].get_legend().get_texts()]
     assert labels == ["made", "most"]
+
+
+def test_courses_are_drawn_with_points_of_their_own():
+    pytest.importorskip("matplotlib").use("Agg")
+    from semisvm.reproduce.figures import draw_curves
+
+    paths = {"slow": [(1.0, 100.0), (30.0, 2.0), (60.0, 0.0)], "quick": [(5.0, 100.0), (5.0, 0.0)]}
+    curve = asdict(Curve("course", (), {}, {}, "milliseconds", "left to gain", paths))
+    (ax,) = draw_curves([curve]).axes
+    assert [line.get_label() for line in ax.lines] == list(paths)
+    assert [tuple(point) for point in ax.lines[0].get_xydata().tolist()] == paths["slow"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("milliseconds", "left to gain")
+
+
+def test_panels_to_compare_have_the_same_vertical_axis():
+    pytest.importorskip("matplotlib").use("Agg")
+    from semisvm.reproduce.figures import draw_curves
+
+    tops = {"here": 20.0, "published": 9.0, "other": 3.0}
+    curves = [
+        asdict(
+            Curve(name, (1, 2), {"SVM": [[1.0], [top]]}, scale="" if name == "other" else "error")
+        )
+        for name, top in tops.items()
+    ]
+    here, published, other = (ax.get_ylim() for ax in draw_curves(curves).axes)
+    assert here == published
+    assert here[1] > 20.0
+    assert other[1] < 4.0
 
 
 def test_the_commit_of_a_clone():
