@@ -4,6 +4,7 @@ Sets of 2 to 20 classes, at most 1,500 rows drawn at random, unit rows; columns 
 are standardised, counts become tf-idf. Labels are drawn at random, two or more of every class: 20
 (four per class if there are more), and 100 (ten per class). Accuracy on the unlabelled rows.
 A case is a set with a number of labels, averaged over the draws. Gains are points over `NewtonSVC`.
+Seconds, and the time limit of `auto`, are those of the processor: a busy machine changes nothing.
 
 The rules of `auto` were chosen with other draws, on the sets marked "chosen on"; the others are
 the honest ones.
@@ -12,8 +13,9 @@ the honest ones.
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -74,7 +76,7 @@ def methods() -> dict[str, Callable[[Any, Any], Any]]:
         return lambda X, y: _Dense(model.fit(_array(X), y))
 
     ours = {name: registry.get(name).make().fit for name in METHODS}
-    ours[AUTO] = lambda X, y: choose(X, y).make().fit(X, y)
+    ours[AUTO] = chosen
     return {
         **ours,
         "LinearSVC": supervised(LinearSVC()),
@@ -82,6 +84,12 @@ def methods() -> dict[str, Callable[[Any, Any], Any]]:
         "SelfTraining": SelfTrainingClassifier(LogisticRegression(max_iter=1000)).fit,
         "LabelSpreading knn": dense(LabelSpreading(kernel="knn", n_neighbors=7)),
     }
+
+
+def chosen(X: Any, y: Any) -> Any:
+    """Let `auto` choose, and fit."""
+    with patch("semisvm.model_selection.race.perf_counter", process_time):
+        return choose(X, y).make().fit(X, y)
 
 
 def _array(X: Any) -> Any:
@@ -104,12 +112,12 @@ def case(folder: Path, name: str, few: bool, seed: int) -> dict[str, tuple[float
     partly = labelled(y, min(n_labels, len(y) // 2), seed)
     free, found = partly == UNLABELED, {}
     for method, fit in methods().items():
-        start = perf_counter()
+        start = process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = fit(X, partly)
             right = np.asarray(model.predict(X))[free] == y[free]
-        found[method] = (100.0 * float(np.mean(right)), perf_counter() - start)
+        found[method] = (100.0 * float(np.mean(right)), process_time() - start)
     return found
 
 

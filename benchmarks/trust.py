@@ -62,7 +62,7 @@ def draw(X: Matrix, y: Ints, n_labels: int, seed: int) -> PartlyLabeled:
 
 def raw_probabilities(model: Any, X: Matrix) -> Any:
     """Take the scores for logarithms of probabilities, which they are not."""
-    scores = model.decision_function(X)
+    scores = model.estimator_.decision_function(X)
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros_like(scores), scores])
     return softmax(scores, axis=1)

@@ -28,6 +28,8 @@ MAX_STEPS = 300
 NEGLIGIBLE = 1e-5
 # A belief changes by a factor exp(20) when its price moves by 20 T: no step needs more.
 LONGEST_STEP = 20.0
+# Error of the dual function, relative to the sums over rows that it is made of.
+ROUNDING = 1e-12
 # Below this fraction of the range of the costs the exact prices are the better start.
 COLD = 0.1
 
@@ -228,7 +230,8 @@ def _newton(
             new = total + float(counts @ ahead)
             error = float(np.abs(counts - sums).max())
             # near the optimum the value no longer resolves the gain; the gradient does
-            if new >= value + 1e-4 * t * slope or error <= (1.0 - 0.1 * t) * before:
+            level = new >= value - ROUNDING * (abs(total) + abs(value))
+            if new >= value + 1e-4 * t * slope or (level and error <= (1.0 - 0.1 * t) * before):
                 break
             t *= 0.5
         nu, value = ahead, new

@@ -204,6 +204,15 @@ def test_entropic_recovers_from_a_bad_start():
     np.testing.assert_allclose(step.beliefs.sum(axis=0), counts, atol=1e-9)
 
 
+def test_entropic_returns_from_a_step_that_went_too_far():
+    # almost no row is of the first class at first, so the first step is the longest allowed;
+    # it ends with almost no row of the second class, which misses its count by less
+    scores = np.linspace(3.0, 7.0, 80)
+    costs = np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
+    step = entropic(costs, [59, 21], 1.0)
+    np.testing.assert_allclose(step.beliefs.sum(axis=0), [59, 21], rtol=1e-9)
+
+
 @pytest.mark.parametrize("step", [exact, switching, greedy, lambda c, n: entropic(c, n, 1.0)])
 def test_bad_input(step):
     with pytest.raises(ValueError, match=r"sum to the 3 rows, got \[1, 1\]"):
