@@ -48,7 +48,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, softmax
+from scipy.special import gammaln, softmax
 
 from semisvm.blocks.many_scores import Codes
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
@@ -301,8 +301,10 @@ def calibrate(
     usual = np.log((SLOPE_OF_TWO if m == 2 else SLOPE_OF_MANY) / f)
     start = np.append(np.full(f, usual), np.zeros(m))
 
+    by_model = np.ascontiguousarray(scores.transpose(1, 0, 2))
+
     def fit(parameters: Floats) -> Quadratic:
-        return _calibration(parameters, usual, scores, codes, shift, mass)
+        return _calibration(parameters, usual, by_model, codes, shift, mass)
 
     found = _minimize(fit, start)
     return np.exp(found[:f]), found[f:]
@@ -311,25 +313,32 @@ def calibrate(
 def _calibration(
     parameters: Floats, usual: float, scores: Floats, codes: Codes, shift: Floats, mass: Floats
 ) -> Quadratic:
-    """Compute the loss of log-slopes (f,) and offsets (m,), with its derivatives."""
-    f, rows = scores.shape[1], np.arange(len(scores))
+    """Compute the loss of log-slopes (f,) and offsets (m,), with its derivatives.
+
+    Here scores have the shape (f, n, m).
+    """
+    f, rows = len(scores), np.arange(len(codes))
     log_slopes, offsets = parameters[:f], parameters[f:]
-    away, parts = log_slopes - usual, scores * np.exp(log_slopes)[:, np.newaxis]
-    logs = parts.sum(axis=1) + offsets + shift
-    total = logsumexp(logs, axis=1)
-    p = np.exp(logs - total[:, np.newaxis])
-    value = mass @ (total - logs[rows, codes]) + 0.5 * (offsets @ offsets + away @ away)
+    away, parts = log_slopes - usual, scores * np.exp(log_slopes)[:, np.newaxis, np.newaxis]
+    logs = parts.sum(axis=0) + offsets + shift
+    logs -= logs.max(axis=1, keepdims=True)
+    p = np.exp(logs)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    value = mass @ (np.log(total[:, 0]) - logs[rows, codes])
+    value += 0.5 * (offsets @ offsets + away @ away)
     heavy = p * mass[:, np.newaxis]
     excess = heavy.copy()
     excess[rows, codes] -= mass
-    in_slopes = np.einsum("nm,nfm->f", excess, parts)
+    flat = parts.reshape(f, -1)
+    in_slopes = flat @ excess.ravel()
     gradient = np.concatenate([in_slopes + away, excess.sum(axis=0) + offsets])
-    spread = (parts - np.einsum("nm,nfm->nf", p, parts)[..., np.newaxis]) * heavy[:, np.newaxis]
+    spread = (parts - (p * parts).sum(axis=2, keepdims=True)) * heavy
     curvature = np.eye(len(parameters))
-    curvature[:f, :f] += np.einsum("nfm,ngm->fg", spread, parts)
+    curvature[:f, :f] += spread.reshape(f, -1) @ flat.T
     # that of the exponential, where it is positive
     curvature[:f, :f] += np.diag(np.maximum(in_slopes, 0.0))
-    curvature[:f, f:] = spread.sum(axis=0)
+    curvature[:f, f:] = spread.sum(axis=1)
     curvature[f:, :f] = curvature[:f, f:].T
     curvature[f:, f:] += np.diag(heavy.sum(axis=0)) - p.T @ heavy
     return float(value), gradient, curvature
