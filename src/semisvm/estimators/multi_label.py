@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -23,12 +24,12 @@ from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.hierarchy import flat
 from semisvm.loop import Recorder
 from semisvm.losses import LOG
-from semisvm.methods.fold_fits import MOST_UNLABELED, drawn_rows
+from semisvm.methods.fold_fits import MOST_UNLABELED, drawn_rows, line_places, used_rows
 from semisvm.methods.shares import Shares
 from semisvm.methods.solution import Solution, decoded
 from semisvm.multi_labels import LabelTable, read_shares, read_table, table_cells
 from semisvm.naming import listing
-from semisvm.partial_labels import is_unlabeled
+from semisvm.partial_labels import PartialLabels, is_unlabeled
 from semisvm.rows import read_rows
 from semisvm.validation import check_finite_model, check_same_length
 
@@ -78,6 +79,15 @@ class Shared:
         self.most = most
         self._workers = workers
         self._sample: tuple[bytes, Any, Design] | None = None
+
+    @cached_property
+    def _places(self) -> Floats:
+        return line_places(self.X)
+
+    def used(self, labels: PartialLabels) -> Index:
+        """Return the rows for the estimate of the share of one label."""
+        scarce = len(labels.unlabeled) <= self.most
+        return used_rows(self.X, labels, self.most, None if scarce else self._places)
 
     def draw(self, used: Index, bias: float) -> tuple[Any, Design]:
         """Return the listed rows and a design of them, for the estimate of a share.

@@ -12,7 +12,6 @@ from semisvm.hierarchy import flat
 from semisvm.loop import Level, Recorder, decades, settling
 from semisvm.losses import Loss
 from semisvm.methods import assigning, switching
-from semisvm.methods.solution import decoded
 from semisvm.methods.supervised import first_state
 from semisvm.objectives.tasks import Task, make_task
 from semisvm.objectives.two_classes import TwoClassTask
@@ -27,7 +26,6 @@ N_FOLDS = 3
 FIRST_WEIGHT = 0.1
 # The shares are known to a few parts in a hundred: more rows would not tell more.
 MOST_UNLABELED = 5000
-ROWS_AT_A_TIME = 500
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,16 @@ def make_folds(X: Any, labels: PartialLabels) -> tuple[list[Index], Index]:
     return dealt, np.lexsort((first, counts))
 
 
-def used_rows(X: Any, labels: PartialLabels, most: int | None = None) -> Index:
+def line_places(X: Any) -> Floats:
+    """Return the places of the rows on a random line, shape (n,)."""
+    # in the precision of the rows, or the product would convert them all
+    line = np.random.RandomState(0).standard_normal(X.shape[1]).astype(X.dtype)
+    return np.asarray(project(X, line))
+
+
+def used_rows(
+    X: Any, labels: PartialLabels, most: int | None = None, places: Floats | None = None
+) -> Index:
     """Return the labelled rows and at most ``most`` others, ascending.
 
     The others are drawn from the rows sorted by their place on a random line, so neither their
@@ -102,13 +109,14 @@ def used_rows(X: Any, labels: PartialLabels, most: int | None = None) -> Index:
     X : CSR matrix or array, ndarray, RowsOnDisk or SpreadRows, of shape (n, d)
     labels : PartialLabels
     most : int, default=MOST_UNLABELED
+    places : array of shape (n,), optional
+        What `line_places` returns, if it is known.
     """
     free, most = labels.unlabeled, MOST_UNLABELED if most is None else most
     if len(free) <= most:
         return np.arange(len(labels.codes))
-    # in the precision of the rows, or the product would convert them all
-    line = np.random.RandomState(0).standard_normal(X.shape[1]).astype(X.dtype)
-    in_order = free[np.argsort(project(X, line)[free], kind="stable")]
+    places = line_places(X) if places is None else places
+    in_order = free[np.argsort(places[free], kind="stable")]
     drawn = np.random.RandomState(0).permutation(len(free))[:most]
     return np.sort(np.concatenate([labels.labeled, in_order[drawn]]))
 
@@ -157,11 +165,11 @@ def fit_without(
     levels = settling(1.0, models.tol)
     if fold.w is None:
         check_finite_model(state.w, X)
-        fold.scores[:, 0] = _class_scores(X, *decoded(design, state.w))
+        fold.scores[:, 0] = _class_scores(task)
         levels = decades(FIRST_WEIGHT, 1.0, models.tol)
     fold.w = _transductive(task, state, levels, models.max_iter)
     check_finite_model(fold.w, X)
-    fold.scores[:, 1] = _class_scores(X, *decoded(design, fold.w))
+    fold.scores[:, 1] = _class_scores(task)
 
 
 def _task(design: Design, labels: PartialLabels, shares: Floats, models: Models) -> Task:
@@ -192,13 +200,10 @@ def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int
     return assigning.finish(several, levels, lam=1.0, max_rounds=max_rounds).w
 
 
-def _class_scores(X: Any, coef: Floats, intercept: Floats) -> Floats:
-    """Compute one score per class, (n, m); those of two classes differ by their one score."""
-    # in parts, since a product converts its rows to double precision
-    parts = (X[at : at + ROWS_AT_A_TIME] for at in range(0, X.shape[0], ROWS_AT_A_TIME))
-    products = [safe_sparse_dot(part, coef.T, dense_output=True) for part in parts]
-    scores = np.concatenate(products) + intercept
-    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+def _class_scores(task: Task) -> Floats:
+    """Return one score per class of all rows, (n, m); two classes differ by their one score."""
+    scores = task.rows.in_one_place().scores
+    return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
 
 
 def supervised_fractions(X: Any, design: Design, labels: PartialLabels, models: Models) -> Floats:

@@ -43,12 +43,12 @@ Shares in this range are about as likely; these contradict the supervised model 
 not at all. It is held out as a whole, where two equal rows may fall into different folds.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import gammaln, logsumexp, softmax
+from scipy.special import gammaln, softmax
 
 from semisvm.blocks.many_scores import Codes
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
@@ -82,8 +82,14 @@ SLOPE_OF_TWO, SLOPE_OF_MANY = 2.0, 4.0
 OPTIMISM = 3.0
 # How far doubtful shares may move, in standard errors.
 LEEWAY = 0.5
-EM_TOL = 1e-6
-EM_STEPS = 1000
+# Of the gain that a step promises, relative to the value.
+NEWTON_TOL = 1e-10
+NEWTON_STEPS = 100
+SHORTEST_STEP = 1e-10
+
+
+Quadratic = tuple[float, Floats, Floats]
+"""A function near a point: its value, its gradient, and a curvature that is positive definite."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +115,9 @@ class Shares:
 class Sampling(Protocol):
     """Rows for the estimates of several shares."""
 
-    most: int
-    """Most unlabelled rows that are used."""
+    def used(self, labels: PartialLabels) -> Index:
+        """Return the rows that are used for some labels, ascending; see `used_rows`."""
+        ...
 
     def draw(self, used: Index, bias: float) -> tuple[Any, Design]:
         """Return the listed rows, and a design of them."""
@@ -175,7 +182,7 @@ def estimate_shares(
     counts = np.bincount(codes, mass[labels.labeled] > 0.0, minlength=m)
     prior, strength = shrunk_fractions(np.bincount(codes, mass[labels.labeled], minlength=m))
     n_unlabeled = float(mass[labels.unlabeled].sum())
-    used = used_rows(X, labels, None if sampling is None else sampling.most)
+    used = used_rows(X, labels) if sampling is None else sampling.used(labels)
     used = used[mass[used] > 0.0]
     here = is_sparse(X) or isinstance(X, np.ndarray)
     if n_unlabeled == 0 or counts.max() < 2 or not (here or X.can_load(used)):
@@ -288,25 +295,71 @@ def calibrate(
         Positive.
     offsets : array of shape (m,)
     """
-    n, f, m = scores.shape
-    each, mass = np.arange(n), np.ones(n) if mass is None else mass
+    f, m = scores.shape[1:]
+    mass = np.ones(len(scores)) if mass is None else mass
     usual = np.log((SLOPE_OF_TWO if m == 2 else SLOPE_OF_MANY) / f)
-
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        log_slopes, offsets = parameters[:f], parameters[f:]
-        away, slopes = log_slopes - usual, np.exp(log_slopes)
-        logs = _mixed(slopes, scores) + offsets + shift
-        value = np.sum(mass * (logsumexp(logs, axis=1) - logs[each, codes]))
-        value += 0.5 * (offsets @ offsets + away @ away)
-        excess = softmax(logs, axis=1)
-        excess[each, codes] -= 1.0
-        excess *= mass[:, np.newaxis]
-        in_slopes = slopes * np.einsum("nm,nfm->f", excess, scores) + away
-        return float(value), np.append(in_slopes, excess.sum(axis=0) + offsets)
-
     start = np.append(np.full(f, usual), np.zeros(m))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B").x
-    return np.exp(found[:f]), np.asarray(found[f:], dtype=np.float64)
+
+    by_model = np.ascontiguousarray(scores.transpose(1, 0, 2))
+
+    def fit(parameters: Floats) -> Quadratic:
+        return _calibration(parameters, usual, by_model, codes, shift, mass)
+
+    found = _minimize(fit, start)
+    return np.exp(found[:f]), found[f:]
+
+
+def _calibration(
+    parameters: Floats, usual: float, scores: Floats, codes: Codes, shift: Floats, mass: Floats
+) -> Quadratic:
+    """Compute the loss of log-slopes (f,) and offsets (m,), with its derivatives.
+
+    Here scores have the shape (f, n, m).
+    """
+    f, rows = len(scores), np.arange(len(codes))
+    log_slopes, offsets = parameters[:f], parameters[f:]
+    away, parts = log_slopes - usual, scores * np.exp(log_slopes)[:, np.newaxis, np.newaxis]
+    logs = parts.sum(axis=0) + offsets + shift
+    logs -= logs.max(axis=1, keepdims=True)
+    p = np.exp(logs)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    value = mass @ (np.log(total[:, 0]) - logs[rows, codes])
+    value += 0.5 * (offsets @ offsets + away @ away)
+    heavy = p * mass[:, np.newaxis]
+    excess = heavy.copy()
+    excess[rows, codes] -= mass
+    flat = parts.reshape(f, -1)
+    in_slopes = flat @ excess.ravel()
+    gradient = np.concatenate([in_slopes + away, excess.sum(axis=0) + offsets])
+    spread = (parts - (p * parts).sum(axis=2, keepdims=True)) * heavy
+    curvature = np.eye(len(parameters))
+    curvature[:f, :f] += spread.reshape(f, -1) @ flat.T
+    # that of the exponential, where it is positive
+    curvature[:f, :f] += np.diag(np.maximum(in_slopes, 0.0))
+    curvature[:f, f:] = spread.sum(axis=1)
+    curvature[f:, :f] = curvature[:f, f:].T
+    curvature[f:, f:] += np.diag(heavy.sum(axis=0)) - p.T @ heavy
+    return float(value), gradient, curvature
+
+
+def _minimize(fit: Callable[[Floats], Quadratic], start: Floats) -> Floats:
+    """Minimise a function of few parameters by Newton's method; steps are halved as needed."""
+    x, (value, gradient, curvature) = start, fit(start)
+    for _ in range(NEWTON_STEPS):
+        step = -np.linalg.solve(curvature, gradient)
+        slope = float(gradient @ step)
+        if -slope <= NEWTON_TOL * (1.0 + abs(value)):
+            break
+        t, ahead = 1.0, fit(x + step)
+        while not ahead[0] <= value + 1e-4 * t * slope:
+            t *= 0.5
+            if t < SHORTEST_STEP:
+                # no further descent in double precision
+                return x
+            ahead = fit(x + t * step)
+        x, (value, gradient, curvature) = x + t * step, ahead
+    return x
 
 
 def explaining_shares(evidence: Evidence, prior: Floats, strength: float) -> Shares:
@@ -320,19 +373,24 @@ def explaining_shares(evidence: Evidence, prior: Floats, strength: float) -> Sha
         What the prior is worth, in labels.
     """
     L, weights, worth = evidence.likelihoods, evidence.weights, evidence.worth
-    shares, whole = prior, worth + strength
-    for _ in range(EM_STEPS):
-        before = shares
-        beliefs = L * shares
-        beliefs /= beliefs.sum(axis=1, keepdims=True)
-        shares = (worth * (weights @ beliefs) + strength * prior) / whole
-        if np.abs(shares - before).max() < EM_TOL:
-            break
-    shares = shares / shares.sum()
-    relative = L / (L @ shares)[:, np.newaxis]
-    information = worth * (relative.T @ (weights[:, np.newaxis] * relative))
-    information += strength * np.diag(prior / shares**2)
-    return Shares(shares, _standard_errors(information / OPTIMISM))
+
+    def fit(shares: Floats) -> Quadratic:
+        """Compute minus the log-likelihood, plus a price of the sum of the shares.
+
+        Logarithms of the shares make the sum one at the minimum.
+        """
+        if not (shares > 0.0).all():
+            return np.inf, shares, np.eye(len(shares))
+        mixed = L @ shares
+        relative = L / mixed[:, np.newaxis]
+        likely = worth * (weights @ np.log(mixed)) + strength * (prior @ np.log(shares))
+        value = (worth + strength) * shares.sum() - likely
+        gradient = worth + strength - worth * (weights @ relative) - strength * prior / shares
+        curvature = worth * (relative.T @ (weights[:, np.newaxis] * relative))
+        return float(value), gradient, curvature + strength * np.diag(prior / shares**2)
+
+    found = _minimize(fit, prior)
+    return Shares(found / found.sum(), _standard_errors(fit(found)[2] / OPTIMISM))
 
 
 def _in_doubt(folds: list[Fold], labels: PartialLabels, mass: Floats) -> bool:

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs import Floats, Index
 from semisvm.model_selection.calibration import Calibrator
-from semisvm.model_selection.crossfit import CrossFit, cross_fit
+from semisvm.model_selection.crossfit import CrossFit, counting_codes, cross_fit
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import encode
+from semisvm.row_weights import checked_weights
 from semisvm.trust.conformal import nonconformity
 
 
@@ -89,7 +90,7 @@ class Audit:
         return " ".join(told)
 
 
-def mean_scores(found: CrossFit) -> tuple[Index, Floats, NDArray[np.intp]]:
+def mean_scores(found: CrossFit) -> tuple[Index, Floats, NDArray[np.intp], Floats | None]:
     """Average the scores of rows that were held out several times.
 
     Returns
@@ -97,17 +98,19 @@ def mean_scores(found: CrossFit) -> tuple[Index, Floats, NDArray[np.intp]]:
     rows : int array of shape (l,)
     scores : array of shape (l, m)
     codes : int array of shape (l,)
+    mass : array of shape (l,), or None if all rows count once
     """
     rows, first, place = np.unique(found.rows, return_index=True, return_inverse=True)
     scores = found.score_columns
     total = np.zeros((len(rows), scores.shape[1]))
     np.add.at(total, place, scores)
-    return rows, total / np.bincount(place)[:, None], found.codes[first]
+    mass = None if found.mass is None else found.mass[first]
+    return rows, total / np.bincount(place)[:, None], found.codes[first], mass
 
 
 def contradictions(found: CrossFit) -> dict[int, float]:
     """Return rows whose label is not the best class, and how much better the best one scores."""
-    rows, scores, codes = mean_scores(found)
+    rows, scores, codes, _ = mean_scores(found)
     gaps = nonconformity(scores)[np.arange(len(codes)), codes]
     pairs = zip(rows.tolist(), gaps.tolist(), strict=True)
     return {row: gap for row, gap in pairs if gap > 0}
@@ -122,6 +125,7 @@ def audit_labels(
     n_repeats: int = 3,
     unlabeled: Any = -1,
     random_state: Any = 0,
+    sample_weight: ArrayLike | None = None,
 ) -> Audit:
     """Find labels that may be mistakes.
 
@@ -145,6 +149,8 @@ def audit_labels(
         Marker of unlabelled rows in y, besides None and NaN; also tell the estimator.
     random_state : int, RandomState or None, default=0
         Seed of the folds.
+    sample_weight : array-like of shape (n,), optional
+        Of the fits and of the temperature. Labels of weight zero are not checked.
 
     Returns
     -------
@@ -173,10 +179,12 @@ def audit_labels(
     folds = PartialLabelKFold(
         cv, n_repeats=n_repeats, shuffle=True, random_state=random_state, unlabeled=unlabeled
     )
-    found = cross_fit(estimator, X, y, folds)
+    weight = checked_weights(sample_weight, labels.codes, labels)
+    found = cross_fit(estimator, X, y, folds, weight)
     assert found is not None
-    rows, scores, codes = mean_scores(found)
-    p = Calibrator.fit(scores, codes, len(labels.classes), "temperature").probabilities(scores)
+    rows, scores, codes, mass = mean_scores(found)
+    learnt = Calibrator.fit(scores, codes, len(labels.classes), "temperature", mass)
+    p = learnt.probabilities(scores)
     best, own = scores.argmax(axis=1), np.arange(len(codes))
     order = np.argsort(p[own, codes], kind="stable")
     doubts = [
@@ -184,8 +192,8 @@ def audit_labels(
         for i in order
         if best[i] != codes[i]
     ]
-    unchecked = len(labels.labeled) - len(rows)
-    return Audit(tuple(doubts), len(rows), unchecked, float(np.mean(best == codes)))
+    unchecked = np.count_nonzero(counting_codes(labels.codes, weight) >= 0) - len(rows)
+    return Audit(tuple(doubts), len(rows), int(unchecked), float(np.mean(best == codes)))
 
 
 def _doubt(row: int, names: NDArray[Any], shares: Sequence[float] | Floats) -> Doubt:

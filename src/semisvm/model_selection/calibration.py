@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.designs.base import Floats
 from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit
 from semisvm.partial_labels import encode
+from semisvm.row_weights import checked_weights
 from semisvm.trust.conformal import Conformal
 from semisvm.trust.predicting import TrustedPredictions
 from semisvm.validation import check_choice
@@ -23,37 +24,44 @@ STEEPEST = 1e3
 """Slope at which to stop where the scores are hardly different from zero."""
 
 
-def platt_targets(positive: NDArray[np.bool_]) -> Floats:
+def platt_targets(positive: NDArray[np.bool_], mass: Floats | None = None) -> Floats:
     """Compute Platt's targets (n,): (N+ + 1) / (N+ + 2) for positives, 1 / (N- + 2) for others.
 
     They are the mean of the class under a uniform prior, so that a few rows that are
-    separated do not make probabilities of 0 and 1.
+    separated do not make probabilities of 0 and 1. Here and below ``mass`` (n,) says for how many
+    rows each row counts.
     """
-    n_positive = int(np.count_nonzero(positive))
-    n_negative = len(positive) - n_positive
+    each = _masses(mass, len(positive))
+    n_positive = float(each[positive].sum())
+    n_negative = float(each.sum()) - n_positive
     return np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
 
 
-def pooled_targets(codes: NDArray[np.intp], n_classes: int) -> Floats:
+def _masses(mass: Floats | None, n: int) -> Floats:
+    return np.ones(n) if mass is None else mass
+
+
+def pooled_targets(codes: NDArray[np.intp], n_classes: int, mass: Floats | None = None) -> Floats:
     """Compute targets (n, m): (n + 1) / (n + 2) for the class of a row, the rest shared.
 
     One slope is fitted to all n rows, so all of them count as tosses of one coin, "is
     the likeliest class right".
     """
-    n = len(codes)
-    targets = np.full((n, n_classes), 1.0 / ((n + 2) * (n_classes - 1)))
-    targets[np.arange(n), codes] = (n + 1) / (n + 2)
+    n = float(_masses(mass, len(codes)).sum())
+    targets = np.full((len(codes), n_classes), 1.0 / ((n + 2) * (n_classes - 1)))
+    targets[np.arange(len(codes)), codes] = (n + 1) / (n + 2)
     return targets
 
 
-def fit_sigmoid(scores: Floats, targets: Floats) -> tuple[float, float]:
+def fit_sigmoid(scores: Floats, targets: Floats, mass: Floats | None = None) -> tuple[float, float]:
     """Fit slope a >= 0 and offset b of p = 1 / (1 + exp(-a s - b)) to targets (n,)."""
     scale = float(np.abs(scores).max()) or 1.0
+    each = _masses(mass, len(scores))
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         z = parameters[0] * scores / scale + parameters[1]
-        slope = expit(z) - targets
-        value = -np.sum(targets * log_expit(z) + (1.0 - targets) * log_expit(-z))
+        slope = each * (expit(z) - targets)
+        value = -each @ (targets * log_expit(z) + (1.0 - targets) * log_expit(-z))
         return float(value), np.array([slope @ scores / scale, slope.sum()])
 
     bounds = [(0.0, STEEPEST), (None, None)]
@@ -61,14 +69,16 @@ def fit_sigmoid(scores: Floats, targets: Floats) -> tuple[float, float]:
     return float(found.x[0]) / scale, float(found.x[1])
 
 
-def fit_temperature(scores: Floats, targets: Floats) -> float:
+def fit_temperature(scores: Floats, targets: Floats, mass: Floats | None = None) -> float:
     """Fit the slope a >= 0 of p = softmax(a s) to targets, both of shape (n, m)."""
     scale = float(np.abs(scores).max()) or 1.0
+    each = _masses(mass, len(scores))[:, None]
 
     def loss(slope: Floats) -> tuple[float, Floats]:
         z = slope[0] * scores / scale
-        value = -np.sum(targets * log_softmax(z, axis=1))
-        return float(value), np.array([np.sum((softmax(z, axis=1) - targets) * scores) / scale])
+        value = -np.sum(each * targets * log_softmax(z, axis=1))
+        slope_of_rows = each * (softmax(z, axis=1) - targets)
+        return float(value), np.array([np.sum(slope_of_rows * scores) / scale])
 
     bounds = [(0.0, STEEPEST)]
     found = minimize(loss, np.array([1.0]), jac=True, bounds=bounds, method="L-BFGS-B")
@@ -91,14 +101,20 @@ class Calibrator:
 
     @classmethod
     def fit(
-        cls, scores: Floats, codes: NDArray[np.intp], n_classes: int, method: str
+        cls,
+        scores: Floats,
+        codes: NDArray[np.intp],
+        n_classes: int,
+        method: str,
+        mass: Floats | None = None,
     ) -> "Calibrator":
-        """Fit to scores (n,) or (n, m) of rows of known class."""
+        """Fit to scores (n,) or (n, m) of rows of known class, which may count by ``mass`` (n,)."""
         if method == "temperature":
-            slope = fit_temperature(_paired(scores), pooled_targets(codes, n_classes))
+            targets = pooled_targets(codes, n_classes, mass)
+            slope = fit_temperature(_paired(scores), targets, mass)
             return cls(method, np.array([slope]), np.zeros(1))
         columns = [(1, scores)] if scores.ndim == 1 else list(enumerate(scores.T))
-        pairs = [_sigmoid_of(k, column, scores, codes) for k, column in columns]
+        pairs = [_sigmoid_of(k, column, scores, codes, mass) for k, column in columns]
         slopes, offsets = np.array(pairs).T
         return cls(method, slopes, offsets)
 
@@ -119,13 +135,14 @@ class Calibrator:
 
 
 def _sigmoid_of(
-    k: int, column: Floats, scores: Floats, codes: NDArray[np.intp]
+    k: int, column: Floats, scores: Floats, codes: NDArray[np.intp], mass: Floats | None
 ) -> tuple[float, float]:
     """Fit the sigmoid of a class; one that was never held out takes that of all classes."""
     if scores.ndim == 1 or np.any(codes == k):
-        return fit_sigmoid(column, platt_targets(codes == k))
+        return fit_sigmoid(column, platt_targets(codes == k, mass), mass)
     is_class = codes[:, None] == np.arange(scores.shape[1])
-    return fit_sigmoid(scores.ravel(), platt_targets(is_class.ravel()))
+    each = None if mass is None else np.repeat(mass, scores.shape[1])
+    return fit_sigmoid(scores.ravel(), platt_targets(is_class.ravel(), each), each)
 
 
 def _paired(scores: Floats) -> Floats:
@@ -136,13 +153,16 @@ def _paired(scores: Floats) -> Floats:
 def learn_from(found: CrossFit, n_classes: int, method: str) -> tuple[Calibrator, Conformal]:
     """Learn probabilities and sets of classes from rows that were held out.
 
+    Probabilities count rows by their masses. The sets do not: what they promise is about rows
+    that are drawn like the labelled ones, each once.
+
     Parameters
     ----------
     found : CrossFit
     n_classes : int
     method : {"sigmoid", "temperature"}
     """
-    calibrator = Calibrator.fit(found.scores, found.codes, n_classes, method)
+    calibrator = Calibrator.fit(found.scores, found.codes, n_classes, method, found.mass)
     # a row that was held out several times is still one label
     first = np.unique(found.rows, return_index=True)[1]
     weights = None
@@ -241,7 +261,7 @@ class CalibratedPartialClassifier(
         self.cv = cv
         self.unlabeled = unlabeled
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the estimator to all labels and the map to cross-fitted scores.
 
         Parameters
@@ -249,6 +269,9 @@ class CalibratedPartialClassifier(
         X : what the estimator takes
         y : array-like of shape (n,)
             Labels, and the marker for unlabelled rows.
+        sample_weight : array-like of shape (n,), optional
+            Of all fits, and of the held-out rows in that of the map: a row of weight two counts
+            like two rows that are held out together, and one of weight zero like none.
 
         Returns
         -------
@@ -256,10 +279,12 @@ class CalibratedPartialClassifier(
         """
         check_choice("method", self.method, METHODS)
         estimator = self._inner()
-        fitted = clone_estimator(estimator).fit(X, y)
         cv = check_splitter(self.cv, self.unlabeled)
         labels = encode(y, self.unlabeled)
-        found = cross_fit(estimator, X, y, cv)
+        weight = checked_weights(sample_weight, labels.codes, labels)
+        weighted = {} if weight is None else {"sample_weight": weight}
+        fitted = clone_estimator(estimator).fit(X, y, **weighted)
+        found = cross_fit(estimator, X, y, cv, weight)
         assert found is not None
         learnt = learn_from(found, len(labels.classes), self.method)
         self.calibrator_: Calibrator = learnt[0]

@@ -13,7 +13,8 @@ from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.held_out import Grounds, HeldOut, held_out_scores
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.partial_labels import PartialLabels, encode, hide_labels
+from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, encode, hide_labels
+from semisvm.row_weights import masses
 from semisvm.rows import read_rows, take_rows
 
 
@@ -22,6 +23,15 @@ def check_splitter(cv: Any, unlabeled: Any) -> PartialLabelKFold:
     if isinstance(cv, PartialLabelKFold):
         return cv
     return PartialLabelKFold(cv, shuffle=True, random_state=0, unlabeled=unlabeled)
+
+
+def counting_codes(
+    codes: NDArray[np.intp], sample_weight: Floats | None = None
+) -> NDArray[np.intp]:
+    """Return the codes (n,) of the rows to fold: a label of weight zero counts like none."""
+    if sample_weight is None:
+        return codes
+    return np.where(sample_weight > 0.0, codes, UNLABELED_CODE)
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,8 @@ class CrossFit:
     scores : array of shape (h,) or (h, m)
     folds : int array of shape (h,)
         The model that scored each row.
+    mass : array of shape (h,), optional
+        For how many rows each of them counts; by default one.
     coef, intercept : arrays of shape (k, s, d) and (k, s), or None
         The k models, with s = 1 score for two classes and s = m for more; only of linear methods
         of this package.
@@ -46,6 +58,7 @@ class CrossFit:
     codes: NDArray[np.intp]
     scores: Floats
     folds: NDArray[np.intp]
+    mass: Floats | None = None
     coef: Floats | None = None
     intercept: Floats | None = None
 
@@ -61,12 +74,16 @@ class CrossFit:
         folds: list[Index],
         codes: NDArray[np.intp],
         scores: list[Floats],
+        sample_weight: Floats | None = None,
         weights: list[tuple[Floats, Floats]] | None = None,
     ) -> "CrossFit":
-        """Put the folds together; ``codes`` are those of all rows."""
+        """Put the folds together; ``codes`` and sample weights are those of all rows."""
         rows = np.concatenate(folds)
         number = np.repeat(np.arange(len(folds)), [len(fold) for fold in folds])
-        found = (rows, codes[rows], np.concatenate(scores), number)
+        mass = None
+        if sample_weight is not None:
+            mass = np.broadcast_to(masses(sample_weight[rows])[0], len(rows))
+        found = (rows, codes[rows], np.concatenate(scores), number, mass)
         if not weights:
             return cls(*found)
         coef, intercept = zip(*weights, strict=True)
@@ -94,7 +111,7 @@ def cross_fit(
     y : array-like of shape (n,)
     cv : PartialLabelKFold
     sample_weight : array of shape (n,), optional
-        Of the fits.
+        Of the fits. Labels of weight zero are not held out.
     folds : list of int arrays, optional
         Rows to hold out, in place of those of ``cv``.
     shares : array of shape (m,), optional
@@ -107,21 +124,27 @@ def cross_fit(
     found : CrossFit, or None if it was stopped
     """
     labels = encode(y, cv.unlabeled)
-    folds = list(cv.folds(labels.codes)) if folds is None else folds
+    if folds is None:
+        folds = list(cv.folds(counting_codes(labels.codes, sample_weight)))
     if not isinstance(estimator, ScoringClassifier):
         scored = _fitted_anew(estimator, X, y, cv.unlabeled, sample_weight)
-        return _stoppable(folds, labels.codes, scored, stop)
+        return _stoppable(folds, labels.codes, scored, stop, sample_weight)
     rows = read_rows(X, in_passes=estimator.reads_in_passes)
     with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
         grounds = Grounds(rows, workers, sample_weight)
         if isinstance(estimator, LinearSemiSupervisedClassifier):
-            return _weighed(HeldOut(estimator, grounds, labels, shares), folds, labels, stop)
+            held = HeldOut(estimator, grounds, labels, shares)
+            return _weighed(held, folds, labels, stop, sample_weight)
         scored = held_out_scores(estimator, grounds, labels, shares)
-        return _stoppable(folds, labels.codes, scored, stop)
+        return _stoppable(folds, labels.codes, scored, stop, sample_weight)
 
 
 def _weighed(
-    held: HeldOut, folds: list[Index], labels: PartialLabels, stop: Callable[[], bool]
+    held: HeldOut,
+    folds: list[Index],
+    labels: PartialLabels,
+    stop: Callable[[], bool],
+    sample_weight: Floats | None,
 ) -> CrossFit | None:
     """Score the folds, and keep the weights of linear models."""
     weights = []
@@ -134,7 +157,7 @@ def _weighed(
             weights.append((coef, intercept))
         return held.score(fold, coef, intercept)
 
-    return _stoppable(folds, labels.codes, scored, stop, weights)
+    return _stoppable(folds, labels.codes, scored, stop, sample_weight, weights)
 
 
 def _stoppable(
@@ -142,6 +165,7 @@ def _stoppable(
     codes: NDArray[np.intp],
     scored: Callable[[Index], Floats],
     stop: Callable[[], bool],
+    sample_weight: Floats | None,
     weights: list[tuple[Floats, Floats]] | None = None,
 ) -> CrossFit | None:
     scores = []
@@ -149,7 +173,7 @@ def _stoppable(
         if stop():
             return None
         scores.append(scored(fold))
-    return CrossFit.of(folds, codes, scores, weights)
+    return CrossFit.of(folds, codes, scores, sample_weight, weights)
 
 
 def _fitted_anew(

@@ -53,6 +53,7 @@ class Grid:
         The weights are followed in their order.
     design : Design
     hierarchy : Hierarchy
+    sample_weight : array of shape (n,), optional
     """
 
     make: Callable[[float, float], Any]
@@ -60,6 +61,7 @@ class Grid:
     weights: Sequence[float]
     design: Design
     hierarchy: Hierarchy
+    sample_weight: Floats | None = None
 
     def path(self, labels: PartialLabels, prior: Floats) -> Iterator[PathPoint]:
         """Yield the solutions for the given labels, neighbours one after the other."""
@@ -79,7 +81,8 @@ class Grid:
         self, row: int, column: int, labels: PartialLabels, prior: Floats, start: Floats | None
     ) -> PathPoint:
         estimator = self.make(self.regs[column], self.weights[row])
-        task = estimator._task(self.design, labels, prior, None, self.hierarchy, Recorder())
+        given = (labels, prior, self.sample_weight, self.hierarchy)
+        task = estimator._task(self.design, *given, Recorder())
         # a solver changes the weights that it starts from
         solution = estimator._solve_task(task, None if start is None else start.copy())
         return PathPoint(row, column, task, solution)

@@ -1,8 +1,7 @@
 """Scores that look at labelled rows only, for the ``scoring=`` of scikit-learn."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,27 +11,36 @@ from semisvm.partial_labels import given_labels, is_unlabeled
 from semisvm.rows import take_rows
 from semisvm.validation import check_choice
 
-Metric = Callable[[NDArray[Any], NDArray[Any]], float]
+Weights = NDArray[Any] | None
 
 
-def accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+class Metric(Protocol):
+    """A score of predictions, which may count rows by their weights."""
+
+    def __call__(self, y: NDArray[Any], predicted: NDArray[Any], weight: Weights = None) -> float:
+        """Score the predictions; larger is better."""
+        ...
+
+
+def accuracy(y: NDArray[Any], predicted: NDArray[Any], weight: Weights = None) -> float:
     """Compute the share of rows that are predicted correctly."""
-    return float(accuracy_score(y, predicted))
+    return float(accuracy_score(y, predicted, sample_weight=weight))
 
 
-def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any], weight: Weights = None) -> float:
     """Compute the mean over the classes in ``y`` of the share predicted correctly."""
     known = np.isin(predicted, y)
     if known.all():
-        return float(balanced_accuracy_score(y, predicted))
+        return float(balanced_accuracy_score(y, predicted, sample_weight=weight))
     # scikit-learn warns of predictions of classes that the few rows do not have
-    recalls = [np.mean(predicted[y == label] == label) for label in np.unique(y)]
+    right, each = predicted == y, np.ones(len(y)) if weight is None else weight
+    recalls = [np.average(right[y == label], weights=each[y == label]) for label in np.unique(y)]
     return float(np.mean(recalls))
 
 
-def f1_macro(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+def f1_macro(y: NDArray[Any], predicted: NDArray[Any], weight: Weights = None) -> float:
     """Compute the mean over classes of the harmonic mean of precision and recall."""
-    return float(f1_score(y, predicted, average="macro", zero_division=0.0))
+    return float(f1_score(y, predicted, average="macro", zero_division=0.0, sample_weight=weight))
 
 
 METRICS: dict[str, Metric] = {

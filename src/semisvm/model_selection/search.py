@@ -27,7 +27,7 @@ from semisvm.hierarchy import Hierarchy
 from semisvm.loop import Recorder
 from semisvm.loop.schedules import LOOSE_TOL
 from semisvm.methods.solution import Solution
-from semisvm.model_selection.crossfit import check_splitter
+from semisvm.model_selection.crossfit import check_splitter, counting_codes
 from semisvm.model_selection.paths import Grid
 from semisvm.model_selection.scoring import METRICS
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels
@@ -89,7 +89,7 @@ class _PathSearch(
     def _single(self, **parameters: Any) -> LinearSemiSupervisedClassifier:
         """Make the estimator of one setting."""
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Search, and fit the best setting to all labels.
 
         Parameters
@@ -97,12 +97,16 @@ class _PathSearch(
         X : {array-like, sparse matrix} of shape (n, d)
         y : array-like of shape (n,)
             Labels of two or more classes, and the marker for unlabelled rows.
+        sample_weight : array-like of shape (n,), optional
+            In the fits and in the scores a row of weight two counts like two rows, and one of
+            weight zero like none. A row is held out as a whole, where two equal rows may fall
+            into different folds.
 
         Returns
         -------
         self : object
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def chosen(self) -> LinearSemiSupervisedClassifier:
         """Return the estimator of the chosen setting, fitted, as if there had been no search."""
@@ -146,12 +150,12 @@ class _PathSearch(
         **besides: Any,
     ) -> Solution:
         regs, weights = self._settings()
-        grid = Grid(self._on_path, regs, weights, design, hierarchy)
+        grid = Grid(self._on_path, regs, weights, design, hierarchy, weight)
         scores = self._scores(grid, labels, prior)
         row, column = best_setting(scores)
         best = self._estimator(regs[column], weights[row], self.tol)
         recorder.note(f"chosen: reg={regs[column]:.3g}, unlabeled_weight={weights[row]:.3g}")
-        task = best._task(design, labels, prior, None, hierarchy, recorder)
+        task = best._task(design, labels, prior, weight, hierarchy, recorder)
         solution = best._solve_task(task, None)
         self.regs_, self.unlabeled_weights_ = np.array(regs), np.array(weights)
         self.reg_, self.unlabeled_weight_ = regs[column], weights[row]
@@ -169,16 +173,18 @@ class _PathSearch(
         return single.set_params(verbose=0, callback=None)
 
     def _scores(self, grid: Grid, labels: PartialLabels, prior: Floats) -> Floats:
-        metric = METRICS[self.scoring]
-        folds = list(check_splitter(self.cv, self.unlabeled).folds(labels.codes))
+        metric, weight = METRICS[self.scoring], grid.sample_weight
+        splitter = check_splitter(self.cv, self.unlabeled)
+        folds = list(splitter.folds(counting_codes(labels.codes, weight)))
         scores = np.zeros((len(folds), len(grid.weights), len(grid.regs)))
         for k, fold in enumerate(folds):
             codes = labels.codes.copy()
             codes[fold] = UNLABELED_CODE
             rest = PartialLabels(labels.classes, codes)
-            shares = rest.fractions() if self.keeps_labeled_shares else prior
+            shares = rest.fractions(weight) if self.keeps_labeled_shares else prior
+            each = None if weight is None else weight[fold]
             for point in grid.path(rest, shares):
-                found = metric(labels.codes[fold], point.predict(fold))
+                found = metric(labels.codes[fold], point.predict(fold), each)
                 scores[k, point.row, point.column] = found
         return scores
 

@@ -91,7 +91,7 @@ def test_scores_of_several_repeats_are_averaged():
     rows, codes = np.array([4, 7, 7, 4]), np.array([0, 1, 1, 0])
     scores = np.array([-1.0, -3.0, 1.0, 2.0])
     found = CrossFit(rows, codes, scores, np.array([0, 0, 1, 1]))
-    places, mean, classes = mean_scores(found)
+    places, mean, classes, _ = mean_scores(found)
     assert places.tolist() == [4, 7]
     assert classes.tolist() == [0, 1]
     np.testing.assert_array_equal(mean, [[-0.5, 0.5], [1.0, -1.0]])
