@@ -40,7 +40,7 @@ from semisvm.cli.inspect import describe
 from semisvm.cli.inspect import show as show_facts
 from semisvm.cli.output import print_json
 from semisvm.cli.predict import as_model, predicted_rows
-from semisvm.cli.trusting import wanted
+from semisvm.cli.trusting import Rules, wanted
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, MatrixData, Table
 from semisvm.io.labels import text_labels
@@ -294,13 +294,15 @@ def rows_for(bundle: Any) -> Table | MatrixData:
 
 def _predict(bundle: Any) -> None:
     piece = rows_for(bundle)
-    asked: dict[str, Any] = {"explain": 3} if column_weights(bundle.estimator) is not None else {}
-    if bundle.has_probabilities:
-        asked |= {"top": 2, "abstain_below": 0.6}
-    if bundle.conformal is not None and bundle.conformal.n_labels:
-        asked["coverage"] = 0.5
+    likely, sets = bundle.has_probabilities, bundle.conformal
+    rules = Rules(
+        abstain_below=0.6 if likely else None,
+        coverage=0.5 if sets is not None and sets.n_labels else None,
+    )
+    explain = None if column_weights(bundle.estimator) is None else 3
+    asked = wanted(bundle, rules, top=2 if likely else None, explain=explain)
     bundle.unlike(piece)
-    for row in predicted_rows(bundle, piece, [], True, wanted(bundle, **asked)):
+    for row in predicted_rows(bundle, piece, [], True, asked):
         json.dumps(row, ensure_ascii=False).encode("utf-8")
     assert len(bundle.predict(piece)) == 3
 

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from semisvm.cli import options as shared
 from semisvm.cli import tasks
 from semisvm.cli.errors import UserError
-from semisvm.cli.outputs import Output, text_output
+from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.reading import Answered, Answers, FileFormat, Key, LabelledFile, Marks
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
@@ -17,26 +16,20 @@ def answers(
     data: shared.Data,
     output: Annotated[
         Output,
-        typer.Option(
+        file_option(
             "-o",
             "--output",
             help="File to write: .csv for --answers of other commands, or what --to says.",
-            show_default=False,
-            parser=text_output,
-            metavar="FILE",
         ),
     ],
-    answers: shared.Answers = None,
+    *,
+    answers: Answers = None,
     to: tasks.Tool = None,
     label: shared.Label = None,
-    key: shared.Key = None,
+    key: Key = None,
     text: shared.Text = None,
-    unlabeled: shared.Unlabeled = None,
-    na_is_class: shared.NaIsClass = False,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
+    marks: Marks,
+    form: FileFormat,
 ) -> None:
     """Take the labels of a file and of --answers to another tool.
 
@@ -51,10 +44,8 @@ def answers(
         )
     from semisvm.cli.output import print_line, print_notes
 
-    options = shared.reading(format, encoding, delimiter, no_quotes)
-    about = (data, label, None, unlabeled, na_is_class, None, None, options)
-    before = shared.read_training(*about, label_comes=bool(answers))
-    found, notes = shared.join(before, answers, label, key, unlabeled, na_is_class)
+    file = LabelledFile(marks=marks, form=form)
+    found, notes = file.read_and_join(data, label, Answered(answers, key))
     labelled = _labelled(found)
     if not labelled:
         raise UserError(f"neither {data} nor --answers have a label.")

@@ -15,6 +15,7 @@ from semisvm.cli.errors import guarded
 from semisvm.cli.evaluate import evaluate
 from semisvm.cli.export import export
 from semisvm.cli.fit import fit
+from semisvm.cli.groups import with_options
 from semisvm.cli.inspect import inspect
 from semisvm.cli.label import label
 from semisvm.cli.methods import methods
@@ -24,22 +25,25 @@ from semisvm.cli.reporting import report
 from semisvm.cli.reproduce import reproduce
 from semisvm.cli.select import select
 
-COMMANDS: tuple[Callable[..., Any], ...] = (
-    fit,
-    predict,
-    evaluate,
-    compare,
-    select,
-    label,
-    answers,
-    audit,
-    convert,
-    inspect,
-    report,
-    export,
-    methods,
-    demo,
-    reproduce,
+COMMANDS: tuple[Callable[..., Any], ...] = tuple(
+    with_options(command)
+    for command in (
+        fit,
+        predict,
+        evaluate,
+        compare,
+        select,
+        label,
+        answers,
+        audit,
+        convert,
+        inspect,
+        report,
+        export,
+        methods,
+        demo,
+        reproduce,
+    )
 )
 
 app = typer.Typer(

@@ -7,7 +7,10 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
-from semisvm.cli.outputs import Output, text_output
+from semisvm.cli.features import Columns, Words
+from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.priors import class_shares
+from semisvm.cli.reading import Answered, LabelledFile, check_column
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
 from semisvm.registry import get
 
@@ -26,16 +29,15 @@ SUGGESTED, PROBABILITY = "semisvm_suggested", "semisvm_probability"
 def audit(
     context: typer.Context,
     data: shared.Data,
+    *,
     label: shared.Label = None,
     output: Annotated[
         Output | None,
-        typer.Option(
+        file_option(
             "-o",
             "--output",
             help="CSV, TSV or JSONL file for all labels in doubt. Correct the labels in it, and "
             "read it back with --answers.",
-            parser=text_output,
-            metavar="FILE",
         ),
     ] = None,
     n: Annotated[
@@ -47,34 +49,18 @@ def audit(
     repeats: Annotated[
         int, typer.Option("--repeats", min=1, help="How many times the labels are held out.")
     ] = 3,
-    answers: shared.Answers = None,
-    key: shared.Key = None,
+    answered: Answered,
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", help="A column to show in the file; repeatable. Default: all."),
     ] = None,
     escape: EscapeFormulas = True,
     prior: shared.Prior = None,
-    text: shared.Text = None,
-    features: shared.Features = None,
-    numeric: shared.Numeric = None,
-    categorical: shared.Categorical = None,
-    ngrams: shared.Ngrams = 1,
-    char_ngrams: shared.CharNgrams = None,
-    min_df: shared.MinDf = 2,
-    max_features: shared.MaxFeatures = None,
-    stop_words: shared.StopWords = None,
+    columns: Columns,
+    words: Words,
     as_is: shared.AsIs = False,
     seed: shared.Seed = 0,
-    labels: shared.LabelsFile = None,
-    unlabeled: shared.Unlabeled = None,
-    na_is_class: shared.NaIsClass = False,
-    zero_based: shared.ZeroBased = None,
-    max_columns: shared.MaxColumns = None,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
+    file: LabelledFile,
     as_json: shared.Json = False,
 ) -> None:
     """Find labels that may be mistakes.
@@ -89,21 +75,17 @@ def audit(
     check_new(output, WHAT)
     with parameters_are_the_users():
         method = get(algorithm)
-    options = shared.reading(format, encoding, delimiter, no_quotes)
-    about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
-    table = shared.read_training(*about, label_comes=bool(answers))
-    table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
+    table, notes = file.read_and_join(data, label, answered)
     for name in keep or ():
-        shared.check_column(table, name)
-    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
-    columns = shared.columns(text, numeric, categorical, features, words)
+        check_column(table, name)
+    features = columns.features(words)
     with parameters_are_the_users(), remarks_in_summary(not as_json):
-        prepared = prepare(shared.without_key(table, key), columns, as_is=as_is)
+        prepared = prepare(answered.without_key(table), features, as_is=as_is)
         prepared.notes += notes
         estimator = method.make(unlabeled=None, **_shares(prior, method, table))
         found = _audited(prepared, estimator, repeats, seed)
     if output is not None:
-        _write(table, found, output, {"label": label, "key": key, "keep": keep}, escape)
+        _write(table, found, output, {"label": label, "key": answered.key, "keep": keep}, escape)
     if as_json:
         facts = found.to_dict()
         for doubt in facts["doubts"]:
@@ -114,18 +96,18 @@ def audit(
         if output is not None:
             print_line(f"\n{len(found):,} rows are in {output}. Correct their labels, and read it:")
             model = f"{data.stem}.semisvm"
-            print_line(fit_command(context, answers=[*(answers or []), output], output=model))
+            corrected = [*(answered.answers or []), output]
+            print_line(fit_command(context, answers=corrected, output=model))
         print_notes("note", prepared.notes)
 
 
 def _shares(prior: str | None, method: Any, table: "Table | MatrixData") -> dict[str, Any]:
-    from semisvm.cli.priors import read_prior
-
-    if prior is None or table.labels is None:
+    shares = class_shares(prior, table)
+    if shares is None:
         return {}
     if method.parameter("class_prior") is None:
         raise UserError(f"the method {method.name!r} has no --prior.")
-    return {"class_prior": read_prior(prior, set(table.labels.tolist()) - {None})}
+    return {"class_prior": shares}
 
 
 def _audited(prepared: "Prepared", estimator: Any, repeats: int, seed: int) -> "Audit":

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.reading import Answered, FileFormat, LabelledFile
+from semisvm.cli.vectors import Vectors
 
 if TYPE_CHECKING:
     from semisvm.columns import ColumnFeatures
@@ -16,75 +18,87 @@ if TYPE_CHECKING:
     from semisvm.model import Model
 
 PANEL = "Cluster"
-Address = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Have the workers of a Dask cluster do the work: address of its scheduler, such as "
-        "tcp://10.0.0.1:8786. They must see the files under the same paths.",
-        rich_help_panel=PANEL,
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        metavar="N",
-        help="Start so many worker processes on this machine, and have them do the work.",
-        rich_help_panel=PANEL,
-    ),
-]
-Scratch = Annotated[
-    Path | None,
-    typer.Option(
-        "--scratch",
-        metavar="DIR",
-        help="Folder for converted rows during the fit, which all workers see. Default: the "
-        "folder of the model.",
-        rich_help_panel=PANEL,
-    ),
-]
-
 METHODS = ("svm", "tsvm", "da")
 PARTS_PER_WORKER = 2
 """So that the rows of a worker that is lost can go to several others."""
 PIECE_ROWS = 2_000
 
 
-def check(address: str | None, workers: int | None) -> bool:
-    """Tell whether there is to be a cluster; refuse two."""
-    if address is not None and workers is not None:
-        raise UserError("--cluster uses workers that run already, --workers starts some: use one.")
-    return address is not None or workers is not None
+@dataclass(frozen=True)
+class Cluster:
+    """Workers that run, or that are started."""
+
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Have the workers of a Dask cluster do the work: address of its scheduler, such "
+            "as tcp://10.0.0.1:8786. They must see the files under the same paths.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            metavar="N",
+            help="Start so many worker processes on this machine, and have them do the work.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is to be a cluster; two are refused."""
+        if self.cluster is not None and self.workers is not None:
+            raise UserError(
+                "--cluster uses workers that run already, --workers starts some: use one."
+            )
+        return self.cluster is not None or self.workers is not None
+
+    @contextmanager
+    def connected(self) -> Iterator[Any]:
+        """Yield the client of a cluster, or None if no one asks for one."""
+        if not self.asked:
+            yield None
+            return
+        from semisvm.remote import connecting
+        from semisvm.remote.errors import ClusterError
+
+        try:
+            with connecting.connected(self.cluster, self.workers) as client:
+                yield client
+        except (ClusterError, ImportError) as error:
+            if isinstance(error, ImportError) and "semisvm[dask]" not in str(error):
+                raise
+            raise UserError(str(error)) from error
 
 
-@contextmanager
-def connected(address: str | None, workers: int | None) -> Iterator[Any]:
-    """Yield the client of a cluster, or None if no one asks for one."""
-    if not check(address, workers):
-        yield None
-        return
-    from semisvm.remote import connecting
-    from semisvm.remote.errors import ClusterError
+@dataclass(frozen=True)
+class FitCluster(Cluster):
+    """Workers for a fit."""
 
-    try:
-        with connecting.connected(address, workers) as client:
-            yield client
-    except (ClusterError, ImportError) as error:
-        if isinstance(error, ImportError) and "semisvm[dask]" not in str(error):
-            raise
-        raise UserError(str(error)) from error
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            "--scratch",
+            metavar="DIR",
+            help="Folder for converted rows during the fit, which all workers see. Default: the "
+            "folder of the model.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
 
 
 def check_fit(
     algorithm: str,
     kernel: str | None,
     probabilities: bool,
-    answers: Sequence[Path] | None,
-    key: str | None,
-    sample_weight: str | None = None,
+    answered: Answered,
+    sample_weight: str | None,
+    vectors: Vectors,
 ) -> None:
     """Refuse what a cluster cannot fit, before anything is started."""
     if algorithm not in METHODS:
@@ -99,7 +113,7 @@ def check_fit(
             "--probabilities makes five more fits in one process, so it is not for a cluster: "
             "leave it out."
         )
-    if answers or key is not None:
+    if answered.answers or answered.key is not None:
         raise UserError(
             "--answers and --key need a file in one place, so they are not for a "
             "cluster: add the labels to the files."
@@ -109,11 +123,7 @@ def check_fit(
             "--sample-weight needs a file in one place, so it is not for a cluster. In Python, "
             "fit(X, y, sample_weight=) takes weights of rows on a cluster."
         )
-
-
-def check_vectors(embeddings: Path | None, encoder: str | None) -> None:
-    """Refuse vectors that are not in the files that workers read."""
-    if embeddings is not None or encoder is not None:
+    if vectors.asked:
         raise UserError(
             "--embeddings and --encoder need the rows in one place, so they are not for a cluster: "
             "put the vectors into a column of lists of Parquet files."
@@ -124,9 +134,12 @@ def check_vectors(embeddings: Path | None, encoder: str | None) -> None:
 def training_data(
     client: Any,
     data: Sequence[Path],
-    reading: dict[str, Any],
+    label: str | None,
+    file: LabelledFile,
     features: "ColumnFeatures",
     place: Path,
+    *,
+    label_comes: bool,
     shown: bool,
 ) -> Iterator["Table | MatrixData"]:
     """Yield data with labels; those of files for workers are converted for the time being.
@@ -136,17 +149,21 @@ def training_data(
     client : distributed.Client, optional
     data : sequence of Path
         A folder of rows, or files or patterns.
-    reading : dict
-        Arguments of `read_training`, the file apart.
+    label : str, optional
+        The label column.
+    file : LabelledFile
+        How the data are written.
     features : ColumnFeatures
         Not fitted.
     place : Path
         Folder for converted rows.
+    label_comes : bool
+        Whether answers may bring the label column.
     shown : bool
         Whether to show the progress of the conversion.
     """
     if client is None:
-        yield shared.read_training(data[0], **reading, on_disk=True)
+        yield file.read(data[0], label, on_disk=True, label_comes=label_comes)
         return
     from semisvm.converting import files_of
     from semisvm.io.folders import scratch_folder
@@ -154,18 +171,18 @@ def training_data(
 
     if len(data) == 1 and data[0].is_dir():
         check_files(client, data)
-        yield shared.read_training(data[0], **reading, on_disk=True)
+        yield file.read(data[0], label, on_disk=True)
         return
     paths = files_of(data)
     if not place.is_dir():
         raise UserError(f"{place} is not a folder: name one with --scratch.")
     check_files(client, [*paths, place])
     with scratch_folder(place) as folder:
+        reading = {"label": label, **file.arguments()}
         _convert(client, paths, folder / "data.rows", reading, features, shown)
         # the labels are among the rows now
-        kept = {**reading, **dict.fromkeys(("label", "labels", "zero_based", "max_columns"))}
-        kept["options"] = {}
-        yield shared.read_training(folder / "data.rows", **kept, on_disk=True)
+        kept = LabelledFile(marks=file.marks, form=FileFormat())
+        yield kept.read(folder / "data.rows", None, on_disk=True)
 
 
 def _convert(
@@ -180,22 +197,9 @@ def _convert(
     from semisvm.cli.progress import shown as show
     from semisvm.converting import Progress, convert
 
-    progress, zero_based = Progress(), reading["zero_based"]
+    progress = Progress()
     with parameters_are_the_users(), show(Reading(progress), shown):
-        convert(
-            paths,
-            output,
-            label=reading["label"],
-            features=features,
-            labels_file=reading["labels"],
-            unlabeled=reading["unlabeled"],
-            na_is_class=reading["na_is_class"],
-            zero_based="auto" if zero_based is None else zero_based,
-            max_columns=reading["max_columns"],
-            progress=progress,
-            cluster=client,
-            **reading["options"],
-        )
+        convert(paths, output, features=features, progress=progress, cluster=client, **reading)
 
 
 def n_parts(client: Any) -> int:
@@ -237,8 +241,6 @@ def _labels(bundle: "Model", piece: Any) -> Any:
 
 def _pieces(data: "Table | MatrixData") -> Iterator["Table | MatrixData"]:
     """Divide data into pieces of some thousand rows, without labels."""
-    from dataclasses import replace
-
     from semisvm.io import Table
     from semisvm.ondisk import RowsOnDisk
 

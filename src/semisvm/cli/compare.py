@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import drawing, vectors
+from semisvm.cli import drawing
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.features import Columns, Words
 from semisvm.cli.outputs import Output, attempt
-from semisvm.cli.priors import read_prior
+from semisvm.cli.priors import class_shares
+from semisvm.cli.reading import Answered, LabelledFile, take_weights
+from semisvm.cli.vectors import TrainingVectors
 from semisvm.method import Method
 from semisvm.registry import get, without_effect
 from semisvm.registry import methods as all_methods
@@ -31,13 +34,10 @@ NO_LEAK = (
 def compare(
     context: typer.Context,
     data: shared.Data,
+    *,
     label: shared.Label = None,
-    answers: shared.Answers = None,
-    key: shared.Key = None,
-    text: shared.Text = None,
-    features: shared.Features = None,
-    numeric: shared.Numeric = None,
-    categorical: shared.Categorical = None,
+    answered: Answered,
+    columns: Columns,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -66,26 +66,12 @@ def compare(
     prior: shared.Prior = None,
     sample_weight: shared.SampleWeight = None,
     figure: drawing.Figure = None,
-    ngrams: shared.Ngrams = 1,
-    char_ngrams: shared.CharNgrams = None,
-    min_df: shared.MinDf = 2,
-    max_features: shared.MaxFeatures = None,
-    stop_words: shared.StopWords = None,
-    embeddings: vectors.Embeddings = None,
-    encoder: vectors.EncoderName = None,
-    no_words: vectors.NoWords = False,
+    words: Words,
+    vectors: TrainingVectors,
     as_is: shared.AsIs = False,
     jobs: shared.Jobs = None,
     seed: shared.Seed = 0,
-    labels: shared.LabelsFile = None,
-    unlabeled: shared.Unlabeled = None,
-    na_is_class: shared.NaIsClass = False,
-    zero_based: shared.ZeroBased = None,
-    max_columns: shared.MaxColumns = None,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
+    file: LabelledFile,
     as_json: shared.Json = False,
 ) -> None:
     """Find out whether the unlabelled rows help.
@@ -99,21 +85,12 @@ def compare(
     from semisvm.cli.output import print_json
     from semisvm.training import prepare
 
-    options = shared.reading(format, encoding, delimiter, no_quotes)
-    about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
-    table = shared.read_training(*about, label_comes=bool(answers))
-    table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
-    table, weight = shared.weights(table, sample_weight)
-    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
-    columns = shared.columns(text, numeric, categorical, features, words)
-    shares = None
-    if prior is not None and table.labels is not None:
-        shares = read_prior(prior, set(table.labels.tolist()) - {None})
+    table, notes = file.read_and_join(data, label, answered)
+    table, weight = take_weights(table, sample_weight)
+    features, shares = columns.features(words), class_shares(prior, table)
     with parameters_are_the_users(), remarks_in_summary(not as_json):
-        table, _ = vectors.add_vectors(
-            shared.without_key(table, key), columns, embeddings, encoder, no_words, not as_json
-        )
-        prepared = prepare(table, columns, as_is=as_is, sample_weight=weight)
+        table, _ = vectors.add(answered.without_key(table), features, shown=not as_json)
+        prepared = prepare(table, features, as_is=as_is, sample_weight=weight)
         prepared.notes += notes
         fitting, skipped = _suitable(prepared, chosen)
         folds = _folds(prepared) if folds is None else folds

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters
 from semisvm.cli import options as shared
+from semisvm.cli.clusters import Cluster
 from semisvm.cli.errors import parameters_are_the_users
+from semisvm.cli.features import Columns, Words
 from semisvm.cli.outputs import Output, rows_output
+from semisvm.cli.reading import LabelledFile
 from semisvm.cli.stopping import leave
 
 if TYPE_CHECKING:
@@ -37,11 +39,9 @@ def convert(
             parser=rows_output,
         ),
     ],
+    *,
     label: shared.Label = None,
-    text: shared.Text = None,
-    features: shared.Features = None,
-    numeric: shared.Numeric = None,
-    categorical: shared.Categorical = None,
+    columns: Columns,
     hash_columns: Annotated[
         int | None,
         typer.Option(
@@ -50,28 +50,13 @@ def convert(
             help="Hash the words of each text column to so many columns, without a vocabulary.",
         ),
     ] = None,
-    ngrams: shared.Ngrams = 1,
-    char_ngrams: shared.CharNgrams = None,
-    min_df: shared.MinDf = 2,
-    max_features: shared.MaxFeatures = None,
-    stop_words: shared.StopWords = None,
+    words: Words,
     single: Annotated[
         bool, typer.Option("--float32", help="Write values in single precision.")
     ] = False,
-    labels: shared.LabelsFile = None,
-    unlabeled: shared.Unlabeled = None,
-    na_is_class: shared.NaIsClass = False,
-    zero_based: shared.ZeroBased = None,
-    max_columns: shared.MaxColumns = None,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
-    cluster: clusters.Address = None,
-    workers: clusters.Workers = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
-    ] = False,
+    file: LabelledFile,
+    cluster: Cluster,
+    quiet: shared.Quiet = False,
     as_json: shared.Json = False,
 ) -> None:
     """Convert files of any size to a folder from which 'semisvm fit' reads rows as needed.
@@ -86,12 +71,10 @@ def convert(
     from semisvm.converting import convert as convert_files
     from semisvm.remote.connecting import check_files
 
-    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
-    columns = shared.columns(text, numeric, categorical, features, words)
-    columns.set_params(hash_columns=hash_columns)
+    features = columns.features(words).set_params(hash_columns=hash_columns)
     progress, start = Progress(), perf_counter()
     with (
-        clusters.connected(cluster, workers) as client,
+        cluster.connected() as client,
         parameters_are_the_users(),
         shown(Reading(progress), not quiet and not as_json),
     ):
@@ -102,16 +85,11 @@ def convert(
             paths,
             output.target,  # type: ignore[arg-type]
             label=label,
-            features=columns,
-            labels_file=labels,
-            unlabeled=unlabeled,
-            na_is_class=na_is_class,
-            zero_based="auto" if zero_based is None else zero_based,
-            max_columns=max_columns,
+            features=features,
             dtype="float32" if single else "float64",
             progress=progress,
             cluster=client,
-            **shared.reading(format, encoding, delimiter, no_quotes),
+            **file.arguments(),
         )
     leave(message=f"stopped; {output} is written")
     facts = {**describe_rows(X), "seconds": perf_counter() - start}

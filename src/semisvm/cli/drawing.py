@@ -2,20 +2,13 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from semisvm.cli.errors import UserError
-from semisvm.cli.outputs import Output, binary_output
+from semisvm.cli.outputs import Output, binary_output, file_option
 
 KINDS = (".png", ".svg", ".pdf")
 Figure = Annotated[
     Output | None,
-    typer.Option(
-        "--figure",
-        help="Figure to write, as .png, .svg or .pdf.",
-        parser=binary_output,
-        metavar="FILE",
-    ),
+    file_option("--figure", help="Figure to write, as .png, .svg or .pdf.", parser=binary_output),
 ]
 
 

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters, trusting, vectors
+from semisvm.cli import clusters, trusting
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
+from semisvm.cli.reading import FileFormat, LabelsFile, Marks, take_weights
+from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
@@ -21,10 +23,11 @@ WIDEST, WIDTH, MOST_ERRORS = 10, 70, 10
 def evaluate(
     model: shared.ModelFile,
     data: shared.Data,
+    *,
     label: Annotated[
         str | None, typer.Option("--label", help="Label column. Default: that of the fit.")
     ] = None,
-    labels: shared.LabelsFile = None,
+    labels: LabelsFile = None,
     sample_weight: Annotated[
         str | None,
         typer.Option(
@@ -33,20 +36,11 @@ def evaluate(
             help="Column of weights of the rows in accuracy, macro F and the scores of classes.",
         ),
     ] = None,
-    unlabeled: shared.Unlabeled = None,
-    na_is_class: shared.NaIsClass = False,
-    embeddings: vectors.Embeddings = None,
-    encoder: vectors.EncoderName = None,
-    abstain_below: trusting.AbstainBelow = None,
-    threshold: trusting.Thresholds = None,
-    cost: trusting.Costs = None,
-    coverage: trusting.Coverage = None,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
-    cluster: clusters.Address = None,
-    workers: clusters.Workers = None,
+    marks: Marks,
+    vectors: Vectors,
+    rules: trusting.Rules,
+    form: FileFormat,
+    cluster: clusters.Cluster,
     as_json: shared.Json = False,
 ) -> None:
     """Compare predictions with known labels.
@@ -59,20 +53,19 @@ def evaluate(
     from semisvm.model_files import load
 
     bundle = as_model(load(model))
-    rules = {"abstain_below": abstain_below, "thresholds": threshold, "costs": cost}
-    asked = trusting.wanted(bundle, coverage=coverage, **rules)  # type: ignore[arg-type]
-    if clusters.check(cluster, workers) and (coverage or not asked.decision.is_usual):
+    asked = trusting.wanted(bundle, rules)
+    if cluster.asked and (asked.coverage or not asked.decision.is_usual):
         raise UserError(
             "--abstain-below, --threshold, --cost and --coverage are judged in one process: leave "
             "out --workers and --cluster."
         )
-    options = shared.reading(format, encoding, delimiter, no_quotes)
-    options["na_is_class"] = na_is_class or bundle.settings.get("na_is_class") is True
-    added = vectors.Added(bundle, embeddings, encoder)
-    table = _read(bundle, data, label, labels, unlabeled, options, added, sample_weight)
-    table, weight = shared.weights(table, sample_weight)
+    options = form.arguments()
+    options["na_is_class"] = marks.na_is_class or bundle.settings.get("na_is_class") is True
+    added = Added(bundle, vectors)
+    table = _read(bundle, data, label, labels, marks.unlabeled, options, added, sample_weight)
+    table, weight = take_weights(table, sample_weight)
     (table,) = added.to_all(iter([table]))
-    with clusters.connected(cluster, workers) as client:
+    with cluster.connected() as client:
         if client is not None:
             predicted = clusters.predict_labels(client, bundle, table)
             assessed = {**assess(bundle, table, predicted, weight), "trust": {}}
@@ -100,7 +93,7 @@ def _read(
     labels: Any,
     unlabeled: Any,
     options: Any,
-    added: vectors.Added,
+    added: Added,
     sample_weight: str | None = None,
 ) -> "Table | MatrixData":
     from semisvm.io import read

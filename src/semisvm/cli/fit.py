@@ -1,17 +1,22 @@
 """``semisvm fit``: from a file to a model."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters, reporting, resuming, vectors
+from semisvm.cli import clusters, reporting
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
-from semisvm.cli.outputs import Output, binary_output
-from semisvm.cli.priors import read_prior
+from semisvm.cli.features import Columns, Words
+from semisvm.cli.outputs import Output, binary_output, file_option
+from semisvm.cli.priors import class_shares
+from semisvm.cli.reading import Answered, LabelledFile, take_weights
+from semisvm.cli.resuming import Keeping
 from semisvm.cli.spelling import OPTIONS, in_options
 from semisvm.cli.stopping import leave
+from semisvm.cli.vectors import TrainingVectors
 from semisvm.registry import AUTO, get
 from semisvm.registry import methods as all_methods
 
@@ -21,26 +26,10 @@ if TYPE_CHECKING:
 NAMES = ", ".join(method.name for method in all_methods())
 
 
-def fit(
-    data: shared.ManyData,
-    output: Annotated[
-        Output,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Model file to write; - is standard output.",
-            show_default=False,
-            parser=binary_output,
-            metavar="FILE",
-        ),
-    ],
-    label: shared.Label = None,
-    answers: shared.Answers = None,
-    key: shared.Key = None,
-    text: shared.Text = None,
-    features: shared.Features = None,
-    numeric: shared.Numeric = None,
-    categorical: shared.Categorical = None,
+@dataclass(frozen=True)
+class MethodOptions:
+    """The method and its parameters."""
+
     algorithm: Annotated[
         str,
         typer.Option(
@@ -49,10 +38,10 @@ def fit(
             help=f"One of {NAMES} (see 'semisvm methods'), or auto, which tries several and takes "
             "the best one, or a committee of them.",
         ),
-    ] = AUTO,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="auto: try four quick methods only.")
-    ] = False,
+    ] = AUTO
+    quick: Annotated[bool, typer.Option("--quick", help="auto: try four quick methods only.")] = (
+        False
+    )
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -61,18 +50,54 @@ def fit(
             metavar="SECONDS",
             help="auto: seconds for the choice; the last fit comes on top. Default: 20.",
         ),
-    ] = None,
-    reg: Annotated[
-        float | None, typer.Option("--reg", help="Strength of the regularisation.")
-    ] = None,
+    ] = None
+    reg: Annotated[float | None, typer.Option("--reg", help="Strength of the regularisation.")] = (
+        None
+    )
     unlabeled_weight: Annotated[
         float | None,
         typer.Option("--unlabeled-weight", help="Total weight of the unlabelled rows."),
-    ] = None,
+    ] = None
     kernel: Annotated[
         str | None,
         typer.Option("--kernel", help="Kernel: linear, rbf, poly, sigmoid, laplacian or cosine."),
-    ] = None,
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what only the choice of a method takes."""
+        if self.algorithm != AUTO and (self.quick or self.time_limit is not None):
+            raise UserError("--quick and --time-limit are for --algorithm auto.")
+
+    def parameters(self, jobs: int | None, prior: str | None) -> dict[str, Any]:
+        """Return the parameters that are given, if the method has them; not the class shares."""
+        given = {
+            "reg": self.reg,
+            "unlabeled_weight": self.unlabeled_weight,
+            "kernel": self.kernel,
+            "n_jobs": jobs,
+        }
+        found = {name: value for name, value in given.items() if value is not None}
+        if self.algorithm != AUTO:
+            _check_has(self.algorithm, [*found, *([] if prior is None else ["class_prior"])])
+        return found
+
+
+def fit(
+    data: shared.ManyData,
+    output: Annotated[
+        Output,
+        file_option(
+            "-o",
+            "--output",
+            help="Model file to write; - is standard output.",
+            parser=binary_output,
+        ),
+    ],
+    *,
+    label: shared.Label = None,
+    answered: Answered,
+    columns: Columns,
+    method: MethodOptions,
     prior: shared.Prior = None,
     sample_weight: shared.SampleWeight = None,
     probabilities: Annotated[
@@ -81,35 +106,16 @@ def fit(
             "--probabilities", help="Calibrate probabilities for predict; takes five more fits."
         ),
     ] = False,
-    ngrams: shared.Ngrams = 1,
-    char_ngrams: shared.CharNgrams = None,
-    min_df: shared.MinDf = 2,
-    max_features: shared.MaxFeatures = None,
-    stop_words: shared.StopWords = None,
-    embeddings: vectors.Embeddings = None,
-    encoder: vectors.EncoderName = None,
-    no_words: vectors.NoWords = False,
+    words: Words,
+    vectors: TrainingVectors,
     as_is: shared.AsIs = False,
     jobs: shared.Jobs = None,
     seed: shared.Seed = 0,
-    labels: shared.LabelsFile = None,
-    unlabeled: shared.Unlabeled = None,
-    na_is_class: shared.NaIsClass = False,
-    zero_based: shared.ZeroBased = None,
-    max_columns: shared.MaxColumns = None,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
+    file: LabelledFile,
     report: reporting.ReportFile = None,
-    checkpoint: resuming.CheckpointFile = None,
-    resume: resuming.Resume = False,
-    cluster: clusters.Address = None,
-    workers: clusters.Workers = None,
-    scratch: clusters.Scratch = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")
-    ] = False,
+    keeping: Keeping,
+    cluster: clusters.FitCluster,
+    quiet: shared.Quiet = False,
     as_json: shared.Json = False,
 ) -> None:
     """Train a model on a file in which few rows have labels.
@@ -121,86 +127,81 @@ def fit(
     With --workers or --cluster, several files are converted and fitted by worker processes, which
     share the rows.
     """
-    if algorithm != AUTO and (quick or time_limit is not None):
-        raise UserError("--quick and --time-limit are for --algorithm auto.")
-    given = {
-        "reg": reg,
-        "unlabeled_weight": unlabeled_weight,
-        "kernel": kernel,
-        "n_jobs": jobs,
-    }
-    parameters: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
-    resuming.check(checkpoint, resume, algorithm)
-    if algorithm != AUTO:
-        _check_has(algorithm, [*parameters, *(["class_prior"] if prior is not None else [])])
-    if clusters.check(cluster, workers):
-        clusters.check_fit(algorithm, kernel, probabilities, answers, key, sample_weight)
-        clusters.check_vectors(embeddings, encoder)
+    method.check()
+    keeping.check(method.algorithm)
+    parameters = method.parameters(jobs, prior)
+    if cluster.asked:
+        clusters.check_fit(
+            method.algorithm, method.kernel, probabilities, answered, sample_weight, vectors
+        )
     elif len(data) > 1:
         raise UserError(
             f"there are {len(data)} files. Several are fitted together with --workers N or "
             "--cluster ADDRESS, or after 'semisvm convert', which makes one folder of them."
         )
-    from semisvm.cli.output import print_json
     from semisvm.cli.progress import Shown
-    from semisvm.model_files import save
     from semisvm.training import train
 
-    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
-    columns = shared.columns(text, numeric, categorical, features, words)
-    reading: dict[str, Any] = {
-        "label": label,
-        "labels": labels,
-        "unlabeled": unlabeled,
-        "na_is_class": na_is_class,
-        "zero_based": zero_based,
-        "max_columns": max_columns,
-        "options": shared.reading(format, encoding, delimiter, no_quotes),
-        "label_comes": bool(answers),
-    }
-    shown = not quiet and not as_json
+    features, shown = columns.features(words), not quiet and not as_json
+    place = cluster.scratch or output.path.parent
     with (
-        clusters.connected(cluster, workers) as client,
+        cluster.connected() as client,
         clusters.training_data(
-            client, data, reading, columns, scratch or output.path.parent, shown
+            client,
+            data,
+            label,
+            file,
+            features,
+            place,
+            label_comes=bool(answered.answers),
+            shown=shown,
         ) as table,
         parameters_are_the_users(),
         remarks_in_summary(shown),
     ):
-        table, notes = shared.join(table, answers, label, key, unlabeled, na_is_class)
-        table, weight = shared.weights(table, sample_weight)
-        if prior is not None and table.labels is not None:
-            parameters["class_prior"] = read_prior(prior, set(table.labels.tolist()) - {None})
-        table, added = vectors.add_vectors(
-            shared.without_key(table, key), columns, embeddings, encoder, no_words, shown
-        )
+        table, notes = answered.join(table, label, file.marks)
+        table, weight = take_weights(table, sample_weight)
+        shares = class_shares(prior, table)
+        if shares is not None:
+            parameters["class_prior"] = shares
+        table, added = vectors.add(answered.without_key(table), features, shown)
         model = train(
             table,
-            algorithm,
-            features=columns,
+            method.algorithm,
+            features=features,
             settings={
                 "label": label,
-                "unlabeled": unlabeled,
-                "na_is_class": na_is_class or None,
+                "unlabeled": file.marks.unlabeled,
+                "na_is_class": file.marks.na_is_class or None,
                 **added,
             },
             probabilities=probabilities,
             as_is=as_is,
-            quick=quick,
-            time_limit=time_limit,
+            quick=method.quick,
+            time_limit=method.time_limit,
             random_state=seed,
             notes=notes,
-            progress=resuming.kept(Shown(shown), checkpoint, resume),
+            progress=keeping.kept(Shown(shown)),
             n_parts=None if client is None else clusters.n_parts(client),
             sample_weight=weight,
             **parameters,
         )
+    _write(model, output, report, f"Model of {_name(data)}", shown, as_json)
+
+
+def _write(
+    model: "Model", output: Output, report: Output | None, title: str, shown: bool, as_json: bool
+) -> None:
+    """Save the model and its report, and show a summary."""
+    from semisvm.cli.output import print_json
+    from semisvm.model_files import save
+
     for note in model.summary.get("choice", {}).get("notes", []):
         say(f"note: {in_options(note)}")
     save(model, output.target, created=_today())
     leave(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
-    failure = reporting.write(model, report, title=f"Model of {_name(data)}", created=_today())
+    failure = reporting.write(model, report, title=title, created=_today())
     if as_json:
         print_json({"model": output, **model.summary, **_outcome(model)})
     elif shown:

@@ -20,7 +20,7 @@ def inspect(
         Path,
         typer.Argument(metavar="MODEL", help="Model file, or folder of rows.", show_default=False),
     ],
-    top: Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")] = 10,
+    top: shared.TopWords = 10,
     words: Annotated[
         int,
         typer.Option("--words", min=0, help="Number of kept words to name, the most frequent."),

@@ -9,7 +9,9 @@ import typer
 from semisvm.cli import options as shared
 from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, say
-from semisvm.cli.outputs import Output, binary_output, text_output
+from semisvm.cli.features import Columns, OtherColumns, Words
+from semisvm.cli.outputs import Output, binary_output, file_option
+from semisvm.cli.reading import FileFormat, Key, Marks
 from semisvm.cli.stopping import finish_when_stopped, leave
 from semisvm.cli.suggesting import fit_command
 from semisvm.visible import visible
@@ -28,6 +30,7 @@ MISSING = (
 def label(
     context: typer.Context,
     data: shared.Data,
+    *,
     label: Annotated[
         str | None,
         typer.Option(
@@ -45,36 +48,25 @@ def label(
     text: shared.Text = None,
     answers: Annotated[
         Output | None,
-        typer.Option(
+        file_option(
             "--answers",
             help="CSV file of the answers, for 'semisvm fit --answers'. The sitting goes on from "
             "it. Default: NAME.answers.csv beside the data.",
-            show_default=False,
-            parser=text_output,
-            metavar="FILE",
         ),
     ] = None,
     output: Annotated[
         Output | None,
-        typer.Option(
+        file_option(
             "-o",
             "--output",
             help="Model file that the page saves; also written in the end.",
-            show_default=False,
             parser=binary_output,
-            metavar="FILE",
         ),
     ] = None,
     report: reporting.ReportFile = None,
-    key: shared.Key = None,
-    features: shared.Features = None,
-    numeric: shared.Numeric = None,
-    categorical: shared.Categorical = None,
-    ngrams: shared.Ngrams = 1,
-    char_ngrams: shared.CharNgrams = None,
-    min_df: shared.MinDf = 2,
-    max_features: shared.MaxFeatures = None,
-    stop_words: shared.StopWords = None,
+    key: Key = None,
+    columns: OtherColumns,
+    words: Words,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
@@ -85,12 +77,8 @@ def label(
         int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")
     ] = 0,
     seed: shared.Seed = 0,
-    unlabeled: shared.Unlabeled = None,
-    na_is_class: shared.NaIsClass = False,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
+    marks: Marks,
+    form: FileFormat,
 ) -> None:
     """Label rows in the browser while a model learns from the answers.
 
@@ -101,20 +89,16 @@ def label(
     place = _place(data, answers)
     from semisvm.labelling import Sitting, SittingError
 
-    reading = shared.reading(format, encoding, delimiter, no_quotes)
-    reading |= {"unlabeled": unlabeled, "na_is_class": na_is_class}
-    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
-    columns = shared.columns(text, numeric, categorical, features, words)
     try:
         sitting = Sitting.open(
             data,
             label=label,
             classes=_names(classes),
             key=key,
-            features=columns,
+            features=Columns(text=text, others=columns).features(words),
             answers=place,
             random_state=seed,
-            reading=reading,
+            reading={**marks.arguments(), **form.arguments()},
         )
     except SittingError as error:
         raise UserError(str(error)) from error

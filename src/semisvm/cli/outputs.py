@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, get_args
+
+import typer
 
 from semisvm.cli.errors import UserError
 from semisvm.visible import visible
@@ -147,6 +149,11 @@ def rows_output(value: Any) -> Output:
     return value if isinstance(value, Output) else Output(Path(value), rows=True)
 
 
+def file_option(*names: str, help: str, parser: Callable[[Any], Output] = text_output) -> Any:
+    """Return the option that names a file to be written."""
+    return typer.Option(*names, help=help, parser=parser, metavar="FILE", show_default=False)
+
+
 def attempt(write: Callable[[], object]) -> "DataError | None":
     """Write a file whose failure must not lose the rest; return why it cannot be written."""
     from semisvm.io import DataError
@@ -189,8 +196,8 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def parameters_of(command: Callable[..., Any], kind: type) -> list[str]:
     """Return the names of the parameters that are of a type, optional, or lists of it."""
-    hints = get_type_hints(command)
-    return [name for name in inspect.signature(command).parameters if _holds(hints[name], kind)]
+    parameters = inspect.signature(command).parameters.values()
+    return [parameter.name for parameter in parameters if _holds(parameter.annotation, kind)]
 
 
 def _holds(hint: Any, kind: type) -> bool:

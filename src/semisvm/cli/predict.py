@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters, trusting, vectors
+from semisvm.cli import clusters, trusting
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
-from semisvm.cli.outputs import Output, text_output
+from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.reading import FileFormat
 from semisvm.cli.rows import PARQUET, SUFFIXES, EscapeFormulas, row_writer
+from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
@@ -21,14 +23,13 @@ if TYPE_CHECKING:
 def predict(
     model: shared.ModelFile,
     data: shared.ManyData,
+    *,
     output: Annotated[
         Output | None,
-        typer.Option(
+        file_option(
             "-o",
             "--output",
             help="CSV, TSV, JSONL or Parquet file to write. Default, or -: standard output.",
-            parser=text_output,
-            metavar="FILE",
         ),
     ] = None,
     keep: Annotated[
@@ -38,21 +39,13 @@ def predict(
         bool, typer.Option("--all-scores", help="Write one column of scores per class.")
     ] = False,
     top: trusting.Top = None,
-    abstain_below: trusting.AbstainBelow = None,
-    threshold: trusting.Thresholds = None,
-    cost: trusting.Costs = None,
-    coverage: trusting.Coverage = None,
+    rules: trusting.Rules,
     explain: trusting.Explain = None,
     vocabulary: trusting.Vocabulary = None,
     escape: EscapeFormulas = None,
-    embeddings: vectors.Embeddings = None,
-    encoder: vectors.EncoderName = None,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
-    cluster: clusters.Address = None,
-    workers: clusters.Workers = None,
+    vectors: Vectors,
+    form: FileFormat,
+    cluster: clusters.Cluster,
 ) -> None:
     """Predict the labels of files, which may be larger than memory.
 
@@ -65,27 +58,17 @@ def predict(
     from semisvm.model_files import load
 
     bundle = as_model(load(model))
-    asked = trusting.wanted(
-        bundle,
-        abstain_below=abstain_below,
-        thresholds=threshold,
-        costs=cost,
-        coverage=coverage,
-        top=top,
-        explain=explain,
-        vocabulary=vocabulary,
-    )
-    options = shared.reading(format, encoding, delimiter, no_quotes)
-    added = vectors.Added(bundle, embeddings, encoder)
+    asked = trusting.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
+    added = Added(bundle, vectors)
     pieces = added.to_all(
         chain.from_iterable(
-            _pieces(bundle, path, keep or [], options, added) for path in files_of(data)
+            _pieces(bundle, path, keep or [], form.arguments(), added) for path in files_of(data)
         )
     )
     likeness = trusting.Likeness(bundle)
     watched = likeness.watch(pieces)
     with (
-        clusters.connected(cluster, workers) as client,
+        cluster.connected() as client,
         row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
     ):
         if client is not None:
@@ -112,7 +95,7 @@ def as_model(loaded: Any) -> "Model":
 
 
 def _pieces(
-    bundle: "Model", data: Path, keep: list[str], options: dict[str, Any], added: vectors.Added
+    bundle: "Model", data: Path, keep: list[str], options: dict[str, Any], added: Added
 ) -> Iterator["Table | MatrixData"]:
     from semisvm.io import read_chunks
 

@@ -1,12 +1,22 @@
 """Class shares as they are written on the command line."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from semisvm.cli.errors import UserError
 from semisvm.naming import near_match
 
+if TYPE_CHECKING:
+    from semisvm.io import MatrixData, Table
+
 ESTIMATE, LABELS, EQUAL = "estimate", "labels", "equal"
 LABELLED = ("labelled", "labeled", LABELS)
+
+
+def class_shares(text: str | None, data: "Table | MatrixData") -> dict[Any, float] | str | None:
+    """Read the class shares for the labels of data; None if none are given."""
+    if text is None or data.labels is None:
+        return None
+    return read_prior(text, set(data.labels.tolist()) - {None})
 
 
 def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str:

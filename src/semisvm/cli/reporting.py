@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.outputs import Output, attempt, text_output
+from semisvm.cli.outputs import Output, attempt, file_option
 from semisvm.cli.predict import as_model
 
 if TYPE_CHECKING:
@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 ReportFile = Annotated[
     Output | None,
-    typer.Option(
-        "--report",
-        help="HTML report to write: what was done, and the results.",
-        parser=text_output,
-        metavar="FILE",
-    ),
+    file_option("--report", help="HTML report to write: what was done, and the results."),
 ]
 
 
@@ -27,26 +22,14 @@ def report(
     model: shared.ModelFile,
     output: Annotated[
         Output | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="HTML file to write; - is standard output.",
-            show_default=False,
-            parser=text_output,
-            metavar="FILE",
-        ),
+        file_option("-o", "--output", help="HTML file to write; - is standard output."),
     ] = None,
     card: Annotated[
         Output | None,
-        typer.Option(
-            "--card",
-            help="Markdown file to write: a model card.",
-            parser=text_output,
-            metavar="FILE",
-        ),
+        file_option("--card", help="Markdown file to write: a model card."),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
-    top: Annotated[int, typer.Option("--top", min=0, help="Number of words per class.")] = 12,
+    top: shared.TopWords = 12,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the content of the report as JSON.")
     ] = False,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,39 +15,43 @@ from semisvm.registry import AUTO
 if TYPE_CHECKING:
     from semisvm.training import Progress
 
-CheckpointFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--checkpoint",
-        help="File that keeps the fit as it goes, so that it can go on after it was stopped.",
-        metavar="FILE",
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option("--resume", help="Go on from the file of --checkpoint, if it is there."),
-]
 
+@dataclass(frozen=True)
+class Keeping:
+    """A file that keeps a fit."""
 
-def check(path: Path | None, resume: bool, algorithm: str) -> None:
-    """Refuse what cannot be kept, before the data are read."""
-    if path is None:
-        if resume:
-            raise UserError("--resume needs --checkpoint FILE, the file to go on from.")
-        return
-    if algorithm == AUTO:
-        raise UserError(
-            "--checkpoint keeps one fit, and --algorithm auto makes many to choose a method: name "
-            "the method, as in -a tsvm."
-        )
-    from semisvm.io.places import check_place
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            help="File that keeps the fit as it goes, so that it can go on after it was stopped.",
+            metavar="FILE",
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the file of --checkpoint, if it is there."),
+    ] = False
 
-    check_place(path)
+    def check(self, algorithm: str) -> None:
+        """Refuse what cannot be kept, before the data are read."""
+        if self.checkpoint is None:
+            if self.resume:
+                raise UserError("--resume needs --checkpoint FILE, the file to go on from.")
+            return
+        if algorithm == AUTO:
+            raise UserError(
+                "--checkpoint keeps one fit, and --algorithm auto makes many to choose a method: "
+                "name the method, as in -a tsvm."
+            )
+        from semisvm.io.places import check_place
 
+        check_place(self.checkpoint)
 
-def kept(progress: "Progress", path: Path | None, resume: bool) -> "Progress":
-    """Return a progress that also keeps the last fit in a file, if there is to be one."""
-    return progress if path is None else _Kept(progress, path, resume)
+    def kept(self, progress: "Progress") -> "Progress":
+        """Return a progress that also keeps the last fit in the file, if there is to be one."""
+        path = self.checkpoint
+        return progress if path is None else _Kept(progress, path, self.resume)
 
 
 class _Kept:

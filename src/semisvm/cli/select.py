@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli import tasks, vectors
+from semisvm.cli import tasks
 from semisvm.cli.errors import UserError, parameters_are_the_users
-from semisvm.cli.outputs import Output, text_output
+from semisvm.cli.features import Columns, Words
+from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.reading import Answered, Answers, Key, LabelledFile, check_column
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
+from semisvm.cli.vectors import TrainingVectors
 from semisvm.naming import near_match
 
 if TYPE_CHECKING:
@@ -21,15 +24,12 @@ WHAT = "rows to label"
 def select(
     context: typer.Context,
     data: shared.Data,
+    *,
     n: Annotated[int, typer.Option("-n", "--rows", min=1, help="Number of rows.")] = 50,
     output: Annotated[
         Output | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="New CSV, TSV or JSONL file. Default, or -: standard output.",
-            parser=text_output,
-            metavar="FILE",
+        file_option(
+            "-o", "--output", help="New CSV, TSV or JSONL file. Default, or -: standard output."
         ),
     ] = None,
     to: tasks.Tool = None,
@@ -42,35 +42,18 @@ def select(
             "that an SVM trained on the labels so far is least sure of; random.",
         ),
     ] = WAYS[0],
-    key: shared.Key = None,
-    answers: shared.Answers = None,
+    key: Key = None,
+    answers: Answers = None,
     keep: Annotated[
         list[str] | None,
         typer.Option("--keep", help="A column to show in the output; repeatable. Default: all."),
     ] = None,
     escape: EscapeFormulas = True,
-    text: shared.Text = None,
-    features: shared.Features = None,
-    numeric: shared.Numeric = None,
-    categorical: shared.Categorical = None,
-    ngrams: shared.Ngrams = 1,
-    char_ngrams: shared.CharNgrams = None,
-    min_df: shared.MinDf = 2,
-    max_features: shared.MaxFeatures = None,
-    stop_words: shared.StopWords = None,
-    embeddings: vectors.Embeddings = None,
-    encoder: vectors.EncoderName = None,
-    no_words: vectors.NoWords = False,
+    columns: Columns,
+    words: Words,
+    vectors: TrainingVectors,
     seed: shared.Seed = 0,
-    labels: shared.LabelsFile = None,
-    unlabeled: shared.Unlabeled = None,
-    na_is_class: shared.NaIsClass = False,
-    zero_based: shared.ZeroBased = None,
-    max_columns: shared.MaxColumns = None,
-    format: shared.Format = None,
-    encoding: shared.Encoding = None,
-    delimiter: shared.Delimiter = None,
-    no_quotes: shared.NoQuotes = False,
+    file: LabelledFile,
     as_json: shared.Json = False,
 ) -> None:
     """Choose which rows to label next, and write a file to fill in.
@@ -87,19 +70,15 @@ def select(
     from semisvm.io.tasks import to_tasks
     from semisvm.training import features_of
 
-    options = shared.reading(format, encoding, delimiter, no_quotes)
-    about = (data, label, labels, unlabeled, na_is_class, zero_based, max_columns, options)
-    found = shared.read_training(*about, label_comes=bool(answers))
+    answered = Answered(answers, key)
+    found = file.read(data, label, label_comes=bool(answers))
     check_columns(found, label, key)
-    found, notes = shared.join(found, answers, label, key, unlabeled, na_is_class)
+    found, notes = answered.join(found, label, file.marks)
     for name in keep or ():
-        shared.check_column(found, name)
-    words = shared.words(ngrams, char_ngrams, min_df, max_features, stop_words)
-    columns = shared.columns(text, numeric, categorical, features, words)
-    table, _ = vectors.add_vectors(
-        shared.without_key(found, key), columns, embeddings, encoder, no_words, not as_json
-    )
-    X, transformer = features_of(table, columns)
+        check_column(found, name)
+    features = columns.features(words)
+    table, _ = vectors.add(answered.without_key(found), features, shown=not as_json)
+    X, transformer = features_of(table, features)
     notes += [] if transformer is None else transformer.notes_
     notes += about_missing(found.missing_words)
     with parameters_are_the_users():
@@ -107,7 +86,7 @@ def select(
     if to is None:
         lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep)
     else:
-        shown, classes = tasks.text_of(found, text), _classes(found)
+        shown, classes = tasks.text_of(found, columns.text), _classes(found)
         lines = to_tasks(found, rows.tolist(), to, shown, key=key, keep=keep, classes=classes)
         notes.append(tasks.about_tool(to, shown, classes))
     if as_json:

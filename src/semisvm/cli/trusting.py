@@ -21,45 +21,6 @@ USUAL_COVERAGE = 0.9
 LOOKED_AT = 500
 """Rows of a piece of data that are compared with those of the fit."""
 
-AbstainBelow = Annotated[
-    float | None,
-    typer.Option(
-        "--abstain-below",
-        metavar="P",
-        help="Give no label if its probability is below P (with --cost: if the expected cost is "
-        "above 1 - P).",
-        rich_help_panel=PANEL,
-    ),
-]
-Thresholds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--threshold",
-        metavar="CLASS=P",
-        help="Give this label only if its probability is at least P, as in spam=0.9; repeatable.",
-        rich_help_panel=PANEL,
-    ),
-]
-Costs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--cost",
-        metavar="TRUE:GIVEN=COST",
-        help="What an error costs, as in spam:ham=5 for spam that is labelled ham; other errors "
-        "cost 1. The label of the least expected cost is given. Repeatable.",
-        rich_help_panel=PANEL,
-    ),
-]
-Coverage = Annotated[
-    float | None,
-    typer.Option(
-        "--coverage",
-        metavar="SHARE",
-        help="Sets of classes that hold the true one for about this share of the rows; needs a "
-        "model fitted with --probabilities.",
-        rich_help_panel=PANEL,
-    ),
-]
 Top = Annotated[
     int | None,
     typer.Option(
@@ -88,6 +49,63 @@ Vocabulary = Annotated[
         metavar="FILE",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a label is given, and sets of classes."""
+
+    abstain_below: Annotated[
+        float | None,
+        typer.Option(
+            "--abstain-below",
+            metavar="P",
+            help="Give no label if its probability is below P (with --cost: if the expected cost "
+            "is above 1 - P).",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--threshold",
+            metavar="CLASS=P",
+            help="Give this label only if its probability is at least P, as in spam=0.9; "
+            "repeatable.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cost",
+            metavar="TRUE:GIVEN=COST",
+            help="What an error costs, as in spam:ham=5 for spam that is labelled ham; other "
+            "errors cost 1. The label of the least expected cost is given. Repeatable.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="SHARE",
+            help="Sets of classes that hold the true one for about this share of the rows; needs "
+            "a model fitted with --probabilities.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+
+    def decision(self, bundle: "Model") -> "Decision":
+        """Return the rule for the classes of a model."""
+        from semisvm.trust.decisions import Decision
+
+        return Decision.of(
+            bundle.classes_,
+            abstain_below=self.abstain_below,
+            thresholds=dict(map(_threshold, self.threshold or [])),
+            costs=dict(_cost(text, bundle) for text in self.cost or []),
+        )
 
 
 @dataclass(frozen=True)
@@ -146,23 +164,19 @@ def listed_sets(bundle: "Model", inside: Any) -> list[list[Any]]:
 
 def wanted(
     bundle: "Model",
+    rules: Rules,
     *,
-    abstain_below: float | None = None,
-    thresholds: list[str] | None = None,
-    costs: list[str] | None = None,
-    coverage: float | None = None,
     top: int | None = None,
     explain: int | None = None,
     vocabulary: Path | None = None,
 ) -> Wanted:
     """Check the options against the model, before anything is read or written."""
-    from semisvm.trust.decisions import Decision
     from semisvm.trust.explaining import check_weights
 
     needing = {
-        "--abstain-below": abstain_below,
-        "--threshold": thresholds,
-        "--cost": costs,
+        "--abstain-below": rules.abstain_below,
+        "--threshold": rules.threshold,
+        "--cost": rules.cost,
         "--top": top,
     }
     for option, value in needing.items():
@@ -172,20 +186,15 @@ def wanted(
                 "--probabilities, or by a method that has them (see 'semisvm methods')."
             )
     with parameters_are_the_users():
-        decision = Decision.of(
-            bundle.classes_,
-            abstain_below=abstain_below,
-            thresholds=dict(map(_threshold, thresholds or [])),
-            costs=dict(_cost(text, bundle) for text in costs or []),
-        )
-        if coverage is not None:
-            bundle.check_coverage(coverage)
+        decision = rules.decision(bundle)
+        if rules.coverage is not None:
+            bundle.check_coverage(rules.coverage)
         if explain is not None:
             check_weights(bundle.estimator)
     if vocabulary is not None and explain is None:
         raise UserError("--vocabulary names the columns that --explain lists: give both.")
     names = None if explain is None else feature_names(bundle, vocabulary)
-    return Wanted(decision, coverage, top or 0, explain or 0, names)
+    return Wanted(decision, rules.coverage, top or 0, explain or 0, names)
 
 
 def feature_names(bundle: "Model", vocabulary: Path | None) -> Any:

@@ -21,33 +21,6 @@ if TYPE_CHECKING:
     from semisvm.model import Model
 
 PANEL = "Vectors"
-Embeddings = Annotated[
-    Path | None,
-    typer.Option(
-        "--embeddings",
-        metavar="FILE",
-        help="An array of vectors (.npy), one for each row of the data, in their order.",
-        rich_help_panel=PANEL,
-    ),
-]
-EncoderName = Annotated[
-    str | None,
-    typer.Option(
-        "--encoder",
-        metavar="MODULE:FUNCTION",
-        help="Your own function from a list of texts to an array with a row for each. It is "
-        "imported and run; a model remembers its name only, so name it again to predict.",
-        rich_help_panel=PANEL,
-    ),
-]
-NoWords = Annotated[
-    bool,
-    typer.Option(
-        "--no-words",
-        help="With --encoder: leave out the words of the texts that are encoded.",
-        rich_help_panel=PANEL,
-    ),
-]
 
 
 @dataclass
@@ -70,46 +43,97 @@ class Encoded:
         return f"encoding: {self.done:,} of {self.total:,} texts"
 
 
-def add_vectors(
-    data: "Table | MatrixData",
-    features: "ColumnFeatures",
-    embeddings: Path | None,
-    encoder: str | None,
-    no_words: bool,
-    shown: bool,
-) -> tuple["Table | MatrixData", dict[str, Any]]:
-    """Add columns of vectors to training data; return them, and what a model has to remember.
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors of rows, given or computed."""
 
-    ``features`` are not fitted; with ``no_words`` they are told to leave out the encoded columns.
-    """
-    from semisvm.columns.encoders import encode_texts, load_encoder, text_columns
-    from semisvm.io import Table
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(
+            "--embeddings",
+            metavar="FILE",
+            help="An array of vectors (.npy), one for each row of the data, in their order.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="MODULE:FUNCTION",
+            help="Your own function from a list of texts to an array with a row for each. It is "
+            "imported and run; a model remembers its name only, so name it again to predict.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
 
-    if no_words and encoder is None:
-        raise UserError("--no-words is for --encoder.")
-    if embeddings is None and encoder is None:
-        return data, {}
-    if not isinstance(data, Table):
-        raise UserError(f"--embeddings and --encoder are for tables, but {data.path} is a matrix.")
-    settings: dict[str, Any] = {}
-    before = set(data.names)
-    if embeddings is not None:
-        vectors = _loaded(embeddings)
-        data, settings = vectors.join(data), {"embeddings": True}
-        vectors.finish()
-    if encoder is not None:
-        with parameters_are_the_users():
-            function = load_encoder(encoder)
+    @property
+    def asked(self) -> bool:
+        """Whether there are to be some."""
+        return self.embeddings is not None or self.encoder is not None
+
+
+@dataclass(frozen=True)
+class TrainingVectors(Vectors):
+    """Vectors of training rows."""
+
+    no_words: Annotated[
+        bool,
+        typer.Option(
+            "--no-words",
+            help="With --encoder: leave out the words of the texts that are encoded.",
+            rich_help_panel=PANEL,
+        ),
+    ] = False
+
+    def add(
+        self, data: "Table | MatrixData", features: "ColumnFeatures", shown: bool
+    ) -> tuple["Table | MatrixData", dict[str, Any]]:
+        """Add columns of vectors to data; return them, and what a model has to remember.
+
+        ``features`` are not fitted; with --no-words they are told to leave out the encoded columns.
+        """
+        from semisvm.io import Table
+
+        if self.no_words and self.encoder is None:
+            raise UserError("--no-words is for --encoder.")
+        if not self.asked:
+            return data, {}
+        if not isinstance(data, Table):
+            raise UserError(
+                f"--embeddings and --encoder are for tables, but {data.path} is a matrix."
+            )
+        settings: dict[str, Any] = {}
+        before = set(data.names)
+        if self.embeddings is not None:
+            vectors = _loaded(self.embeddings)
+            data, settings = vectors.join(data), {"embeddings": True}
+            vectors.finish()
+        if self.encoder is not None:
+            data, names = self._encoded(data, features, shown)
+            settings |= {"encoder": self.encoder, "encoded": names}
+        if features.features is not None:  # whoever names vectors by an option wants them used
+            named = features.features
+            kept = [name for name in named if name in data.columns or name not in before]
+            features.set_params(features=[*kept, *(n for n in data.names if n not in before)])
+        return data, settings
+
+    def _encoded(
+        self, data: "Table", features: "ColumnFeatures", shown: bool
+    ) -> tuple["Table", list[str]]:
+        """Return the data with the vectors of the texts, and which columns were encoded."""
+        from semisvm.cli.progress import shown as show
+        from semisvm.columns.encoders import encode_texts, text_columns
+
+        function = _imported(str(self.encoder))
         names = list(features.text or text_columns(data))
-        data = _watched(data, names, function, encode_texts, shown)
-        settings |= {"encoder": encoder, "encoded": names}
-        if no_words:
+        progress = Encoded()
+        with show(progress, shown):
+            data = encode_texts(data, names, function, tell=progress.tell)
+        if self.no_words:
             features.set_params(text=None)
             data = data.without(names)
-    if features.features is not None:  # whoever names vectors by an option wants them used
-        kept = [name for name in features.features if name in data.columns or name not in before]
-        features.set_params(features=[*kept, *(n for n in data.names if n not in before)])
-    return data, settings
+        return data, names
 
 
 def _loaded(path: Path) -> "RowVectors":
@@ -118,14 +142,11 @@ def _loaded(path: Path) -> "RowVectors":
     return RowVectors.load(path)
 
 
-def _watched(
-    data: "Table", names: list[str], function: "Encoder", encode: Any, shown: bool
-) -> "Table":
-    from semisvm.cli.progress import shown as show
+def _imported(encoder: str) -> "Encoder":
+    from semisvm.columns.encoders import load_encoder
 
-    progress = Encoded()
-    with show(progress, shown):
-        return encode(data, names, function, tell=progress.tell)
+    with parameters_are_the_users():
+        return load_encoder(encoder)
 
 
 class Added:
@@ -134,23 +155,17 @@ class Added:
     Parameters
     ----------
     bundle : Model
-    embeddings : Path, optional
-    encoder : str, optional
-        Both as given by the user; refused if the model was fitted otherwise.
+    vectors : Vectors
+        As given by the user; refused if the model was fitted otherwise.
     """
 
-    def __init__(self, bundle: "Model", embeddings: Path | None, encoder: str | None) -> None:
-        said = bundle.settings
+    def __init__(self, bundle: "Model", vectors: Vectors) -> None:
+        said, embeddings, encoder = bundle.settings, vectors.embeddings, vectors.encoder
         self._check_embeddings(bool(said.get("embeddings")), embeddings)
         self._check_encoder(said.get("encoder"), encoder)
         self._vectors = None if embeddings is None else _loaded(embeddings)
         self._columns: list[str] = list(said.get("encoded") or ())
-        self._function: Encoder | None = None
-        if encoder is not None:
-            from semisvm.columns.encoders import load_encoder
-
-            with parameters_are_the_users():
-                self._function = load_encoder(encoder)
+        self._function = None if encoder is None else _imported(encoder)
 
     @staticmethod
     def _check_embeddings(needed: bool, given: Path | None) -> None:

@@ -1,0 +1,227 @@
+"""Options about the files with the data and their labels, and what they read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from semisvm.io import MatrixData, Table
+
+PANEL = "Reading"
+LabelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels", help="A separate file with one label per line.", rich_help_panel=PANEL
+    ),
+]
+Answers = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--answers",
+        help="A file of 'semisvm label', or one of 'semisvm select' with labels filled in, or an "
+        "export of Label Studio (.json) or Prodigy (.jsonl); repeatable.",
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key", help="Column that identifies rows, to join --answers by; not used as a feature."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How files are written."""
+
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="csv, tsv, jsonl, parquet, svmlight or npz. Default: by the name of the file.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding", help="Encoding of text files. Default: UTF-8.", rich_help_panel=PANEL
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", help="Separator of cells in CSV files.", rich_help_panel=PANEL),
+    ] = None
+    no_quotes: Annotated[
+        bool,
+        typer.Option(
+            "--no-quotes", help='Do not treat " as a quote around cells.', rich_help_panel=PANEL
+        ),
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `semisvm.io.read` and its like."""
+        return {
+            "format": self.format,
+            "encoding": self.encoding,
+            "delimiter": "\t" if self.delimiter == "\\t" else self.delimiter,
+            "quotes": not self.no_quotes,
+        }
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What says that a row has no label."""
+
+    unlabeled: Annotated[
+        str | None,
+        typer.Option(
+            "--unlabeled",
+            help="Marker of unlabelled rows, besides blank; 'none' if all rows have labels.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    na_is_class: Annotated[
+        bool,
+        typer.Option(
+            "--na-is-class",
+            help="Treat NA, NaN, None, null and the like as classes, not as missing labels.",
+            rich_help_panel=PANEL,
+        ),
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `semisvm.io.read` and its like."""
+        return {"unlabeled": self.unlabeled, "na_is_class": self.na_is_class}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Labels from other files."""
+
+    answers: Answers = None
+    key: Key = None
+
+    def join(
+        self, data: "Table | MatrixData", label: str | None, marks: Marks
+    ) -> tuple["Table | MatrixData", list[str]]:
+        """Add the labels of --answers; return the data and notes about them."""
+        from semisvm.io.answers import join_answers
+
+        if self.key is not None:
+            check_column(data, self.key)
+        if not self.answers:
+            return data, []
+        joined = join_answers(data, self.answers, label=label, key=self.key, **marks.arguments())
+        return joined.data, [*joined.notes, *_about_journals(self.answers)]
+
+    def without_key(self, data: "Table | MatrixData") -> "Table | MatrixData":
+        """Leave out the key, from which nothing can be learnt."""
+        from semisvm.io import Table
+
+        return data if self.key is None or not isinstance(data, Table) else data.without([self.key])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledFile:
+    """How files with labels are written."""
+
+    labels: LabelsFile = None
+    marks: Marks
+    zero_based: Annotated[
+        bool | None,
+        typer.Option(
+            "--zero-based/--one-based",
+            help="First index in svmlight files. Default: zero-based if there is an index 0.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    max_columns: Annotated[
+        int | None,
+        typer.Option(
+            "--columns",
+            min=1,
+            help="Maximum number of columns of a sparse matrix; a larger index is an error.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    form: FileFormat
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `semisvm.io.read` and `semisvm.convert`."""
+        return {
+            "labels_file": self.labels,
+            "zero_based": "auto" if self.zero_based is None else self.zero_based,
+            "max_columns": self.max_columns,
+            **self.marks.arguments(),
+            **self.form.arguments(),
+        }
+
+    def read(
+        self,
+        data: Path,
+        label: str | None,
+        *,
+        on_disk: bool = False,
+        label_comes: bool = False,
+    ) -> "Table | MatrixData":
+        """Read a file.
+
+        Rows in a folder are loaded, unless they may stay ``on_disk``. The label column may be
+        missing if ``label_comes`` from answers.
+        """
+        from semisvm.io.reading import read, read_to_label
+
+        found = (read_to_label if label_comes else read)(data, label=label, **self.arguments())
+        return found if on_disk else found.in_memory()
+
+    def read_and_join(
+        self, data: Path, label: str | None, answered: Answered
+    ) -> tuple["Table | MatrixData", list[str]]:
+        """Read a file and add labels from others; return notes about these too."""
+        found = self.read(data, label, label_comes=bool(answered.answers))
+        return answered.join(found, label, self.marks)
+
+
+def _about_journals(answers: list[Path]) -> list[str]:
+    """Say which answers of a sitting are in its journal only, as after a crash."""
+    from semisvm.labelling.store import SUFFIX, unwritten
+
+    counts = {path: unwritten(path) for path in answers if Path(f"{path}{SUFFIX}").exists()}
+    return [
+        f"{n} later answers are in {path}{SUFFIX} only: 'semisvm label' brings them to {path}."
+        for path, n in counts.items()
+        if n
+    ]
+
+
+def check_column(data: "Table | MatrixData", name: str) -> None:
+    """Raise if data have no column of that name."""
+    from semisvm.io import DataError, Table
+
+    if not isinstance(data, Table):
+        raise DataError(f"a matrix has no columns with names, so no {name!r}.", data.path)
+    data.column(name)
+
+
+def take_weights(
+    data: "Table | MatrixData", name: str | None
+) -> tuple["Table | MatrixData", "NDArray[np.float64] | None"]:
+    """Take the weights of the rows out of a column; bad ones are named with line and column."""
+    from semisvm.io import Table
+
+    if name is None:
+        return data, None
+    check_column(data, name)
+    assert isinstance(data, Table)
+    found = data.numbers(name)
+    for row in (~(found >= 0.0)).nonzero()[0][:1].tolist():
+        wrong = "there is no weight" if found[row] != found[row] else f"{found[row]:g} is negative"
+        message = f"{wrong}; weights of rows are numbers from 0 on."
+        raise data.error(message, row, name)
+    return data.without([name]), found
