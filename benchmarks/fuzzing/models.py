@@ -106,6 +106,39 @@ def _models() -> Iterator[Any]:
 
     inner = semisvm.NewtonSVC(unlabeled=None)
     yield CalibratedPartialClassifier(inner, cv=2, unlabeled=None).fit(X, target)
+    yield from _pipelines()
+
+
+def _pipelines() -> Iterator[Any]:
+    """Yield pipelines of scikit-learn with all known steps."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.feature_extraction import text
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, Normalizer, OneHotEncoder, StandardScaler
+
+    rows = frame(table())
+    target = np.array([*(["spam", "ham"] * 6), *[None] * 12], dtype=object)
+    filled = make_pipeline(SimpleImputer(), MinMaxScaler())
+    kinds = OneHotEncoder(min_frequency=2, handle_unknown="infrequent_if_exist")
+    parts = [("text", text.TfidfVectorizer(), "text"), ("size", filled, ["size"])]
+    for further, rest in (
+        ([("kind", kinds, ["kind"])], "drop"),
+        ([("gone", "drop", ["kind"]), ("weight", StandardScaler(), slice(3, 4))], "passthrough"),
+    ):
+        columns = ColumnTransformer([*parts, *further], remainder=rest)
+        yield make_pipeline(columns, semisvm.NewtonSVC(unlabeled=None)).fit(rows, target)
+    words = (text.HashingVectorizer(n_features=32), text.TfidfTransformer(), Normalizer())
+    yield make_pipeline(*words, semisvm.NewtonSVC(unlabeled=None)).fit(rows["text"], target)
+
+
+def frame(rows: Table) -> Any:
+    """Return a table as a data frame, with two more columns of numbers."""
+    import pandas as pd
+
+    made = pd.DataFrame({name: rows.columns[name] for name in ("text", "size", "kind")})
+    made["size"] = made["size"].astype(float)
+    return made.assign(weight=np.arange(len(made)) % 3, height=1.5)
 
 
 def _saved(model: Any) -> bytes:
@@ -223,6 +256,9 @@ def check(content: bytes) -> None:
             loaded = _promised("load", lambda: semisvm.load(path))
         except OWN:
             return
+        if hasattr(loaded, "steps"):
+            _promised("predict", partial(_predict_frame, loaded))
+            return
         bundle = as_model(loaded)
         for what, action in USES.items():
             with contextlib.suppress(*OWN):
@@ -269,6 +305,14 @@ def _predict(bundle: Any) -> None:
     for row in predicted_rows(bundle, piece, [], True, asked):
         json.dumps(row, ensure_ascii=False).encode("utf-8")
     assert len(bundle.predict(piece)) == 3
+
+
+def _predict_frame(pipeline: Any) -> None:
+    """Predict rows as those of the fit; scikit-learn says so if a file asks for other columns."""
+    rows = frame(table(4))
+    takes_frame = hasattr(pipeline[0], "transformers_")
+    with contextlib.suppress(ValueError):
+        assert len(pipeline.predict(rows if takes_frame else rows["text"])) == 4
 
 
 def _inspect(bundle: Any) -> None:

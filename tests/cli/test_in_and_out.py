@@ -187,7 +187,8 @@ def test_models_are_exported(mail):
     model, table = semisvm.load("m"), read("mail.csv", label="kind")
     X = model.features.transform(table)
     shown = run("export", "m", "m.onnx").stdout
-    assert "The columns themselves are not its input" in shown
+    assert "With --columns, an ONNX file takes the columns themselves" in shown
+    assert "has n-grams" in run("export", "m", "m.onnx", "--columns", code=2).stderr
     (label, *_) = runtime.InferenceSession("m.onnx").run(["label"], {"X": X.toarray()})
     assert label.tolist() == model.predict(table).tolist()
     shown = run("export", "m", "m.joblib").stdout
@@ -195,6 +196,16 @@ def test_models_are_exported(mail):
     assert "a data frame with the columns 'body'" in shown
     assert joblib.load("m.joblib").predict(table.columns).tolist() == label.tolist()
     assert "models are exported to" in run("export", "m", "m.txt", code=2).stderr
+
+
+def test_texts_are_the_input_of_an_exported_model(mail):
+    runtime = pytest.importorskip("onnxruntime")
+    run(*FIT, "--features", "body", "-o", "m", "-q")
+    model, table = semisvm.load("m"), read("mail.csv", label="kind")
+    assert "its inputs are the columns" in run("export", "m", "m.onnx", "--columns").stdout
+    texts = np.array(table.text("body"), dtype=object)
+    (label,) = runtime.InferenceSession("m.onnx").run(["label"], {"body": texts})
+    assert label.tolist() == model.predict(table).tolist()
 
 
 def test_kernels_are_not_exported(mail):

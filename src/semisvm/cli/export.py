@@ -27,11 +27,18 @@ def export(
             parser=binary_output,
         ),
     ],
+    columns: Annotated[
+        bool,
+        typer.Option(
+            "--columns", help="Let an ONNX file take texts, categories, numbers and vectors."
+        ),
+    ] = False,
 ) -> None:
     """Write a linear model for programs that know nothing of semisvm.
 
-    ONNX files are read in many languages, and take the numbers of a matrix. The object of
-    scikit-learn is pickled; if all columns of the model are text, it takes the texts.
+    ONNX files are read in many languages. They take the numbers of a matrix or, with --columns,
+    the columns of a table. The object of scikit-learn is pickled; if all columns of the model are
+    text, it takes the texts.
     """
     from semisvm.cli.output import print_line, print_notes
     from semisvm.model_files import load
@@ -42,22 +49,22 @@ def export(
         raise UserError(f"models are exported to {listed}, not {suffix or output}.")
     bundle = as_model(load(model))
     with parameters_are_the_users():
-        _write(bundle, output, suffix)
+        _write(bundle, output, suffix, columns)
     print_line(f"{model} is exported to {output}.")
-    print_notes("note", [_about_input(bundle, suffix), *_about_pickles(suffix)])
+    print_notes("note", [_about_input(bundle, suffix, columns), *_about_pickles(suffix)])
 
 
-def _write(bundle: "Model", output: Output, suffix: str) -> None:
+def _write(bundle: "Model", output: Output, suffix: str, columns: bool) -> None:
     from semisvm.exporting import to_onnx, to_sklearn
     from semisvm.exporting.plain import takes_columns
 
     if suffix == ONNX:
         try:
-            to_onnx(bundle, output.target)
+            to_onnx(bundle, output.target, columns=columns)
         except ImportError as error:
             raise UserError(str(error)) from error
         return
-    _pickle(to_sklearn(bundle, columns=takes_columns(bundle.features)), output)
+    _pickle(to_sklearn(bundle, columns=columns or takes_columns(bundle.features)), output)
 
 
 def _pickle(classifier: Any, output: Output) -> None:
@@ -69,9 +76,11 @@ def _pickle(classifier: Any, output: Output) -> None:
         joblib.dump(classifier, stream)
 
 
-def _about_input(bundle: "Model", suffix: str) -> str:
+def _about_input(bundle: "Model", suffix: str, columns: bool) -> str:
     from semisvm.exporting.plain import takes_columns
 
+    if suffix == ONNX and columns:
+        return "its inputs are the columns of the model; texts need onnxruntime."
     if suffix != ONNX and takes_columns(bundle.features):
         names = ", ".join(map(repr, bundle.features.columns_))  # type: ignore[union-attr]
         return f"its input is a data frame with the columns {names}, in which no text is missing."
@@ -80,8 +89,7 @@ def _about_input(bundle: "Model", suffix: str) -> str:
         return f"its input is a matrix of {width} columns, as in the files of the fit."
     return (
         f"its input is a matrix of {width} features, which semisvm.load(MODEL).features.transform "
-        "makes of the columns. The columns themselves are not its input: other programs find "
-        "other words in texts, and would predict something else."
+        "makes of the columns. With --columns, an ONNX file takes the columns themselves."
     )
 
 

@@ -8,63 +8,82 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from semisvm._version import __version__
+from semisvm.columns import ColumnFeatures
 from semisvm.exporting.linear import LinearModel, linear_model
+from semisvm.exporting.onnx_columns import LEARNING, RUNTIME, add_columns
+from semisvm.exporting.onnx_graph import Graph, tfidf
 from semisvm.io.writing import write_bytes
 
-OPSET, IR_VERSION = 15, 8
+OPSETS, IR_VERSION = {"": 15, LEARNING: 2, RUNTIME: 1}, 8
 """Of 2021, so that older runtimes read the files too."""
 ROWS = "rows"
 
 
-def to_onnx(model: Any, path: str | Path | BinaryIO) -> None:
+def to_onnx(model: Any, path: str | Path | BinaryIO, *, columns: bool = False) -> None:
     """Write a linear model to an ONNX file.
 
     Its input is ``X``, float64 of shape (n, d): a matrix as it is in files, or, of a model with
     column features, the features that ``model.features.transform`` returns, as a dense array.
-    The texts themselves are not: the words that ONNX finds in them are not exactly those of
-    Python, and the predictions would differ without notice. Its outputs are ``label`` of shape
-    (n,), ``scores`` of shape (n, m), and ``probabilities`` of the same shape where the model has
-    them.
+    Its outputs are ``label`` of shape (n,), ``scores`` of shape (n, m), and ``probabilities`` of
+    the same shape where the model has them.
 
     Parameters
     ----------
     model : Model or fitted estimator of this package
     path : str, Path or binary stream
+    columns : bool, default=False
+        Whether the inputs are the columns of a table, by their names: texts and categories as
+        strings of shape (n,), without blanks around a category; numbers as float64 of shape (n,),
+        NaN if missing; vectors as float64 of shape (n, k). A column that is called like an output
+        gets ``_column`` after its name. Files with texts need onnxruntime, since they use its
+        tokeniser.
 
     Raises
     ------
     ValueError
-        If the model is not linear.
+        If the model is not linear, or has columns for which ONNX gives other features: n-grams,
+        hashed words, stripped accents.
     ImportError
         If the package onnx is missing.
     """
-    made = _made(linear_model(model))
+    linear = linear_model(model)
+    features = getattr(model, "features", None)
+    if columns and features is None:
+        raise ValueError("this model has no columns; leave out columns=True.")
+    made = _made(linear, features if columns else None)
     with write_bytes(path) as stream:
         stream.write(made.SerializeToString())
 
 
-def _made(linear: LinearModel) -> Any:
+def _made(linear: LinearModel, features: ColumnFeatures | None) -> Any:
     try:
         import onnx
     except ImportError as error:
         raise ImportError(
             "ONNX files need the package onnx: pip install 'semisvm[onnx]'."
         ) from error
-    graph = _Graph()
-    outputs = _fill(graph, linear)
+    graph = Graph()
+    X, inputs = "X", [("X", graph.double, [ROWS, linear.n_features])]
+    if features is not None:
+        X, inputs = add_columns(graph, features, {"label", "scores", "probabilities"})
+    outputs = _fill(graph, linear, X)
     helper = onnx.helper
+    used = {"", *(node.domain for node in graph.nodes)}
     made = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "semisvm",
-            [helper.make_tensor_value_info("X", graph.double, [ROWS, linear.n_features])],
+            [helper.make_tensor_value_info(*each) for each in inputs],
             [helper.make_tensor_value_info(*output) for output in outputs],
             graph.constants,
         ),
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[
+            helper.make_opsetid(domain, version)
+            for domain, version in OPSETS.items()
+            if domain in used
+        ],
         producer_name="semisvm",
         producer_version=__version__,
         ir_version=IR_VERSION,
@@ -73,43 +92,11 @@ def _made(linear: LinearModel) -> Any:
     return made
 
 
-class _Graph:
-    """Nodes and constants of a graph being made; results have the names of their nodes."""
-
-    def __init__(self) -> None:
-        import onnx
-
-        self._onnx = onnx
-        self.double = onnx.TensorProto.DOUBLE
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def constant(self, values: Any) -> str:
-        """Add a constant."""
-        array: NDArray[Any] = np.asarray(values)
-        if array.dtype.kind in "US":
-            array = array.astype(object)
-        name = f"constant{len(self.constants)}"
-        self.constants.append(self._onnx.numpy_helper.from_array(array, name))
-        return name
-
-    def node(self, kind: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
-        """Add a node; return the name of its result."""
-        result = name or f"{kind.lower()}{len(self.nodes)}"
-        self.nodes.append(self._onnx.helper.make_node(kind, list(inputs), [result], **attributes))
-        return result
-
-    def type_of(self, values: NDArray[Any]) -> int:
-        """Return the type of ONNX for labels."""
-        if values.dtype.kind in "US":
-            return int(self._onnx.TensorProto.STRING)
-        return int(self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype))
-
-
-def _fill(graph: _Graph, linear: LinearModel) -> list[tuple[str, int, list[Any]]]:
+def _fill(graph: Graph, linear: LinearModel, X: str) -> list[tuple[str, int, list[Any]]]:
     """Add all nodes; return name, type and shape of the outputs."""
     n_classes = len(linear.classes)
-    X = "X" if linear.rarities is None else _tfidf(graph, linear.rarities)
+    if linear.rarities is not None:
+        X = tfidf(graph, X, linear.rarities)
     product = graph.node("MatMul", X, graph.constant(linear.coef.T.copy()))
     scores = graph.node("Add", product, graph.constant(linear.intercept))
     columns = scores
@@ -127,21 +114,7 @@ def _fill(graph: _Graph, linear: LinearModel) -> list[tuple[str, int, list[Any]]
     return [("label", graph.type_of(linear.classes), [ROWS]), *outputs]
 
 
-def _tfidf(graph: _Graph, rarities: NDArray[np.float64]) -> str:
-    """Turn counts c into 1 + log c, times the weights, in rows of length one."""
-    zero, one = graph.constant(np.float64(0.0)), graph.constant(np.float64(1.0))
-    there = graph.node("Greater", "X", zero)
-    logs = graph.node("Log", graph.node("Where", there, "X", one))
-    counts = graph.node("Where", there, graph.node("Add", logs, one), "X")
-    weighted = graph.node("Mul", counts, graph.constant(rarities))
-    squares = graph.node("Mul", weighted, weighted)
-    total = graph.node("ReduceSum", squares, graph.constant(np.array([1])), keepdims=1)
-    length = graph.node("Sqrt", total)
-    some = graph.node("Greater", length, zero)
-    return graph.node("Div", weighted, graph.node("Where", some, length, one))
-
-
-def _probabilities(graph: _Graph, linear: LinearModel, scores: str) -> str:
+def _probabilities(graph: Graph, linear: LinearModel, scores: str) -> str:
     steep = graph.node("Mul", scores, graph.constant(linear.slope))
     odds = graph.node("Add", steep, graph.constant(linear.offset))
     if len(linear.classes) == 2:

@@ -24,9 +24,10 @@ from semisvm.model_files.calibrations import (
 from semisvm.model_files.checks import complaint, in_words
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.features import restore_features
-from semisvm.model_files.pipelines import INSTEAD, pipeline_state, restore_pipeline
+from semisvm.model_files.pipelines import pipeline_state, restore_pipeline
 from semisvm.model_files.schemas import PARTS, SCALING, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
+from semisvm.model_files.steps import INSTEAD
 from semisvm.model_files.trusting import (
     conformal_state,
     familiarity_state,
@@ -48,7 +49,8 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
         Calibrated ones too. A search along a path is saved as the estimator that it chose. The
         steps of a pipeline may be vectorisers and scalers of scikit-learn: ``CountVectorizer``,
         ``TfidfVectorizer``, ``HashingVectorizer``, ``TfidfTransformer``, ``StandardScaler``,
-        ``MaxAbsScaler``, ``MinMaxScaler``, ``Normalizer``, and `semisvm.columns.ColumnFeatures`.
+        ``MaxAbsScaler``, ``MinMaxScaler``, ``Normalizer``, ``SimpleImputer``, ``OneHotEncoder``,
+        `semisvm.columns.ColumnFeatures`, and a ``ColumnTransformer`` or ``Pipeline`` of them.
     path : str, Path or binary stream
         Replaced when the file is complete; usually ``.semisvm``. A stream gets the bytes
         when all are there.

@@ -1,0 +1,239 @@
+"""Column transformers of scikit-learn, as plain data and back.
+
+A fitted one is made by a fit on one row, in which a stand-in takes the place of every transformer:
+so scikit-learn works out which columns go where, and refuses columns that there are not.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from semisvm.model_files.archive import Arrays
+from semisvm.model_files.budget import Budget
+from semisvm.model_files.checks import (
+    DAMAGED,
+    MOST_COLUMNS,
+    anything,
+    complaint,
+    either,
+    flag,
+    listed,
+    mapping,
+    number,
+    one_of,
+    optional,
+    record,
+    text,
+    whole,
+)
+from semisvm.model_files.errors import ModelFileError
+from semisvm.model_files.steps import INSTEAD, TEXT
+
+DROP, PASSTHROUGH, REMAINDER = "drop", "passthrough", "remainder"
+BYTES_A_COLUMN = 500
+"""Of the row of a fit, and of what scikit-learn makes of its columns."""
+
+POSITION = whole(-MOST_COLUMNS, MOST_COLUMNS)
+EDGE = optional(either(POSITION, text))
+SELECTED = either(
+    listed(text),
+    listed(POSITION),
+    listed(flag),
+    text,
+    POSITION,
+    record({"start": EDGE, "stop": EDGE, "step": optional(POSITION)}),
+)
+VALUES = {
+    REMAINDER: one_of(DROP, PASSTHROUGH, REMAINDER),
+    "sparse_threshold": number(0.0, 1.0),
+    "sparse_output": flag,
+    "weights": optional(mapping(text, number())),
+    "verbose": flag,
+    "verbose_names": flag,
+    "n_columns": whole(1, MOST_COLUMNS),
+    "names": optional(listed(text, unique=True)),
+}
+DOES = either(one_of(DROP, PASSTHROUGH), mapping(text, anything))
+PART = record({"name": text, "columns": optional(SELECTED), "does": DOES})
+FRAME = record({**VALUES, "transformers": listed(PART, least=1)})
+
+Part = Callable[[int, Any, Mapping[str, NDArray[Any]]], tuple[Any, int | None]]
+"""Of position, state and arrays: makes a transformer, and says how many columns it makes."""
+
+
+def frame_values(name: str, step: Any) -> dict[str, Any]:
+    """Return what a fitted column transformer knows besides its transformers."""
+    has_rest = len(step.transformers_) > len(step.transformers)
+    rest = step.remainder if isinstance(step.remainder, str) else DROP
+    names = getattr(step, "feature_names_in_", None)
+    weights = step.transformer_weights
+    values = {
+        REMAINDER: REMAINDER if has_rest else rest,
+        "sparse_threshold": step.sparse_threshold,
+        "sparse_output": bool(step.sparse_output_),
+        "weights": None if weights is None else {key: _plain(w) for key, w in weights.items()},
+        "verbose": bool(step.verbose),
+        "verbose_names": step.verbose_feature_names_out,
+        "n_columns": int(step.n_features_in_),
+        "names": None if names is None else names.tolist(),
+    }
+    _check(name, record(VALUES), values)
+    return values
+
+
+def columns_state(name: str, step: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield name, transformer and columns of every part of a fitted column transformer."""
+    if not hasattr(step, "transformers_"):
+        raise ModelFileError(f"the step {name!r} is not fitted, so there is nothing to save.")
+    for k, (part, transformer, columns) in enumerate(step.transformers_):
+        # those of the remainder follow from all others
+        selected = _selected(columns) if k < len(step.transformers) else None
+        _check(f"{name}__{part}", optional(SELECTED), selected)
+        if selected == [] or (isinstance(selected, list) and set(selected) == {False}):
+            transformer = DROP  # it was never fitted
+        elif getattr(transformer, "func", "") is None:
+            transformer = PASSTHROUGH
+        yield part, transformer, selected
+
+
+def _selected(columns: Any) -> Any:
+    """Return columns as they are written: as a name, a position, a list or the edges of a slice."""
+    if isinstance(columns, slice):
+        edges = {"start": columns.start, "stop": columns.stop, "step": columns.step}
+        return {key: _plain(edge) for key, edge in edges.items()}
+    if isinstance(columns, str) or np.isscalar(columns):
+        return _plain(columns)
+    return [_plain(column) for column in columns]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _check(name: str, check: Any, value: Any) -> None:
+    said = complaint(check, value, "value")
+    if said is not None:
+        what = f"the step {name!r} of this pipeline cannot be saved"
+        raise ModelFileError(f"{what}: {said} {INSTEAD}")
+
+
+class _StandIn(TransformerMixin, BaseEstimator):
+    """Makes as many columns as a transformer, and takes no more or fewer than it does."""
+
+    def __init__(self, width: int, takes: int | None, flat: bool) -> None:
+        self.width = width
+        self.takes = takes
+        self.flat = flat
+
+    def fit(self, X: Any, y: Any = None) -> "_StandIn":
+        shape = np.shape(X)
+        if (len(shape) == 1) != self.flat or (self.takes and shape[1:] != (self.takes,)):
+            raise ModelFileError(f"{DAMAGED}a transformer gets other columns than it takes.")
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return sparse.csr_matrix((1, self.width))
+
+
+def restore_columns(
+    state: Any, arrays: dict[str, Arrays], where: str, budget: Budget, part: Part
+) -> Any:
+    """Make a fitted column transformer.
+
+    Raises
+    ------
+    ModelFileError
+        Or what scikit-learn says about columns.
+    """
+    from sklearn.compose import ColumnTransformer
+
+    FRAME(state, where, {})
+    names, n_columns, parts = state["names"], state["n_columns"], state["transformers"]
+    if names is not None and len(names) != n_columns:
+        raise ModelFileError(f"{DAMAGED}{where}.names must be one per column.")
+    budget.spend(BYTES_A_COLUMN * n_columns)
+    made, stand_ins = _made(parts, arrays, where, part)
+    places = [
+        (each["name"], stand_in, _selection(each["columns"]))
+        for each, stand_in in zip(parts, stand_ins, strict=True)
+    ]
+    has_rest = state[REMAINDER] == REMAINDER
+    rest = places.pop()[1] if has_rest else state[REMAINDER]
+    frame = ColumnTransformer(
+        places,
+        remainder=rest,
+        sparse_threshold=state["sparse_threshold"],
+        transformer_weights=state["weights"],
+        verbose_feature_names_out=state["verbose_names"],
+    ).fit(_row(n_columns, names))
+    if len(frame.transformers_) != len(parts):
+        raise ModelFileError(f"{DAMAGED}{where} has no columns for its remainder.")
+    _take_places(frame, made, has_rest)
+    frame.verbose, frame.sparse_output_ = state["verbose"], state["sparse_output"]
+    return frame
+
+
+def _made(
+    parts: list[Any], arrays: dict[str, Arrays], where: str, part: Part
+) -> tuple[list[Any], list[Any]]:
+    """Return transformers, and what stands in for them."""
+    made: list[Any] = []
+    stand_ins: list[Any] = []
+    for k, each in enumerate(parts):
+        step, own = each["does"], arrays.pop(str(k), {})
+        stand_in = step
+        if not isinstance(step, str):
+            step, width = part(k, step, own)
+            stand_in = _stand_in(step, width, where)
+        made.append(step)
+        stand_ins.append(stand_in)
+    if arrays:
+        raise ModelFileError(f"{DAMAGED}{where} has arrays that belong to nothing.")
+    return made, stand_ins
+
+
+def _stand_in(step: Any, width: int | None, where: str) -> _StandIn:
+    if width is None:
+        raise ModelFileError(f"{DAMAGED}{where} has a transformer of unknown width.")
+    first = step
+    while hasattr(first, "steps"):
+        first = first.steps[0][1]
+    flat = type(first).__module__ == TEXT and hasattr(first, "analyzer")
+    return _StandIn(width, getattr(first, "n_features_in_", None), flat)
+
+
+def _selection(columns: Any) -> Any:
+    if isinstance(columns, Mapping):
+        return slice(columns["start"], columns["stop"], columns["step"])
+    return columns
+
+
+def _row(n_columns: int, names: list[str] | None) -> Any:
+    if names is None:
+        return np.zeros((1, n_columns))
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ModelFileError(
+            "this pipeline chooses columns of a data frame by name, for which pandas is needed: "
+            "pip install pandas."
+        ) from error
+    return pd.DataFrame(np.zeros((1, n_columns)), columns=names)
+
+
+def _take_places(frame: Any, made: list[Any], has_rest: bool) -> None:
+    """Put the transformers where their stand-ins are."""
+    fitted = [
+        (name, stand_in if isinstance(step, str) else step, columns)
+        for (name, stand_in, columns), step in zip(frame.transformers_, made, strict=True)
+    ]
+    rest = made.pop() if has_rest else frame.remainder
+    frame.transformers = [
+        (name, step, columns)
+        for (name, _, columns), step in zip(frame.transformers, made, strict=True)
+    ]
+    frame.remainder, frame.transformers_ = rest, fitted
