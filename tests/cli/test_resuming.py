@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from problems import hide, two_blobs
 from semisvm import load
 from semisvm.cli.app import app
+from waiting import PATIENCE
 
 # the seventh round does not end; the second way of waiting looks at no signal
 PROGRAM = """
@@ -73,9 +74,9 @@ def stopped(folder, wait, number):
         seen = ""
         while "in the long round" not in seen and process.poll() is None:
             seen += process.stderr.readline()
-        time.sleep(0.2)
+        time.sleep(0.2)  # for the wait itself; what follows holds before it, too
         os.killpg(process.pid, number)
-        errors = process.communicate(timeout=60)[1]
+        errors = process.communicate(timeout=PATIENCE)[1]
         return process.returncode, errors
     finally:
         if process.poll() is None:
