@@ -17,6 +17,7 @@ import distributed
 import psutil
 from typer.testing import CliRunner
 
+from dask_clusters import start_cluster
 from semisvm import load, open_rows
 from semisvm.cli.app import app
 from semisvm.remote import connecting
@@ -199,10 +200,7 @@ def test_workers_with_other_versions(client, monkeypatch):
 
 
 def test_a_cluster_without_workers(monkeypatch):
-    with (
-        distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as empty,
-        distributed.Client(empty.scheduler_address, timeout=PATIENCE) as client,
-    ):
+    with start_cluster(0) as empty, distributed.Client(empty) as client:
         monkeypatch.setattr(connecting, "CONNECT_SECONDS", 0.5)
         with pytest.raises(ClusterError, match=r"no worker after 0\.5 s"):
             connecting.check_workers(client)
