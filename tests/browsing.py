@@ -5,9 +5,10 @@ import re
 import shutil
 from contextlib import contextmanager
 
+from waiting import PATIENCE
+
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "there is no Chromium: apt-get install chromium, or set SEMISVM_CHROMIUM to its path"
-PATIENCE = 30_000
 OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -25,9 +26,11 @@ def launched():
     """Run the browser of this machine; nothing is downloaded."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium(), args=list(OPTIONS))
+        browser = play.chromium.launch(
+            executable_path=chromium(), args=list(OPTIONS), timeout=1000 * PATIENCE
+        )
         yield browser
         browser.close()
 
@@ -47,7 +50,7 @@ class Person:
         self.problems = []
         self.asked = []
         self.page = context.new_page() if page is None else page
-        self.page.set_default_timeout(PATIENCE)
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.page.on("console", lambda m: m.type == "error" and self.problems.append(m.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("dialog", lambda dialog: self.problems.append(dialog.message))

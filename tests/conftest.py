@@ -8,11 +8,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from scipy import sparse
 
+# A shell that runs the tests in the background has them ignore Ctrl-C, nohup has them ignore a
+# hang-up, and all commands would inherit that. A handler is not inherited: of a hang-up it only
+# hides that it came.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # a shell that runs the tests in the background has them, and all commands, ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda number, frame: None)
+
+# A busy machine is no error: examples may take any time. Where CI is set they are the same in every
+# run; elsewhere each run tries others.
+settings.register_profile(
+    "semisvm",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+    print_blob=True,
+)
+settings.load_profile("semisvm")
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("SEMISVM_DATA", ROOT.parent / "shared" / "data"))

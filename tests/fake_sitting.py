@@ -5,6 +5,7 @@ from threading import Event, Lock
 from types import SimpleNamespace
 
 from semisvm.labelling.errors import ChangedError, SittingError
+from waiting import PATIENCE
 
 
 class Facts(SimpleNamespace):
@@ -49,7 +50,7 @@ class FakeSitting:
         return row
 
     def _change(self, kind, rows, value, client, version=None):
-        assert self.gate.wait(30.0)
+        assert self.gate.wait(PATIENCE)
         if self.fails is not None:
             raise self.fails
         with self.lock:
@@ -159,6 +160,10 @@ class FakeSitting:
         return self._found(rows, start, count)
 
     def status(self):
+        with self.lock:
+            return self._status()
+
+    def _status(self):
         answered = [mark[1] for mark in self.marks.values() if mark and mark[0] == "answer"]
         classes = [
             Facts(

@@ -5,6 +5,7 @@ import json
 from contextlib import closing
 
 from semisvm.labelling.security import Keys
+from waiting import PATIENCE
 
 TOKEN = "the-token"
 
@@ -12,7 +13,8 @@ TOKEN = "the-token"
 def send(server, method, path, body=None, **headers):
     """Send a request as it is written here; a header that is None is left out."""
     given = {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
-    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)) as connection:
+    place = ("127.0.0.1", server.port)
+    with closing(http.client.HTTPConnection(*place, timeout=PATIENCE)) as connection:
         connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
         data = (
             None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()

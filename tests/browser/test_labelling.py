@@ -2,6 +2,8 @@
 
 from playwright.sync_api import expect
 
+from waiting import wait_until
+
 
 def test_answers_by_keys(person, sitting):
     assert [person.press_and_wait(key) for key in "1221"] == ["1", "2", "3", "4"]
@@ -224,9 +226,9 @@ def test_keys_can_be_switched_off(person, sitting):
 
 def test_the_model_on_demand(person, sitting):
     person.page.click("#learn")
-    person.page.wait_for_timeout(50)
-    person.page.click("#learn-auto")
     person.until("#state", "Saved")
+    person.page.click("#learn-auto")
+    wait_until(lambda: sitting.learned[1:])
     assert sitting.learned == [False, True]
 
 

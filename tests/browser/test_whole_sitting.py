@@ -1,36 +1,26 @@
 """From no labels to a model that is evaluated, on real texts, through the command line."""
 
 import csv
-import gzip
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from browsing import Person
+from waiting import PATIENCE
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("SEMISVM_DATA", ROOT.parent / "shared" / "data"))
 GROUPS = ("rec.motorcycles", "sci.space")
 N_ANSWERS = 60
 
 
-@pytest.fixture(scope="module")
-def texts():
+@pytest.fixture
+def texts(newsgroups):
     """Two newsgroups, without the lines that tell them apart."""
-    path = DATA / "20news" / "20news.jsonl.gz"
-    if not path.exists():
-        pytest.skip("the texts of 20news are not here: set SEMISVM_DATA to their parent folder")
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        found = [json.loads(line) for line in stream]
-    chosen = [(post["text"].partition("\n\n")[2], post["label"]) for post in found]
-    return [(text, group) for text, group in chosen if group in GROUPS and text.strip()]
+    return [pair for pair in zip(*newsgroups(*GROUPS), strict=True) if pair[0].strip()]
 
 
 def write(path, header, rows):
@@ -61,7 +51,7 @@ class Server:
 
     def stop(self, how):
         self.process.send_signal(how)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=PATIENCE)
         return self.process.returncode
 
 

@@ -3,10 +3,8 @@
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -301,26 +299,6 @@ def test_ctrl_c_during_a_fit(mail, monkeypatch):
 def start(*arguments, **options):
     command = [sys.executable, "-m", "semisvm", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_leave_no_half_written_file(mail, tmp_path, number, code):
-    """The data come through a pipe that stays open, so the process is in the middle."""
-    pipe, out = tmp_path / "pipe.csv", tmp_path / "out.csv"
-    os.mkfifo(pipe)
-    process = start("predict", mail / "m.semisvm", pipe, "-o", out)
-    writer = os.open(pipe, os.O_RDWR)  # does not wait for the reader
-    try:
-        while process.poll() is None and not list(tmp_path.glob(".out.csv.*")):
-            time.sleep(0.05)
-        process.send_signal(number)
-        _, message = process.communicate()
-    finally:
-        os.close(writer)
-        process.kill()
-    assert process.returncode == code, message
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe.csv"]
 
 
 def test_the_extra_is_named_if_it_is_missing(tmp_path):

@@ -21,6 +21,7 @@ pytest.importorskip("uvicorn")
 from commands import run
 from semisvm.cli import label as label_module
 from semisvm.io import read
+from waiting import PATIENCE
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 
@@ -170,10 +171,10 @@ def test_the_page_is_there_and_ctrl_c_ends_it(mail):
     process, address = start("-o", "mail.semisvm")
     try:
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        with opener.open(address, timeout=20) as page:
+        with opener.open(address, timeout=PATIENCE) as page:
             assert b"<html" in page.read().lower()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert "0 answers are in mail.answers.csv" in out, err

@@ -14,6 +14,7 @@ from semisvm import registry
 from semisvm.cli import progress
 from semisvm.cli.progress import Counted, Traced, counting, watching
 from semisvm.model_selection.watching import Step
+from waiting import wait_until
 
 STEPS = [
     Step(name, fold + 1, 3, 3 * k + fold, 6) for k, name in enumerate("ab") for fold in range(3)
@@ -46,19 +47,29 @@ def test_the_time_left_goes_by_costs_and_by_times(monkeypatch):
 def test_plain_lines_are_few_and_name_what_runs(monkeypatch, capsys):
     monkeypatch.setattr(progress, "TICK", 0.01)
     monkeypatch.setattr(progress, "PAUSE", 0.05)
+    monkeypatch.setattr(progress, "STILL", 1e6)
+    lines = []
+
+    def said():
+        found = capsys.readouterr().err.splitlines()
+        lines.extend(found)
+        return found
+
     with counting(True) as tell:
-        tell(STEPS[0])
-        time.sleep(0.5)
-        tell(STEPS[3])
-        time.sleep(0.5)
-    lines = capsys.readouterr().err.splitlines()
+        for step in (STEPS[0], STEPS[3]):
+            tell(step)
+            wait_until(said)
+            time.sleep(0.2)  # in which the same is not said again
+    said()
     assert [re.match(r"\w, fold 1 of 3 \(fit \d of 6\)", line)[0] for line in lines] == [
         "a, fold 1 of 3 (fit 1 of 6)",
         "b, fold 1 of 3 (fit 4 of 6)",
     ]
 
 
-def test_quick_work_is_silent(capsys):
+def test_quick_work_is_silent(capsys, monkeypatch):
+    assert progress.PAUSE >= 1.0
+    monkeypatch.setattr(progress, "PAUSE", 1e6)
     with counting(True) as tell:
         tell(STEPS[0])
     with counting(False) as tell:

@@ -15,6 +15,7 @@ pytest.importorskip("rich")
 from commands import run
 from problems import hide, two_blobs
 from semisvm import load
+from waiting import PATIENCE
 
 # the seventh round does not end; the second way of waiting looks at no signal
 PROGRAM = """
@@ -67,9 +68,9 @@ def stopped(folder, wait, number):
         seen = ""
         while "in the long round" not in seen and process.poll() is None:
             seen += process.stderr.readline()
-        time.sleep(0.2)
+        time.sleep(0.2)  # for the wait itself; what follows holds before it, too
         os.killpg(process.pid, number)
-        errors = process.communicate(timeout=60)[1]
+        errors = process.communicate(timeout=PATIENCE)[1]
         return process.returncode, errors
     finally:
         if process.poll() is None:

@@ -123,8 +123,12 @@ from types import SimpleNamespace
 from benchmarks.fuzzing.findings import attempt
 from benchmarks.fuzzing.runner import bound_memory
 bound_memory()
-for check in (lambda data: time.sleep(60), lambda data: bytearray(1 << 30), lambda data: None):
-    found = attempt("sick", SimpleNamespace(check=check), b"", 0.2)
+for check, seconds in (
+    (lambda data: time.sleep(600), 0.2),
+    (lambda data: bytearray(1 << 30), 60.0),
+    (lambda data: None, 60.0),
+):
+    found = attempt("sick", SimpleNamespace(check=check), b"", seconds)
     print(None if found is None else found.place.split()[0])
 """
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 
-MODEST = settings(max_examples=15, deadline=None)
+MODEST = settings(max_examples=15)
 CLASSIFIERS = [NewtonSVC, TransductiveSVC, AnnealedSVC]
 NAMES = ["ash", "birch", "cedar", "elm"]
 FLAT = {

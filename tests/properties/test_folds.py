@@ -19,7 +19,7 @@ def foldable(y):
 
 
 @given(y=targets, seed=st.integers(0, 5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_fold_can_train_and_be_scored(y, seed):
     if not foldable(y):
@@ -38,7 +38,7 @@ def test_every_fold_can_train_and_be_scored(y, seed):
 
 
 @given(y=targets)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_twins_never_bring_a_label(y):
     if not foldable(y):

@@ -16,7 +16,8 @@ from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.designs import workers
 
 MODEST = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 seeds = st.integers(0, 10_000)
 SEMI = pytest.mark.parametrize("cls", [TransductiveSVC, AnnealedSVC])

@@ -15,7 +15,7 @@ ROWS = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
 SMALL = 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(X=ROWS, k=st.integers(1, 6), n_fixed=st.integers(0, 3), thin=st.booleans())
 def test_descent(X, k, n_fixed, thin):
     fixed = np.arange(min(n_fixed, len(X)))

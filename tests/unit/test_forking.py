@@ -11,11 +11,12 @@ import pytest
 
 from semisvm.designs import Workers, blas
 from semisvm.forking import global_compiler_lock, no_fork
+from waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 
 
-def in_child(work, seconds=30.0):
+def in_child(work, seconds=PATIENCE):
     """Run a function in a forked child; tell whether it ends, and well."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads about

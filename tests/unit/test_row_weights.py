@@ -12,7 +12,7 @@ from semisvm.label_steps.transportation import CostTable, exact, transport
 from semisvm.partial_labels import PartialLabels
 from semisvm.row_weights import ALIKE, RowWeights, masses, number_of
 
-FEW = settings(deadline=None, max_examples=60)
+FEW = settings(max_examples=60)
 
 
 def test_masses_are_in_units_of_the_smallest_weight():

@@ -57,7 +57,7 @@ def labels_of(parts, cut):
     return np.concatenate(found)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=1, max_size=60),
     st.integers(0, 62),
@@ -71,7 +71,7 @@ def test_the_largest_are_found_whatever_the_ties(values, k, n_blocks, max_gather
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=2, max_size=60),
     st.data(),
@@ -90,7 +90,7 @@ def test_a_known_range_changes_nothing(values, data, n_blocks, max_gathered):
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=2, max_size=60),
     st.data(),

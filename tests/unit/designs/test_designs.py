@@ -311,7 +311,7 @@ def test_dense_products_with_many_columns_agree_with_sparse_ones(dtype, part):
     n_threads=st.sampled_from([1, 2]),
     seed=st.integers(0, 3),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_zeros_at_the_end_of_a_row_are_not_read(lengths, dtype, n_threads, seed):
     """NaN in their place changes no answer, and the answers are those of all entries."""
     rng, n, d = np.random.default_rng(seed), len(lengths), 14

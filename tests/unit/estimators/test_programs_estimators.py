@@ -151,7 +151,7 @@ def majorizer_minimum(model, X, y, partly, balanced):
     return linprog(c, A, -np.ones(k), bounds=bounds, **equal).fun
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(0, 1000),
     st.sampled_from([0.1, 1.0]),

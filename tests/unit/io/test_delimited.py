@@ -8,23 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reading import refused
 from semisvm.io import DataError, read, read_chunks
 
 
 @pytest.fixture
-def write(tmp_path):
-    def make(content, name="data.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
-def refused(path, **options):
-    with pytest.raises(DataError) as caught:
-        read(path, **options)
-    return caught.value
+def write(write):
+    return lambda content, name="data.csv": write(name, content)
 
 
 def test_labels_blank_means_unlabelled(write):
@@ -180,7 +170,7 @@ def test_chunks_are_the_whole(write):
 cells = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=st.lists(st.tuples(cells, cells), min_size=1, max_size=6))
 def test_quoting_round_trip(rows, tmp_path_factory):
     path = tmp_path_factory.mktemp("csv") / "data.csv"

@@ -12,15 +12,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from reading import refused
 from semisvm.io import DataError, DataWarning, read, read_chunks
 from semisvm.io.delimited import _names
 from semisvm.io.options import Options
-
-
-def refused(path, **options):
-    with pytest.raises(DataError) as caught:
-        read(path, **options)
-    return caught.value
 
 
 def npy(header, content=b""):

@@ -7,16 +7,11 @@ import numpy as np
 import pytest
 
 import semisvm
+from reading import refused
 from semisvm.io import DataError, about_missing, join_answers, read, read_chunks
 from semisvm.io.labels import MISSING_WORDS, text_labels
 
 WORDS = ["NaN", "N/A", "null", "None", "<NA>", "#N/A"]
-
-
-def refused(path, **options):
-    with pytest.raises(DataError) as caught:
-        read(path, **options)
-    return caught.value
 
 
 def as_csv(write, labels):

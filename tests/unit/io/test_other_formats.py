@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from reading import refused
 from semisvm.io import (
     DataError,
     Table,
@@ -19,12 +20,6 @@ from semisvm.io import (
     write_text,
 )
 from semisvm.io.labels import text_labels
-
-
-def refused(path, **options):
-    with pytest.raises(DataError) as caught:
-        read(path, **options)
-    return caught.value
 
 
 def test_json_lines(tmp_path):

@@ -8,25 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from semisvm.io import DataError, DataWarning, read, read_chunks, svmlight, write_bytes
+from reading import refused
+from semisvm.io import DataWarning, read, read_chunks, svmlight, write_bytes
 from semisvm.io._svmlight_kernels import FAST, SLOW, parse_number
 from semisvm.io.svmlight import write_svmlight
 
 
 @pytest.fixture
-def write(tmp_path):
-    def make(content, name="data.svm"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
-def refused(path, **options):
-    with pytest.raises(DataError) as caught:
-        read(path, **options)
-    return caught.value
+def write(write):
+    return lambda content, name="data.svm": write(name, content)
 
 
 def test_labels_and_values(write):
@@ -156,7 +146,7 @@ def test_files_without_labels_and_other_files(write):
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(value=finite, digits=st.integers(1, 25))
 def test_numbers_are_those_of_python(value, digits):
     for text in (repr(value), f"{value:.{digits}g}", f"{value:.{digits}e}"):
@@ -166,7 +156,7 @@ def test_numbers_are_those_of_python(value, digits):
             assert read_value == float(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(m=st.integers(0, 10**19 - 1), shift=st.integers(0, 22))
 def test_long_fractions_are_rounded_rightly(m, shift):
     digits = str(m).rjust(shift + 1, "0")
@@ -182,7 +172,7 @@ def test_most_long_fractions_are_fast():
     assert np.mean(sure) > 0.99
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     rows=st.lists(
         st.tuples(st.integers(-3, 3), st.dictionaries(st.integers(0, 30), finite, max_size=5)),

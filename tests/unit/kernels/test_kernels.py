@@ -50,7 +50,7 @@ def test_a_function_is_a_kernel_too():
     tol=st.sampled_from([1e-2, 1e-6, 1e-12]),
     seed=st.integers(0, 5),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_factor_leaves_no_more_than_it_says(n, rank, tol, seed):
     A = np.random.default_rng(seed).standard_normal((n, rank))
     K = A @ A.T

@@ -45,7 +45,7 @@ def assert_optimal(step, costs, counts):
     assert dual_value(costs, counts, step.prices) == pytest.approx(step.cost, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(0, 60),

@@ -5,6 +5,7 @@ import pytest
 from fake_sitting import FakeSitting
 from page_client import TOKEN
 from semisvm.labelling.server import PageServer
+from waiting import PATIENCE
 
 TEXTS = [f"text {k}" for k in range(30)]
 
@@ -12,7 +13,7 @@ TEXTS = [f"text {k}" for k in range(30)]
 @pytest.fixture(scope="module")
 def one_server():
     kept = FakeSitting(TEXTS)
-    with PageServer(kept, token=TOKEN, quiet_seconds=1.0, body_seconds=0.5) as running:
+    with PageServer(kept, token=TOKEN, quiet_seconds=PATIENCE, body_seconds=PATIENCE) as running:
         yield running, kept
 
 

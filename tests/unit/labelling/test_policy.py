@@ -33,6 +33,14 @@ def test_clusters_come_first_then_all_take_turns():
     assert set(WORDS) >= set(later)
 
 
+def test_no_kind_is_ever_a_row_off_its_share():
+    reasons = [reason for _, reason in play(FIRST + 25)][FIRST:]
+    assert reasons[0] == max(SHARES, key=SHARES.get)
+    for n in range(1, 26):
+        counts = Counter(reasons[:n])
+        assert all(abs(counts[reason] - share * n) < 1.0 for reason, share in SHARES.items())
+
+
 def test_uncertain_rows_are_the_least_certain_of_a_random_handful():
     rng = np.random.default_rng(0)
     margins = rng.permutation(N).astype(np.float32)

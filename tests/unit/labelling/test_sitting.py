@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from semisvm.labelling import ChangedError, Sitting, SittingError
+from waiting import PATIENCE
 
 WORDS = {
     "spam": ["cheap", "pills", "money", "win", "offer", "prize", "buy", "cash", "free", "deal"],
@@ -339,18 +340,20 @@ def test_the_background_learns_by_itself():
     with sitting(background=True) as found:
         found.wait()
         label(found, 20)
-        assert found.wait(60)
+        assert found.wait(PATIENCE)
         status = found.status()
         assert status.model_number >= 1
         assert not status.fitting
         assert status.fit_error is None
-        assert found.guess(0).value == KINDS[0]
+        # which rows were asked depends on when the first models were there
+        right = [found.guess(row).value == KINDS[row] for row in range(len(TEXTS))]
+        assert np.mean(right) > 0.85
 
 
 def test_a_failed_fit_is_told_and_the_next_row_comes():
     with sitting(background=True, reg=-1.0) as found:
         label(found, 10)
-        assert found.wait(60)
+        assert found.wait(PATIENCE)
         assert "reg" in found.status().fit_error
         assert found.ask() is not None
 

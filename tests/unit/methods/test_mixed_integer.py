@@ -35,7 +35,7 @@ def best_over_all_labels(X, partly, mu, nu, balance=None):
     return min(program.solve(np.concatenate([known, nu * z, nu * (1 - z)])).value for z in tries)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.integers(0, 10_000),
     st.sampled_from([0.1, 1.0]),
@@ -58,7 +58,7 @@ def test_optimal_over_all_labels(seed, mu, nu, balanced):
         assert model.decision_function(X)[partly == -1].mean() == pytest.approx(0.0, abs=1e-8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10_000), st.booleans())
 def test_bounds_hold_for_all_models_that_are_as_good(seed, balanced):
     X, _, partly = tiny(seed, n_labels=6, n_free=12, d=3)

@@ -211,7 +211,7 @@ def test_files_that_are_no_models(tmp_path):
         semisvm.load(tmp_path)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(position=st.floats(0, 1), byte=st.integers(1, 255), cut=st.booleans())
 def test_damaged_bytes_never_give_another_model(position, byte, cut, tmp_path_factory):
     path = tmp_path_factory.mktemp("m") / "m"

@@ -195,13 +195,13 @@ plain = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(plain)
 def test_plain_values_come_back(value):
     assert from_plain(json.loads(json.dumps(to_plain(value), allow_nan=False))) == value
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     values=st.lists(st.floats(width=64) | st.just(0.0), min_size=1, max_size=300),
     order=st.sampled_from("CF"),

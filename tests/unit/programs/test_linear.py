@@ -37,7 +37,7 @@ def by_scipy(p):
     return found.fun
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_optimal_with_a_certificate(seed):
     p = some_program(np.random.default_rng(seed))
@@ -54,7 +54,7 @@ def test_optimal_with_a_certificate(seed):
     assert np.all(np.abs(found.x - 2.0)[d < -1e-7] < 1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_a_changed_model_has_the_solution_of_a_new_one(seed):
     rng = np.random.default_rng(seed)

@@ -28,7 +28,7 @@ def some_program(rng, n=6, k=2, m=4):
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_first_order_conditions(seed):
     p = some_program(np.random.default_rng(seed))
@@ -126,7 +126,7 @@ def test_projection_on_a_ball():
     assert abs(ball.slack(found.x)) < 1e-6
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_first_order_conditions_with_cones(seed):
     rng = np.random.default_rng(seed)

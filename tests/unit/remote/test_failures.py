@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import threading
 import time
 
 import dask
@@ -14,9 +15,9 @@ import pytest
 from dask_clusters import start_cluster
 from semisvm import Checkpoint, TransductiveSVC
 from semisvm.remote import ClusterError
+from semisvm.remote import cluster as cluster_module
 from semisvm.remote.cluster import Cluster
-
-PATIENCE = 60
+from waiting import PATIENCE, wait_until
 
 
 def blobs(m=2, n=600, d=6, seed=0):
@@ -70,6 +71,40 @@ def kill(number):
     return event
 
 
+@pytest.fixture
+def hasty(monkeypatch):
+    """Have workers, which are listed by their addresses, be given little time for an answer.
+
+    Others have all the time they need: a busy machine is not to lose them.
+    """
+    listed, plain = set(), Cluster._response
+
+    async def response(self, request, address):
+        # the limit is read before anything else runs
+        self._answer_seconds = 2.0 if address in listed else PATIENCE
+        coroutine = plain(self, request, address)
+        try:
+            return await coroutine
+        finally:
+            self._answer_seconds = PATIENCE
+
+    monkeypatch.setattr(Cluster, "_response", response)
+    return listed
+
+
+@pytest.fixture
+def quick_clock(monkeypatch):
+    """Have the driver's waits for a worker pass at once, however long they are."""
+    skipped = [0.0]
+
+    def sleep(seconds):
+        skipped[0] += PATIENCE
+        time.sleep(0.01)
+
+    monkeypatch.setattr(cluster_module, "sleep", sleep)
+    monkeypatch.setattr(cluster_module, "monotonic", lambda: time.monotonic() + skipped[0])
+
+
 def check_same(model, whole):
     """Nannies may be slow to start workers, and the number of shards changes the last bits."""
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
@@ -102,38 +137,39 @@ def test_a_worker_that_is_killed_while_it_computes(client, before_round):
     def stop_then_kill(cluster):
         pid = pid_of(client, cluster._shards[1].address)
         os.kill(pid, signal.SIGSTOP)
-        client.loop.call_later(0.3, lambda: os.kill(pid, signal.SIGKILL))
+        threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
 
     before_round(stop_then_kill, 40)
     broken = fit(TransductiveSVC, X, y)
     check_same(broken, whole)
 
 
-def test_a_worker_that_stops_answering_is_replaced(client, before_round):
+def test_a_worker_that_stops_answering_is_replaced(client, before_round, hasty):
     client.wait_for_workers(2, PATIENCE)
     X, y = blobs()
     whole = fit(TransductiveSVC, X, y)
     stopped = []
 
     def stop(cluster):
-        stopped.append(pid_of(client, cluster._shards[1].address))
+        address = cluster._shards[1].address
+        stopped.append(pid_of(client, address))
         os.kill(stopped[0], signal.SIGSTOP)
+        hasty.add(address)
 
     before_round(stop, 40)
     try:
-        with dask.config.set({"semisvm.answer-seconds": 10}):
-            slow = fit(TransductiveSVC, X, y)
+        slow = fit(TransductiveSVC, X, y)
     finally:
-        os.kill(stopped[0], signal.SIGCONT)
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
     check_same(slow, whole)
 
 
-def test_a_fit_without_workers_ends_and_can_go_on(client, before_round, tmp_path):
+def test_a_fit_without_workers_ends_and_can_go_on(client, before_round, quick_clock, tmp_path):
     client.wait_for_workers(2, PATIENCE)
     X, y = blobs()
     whole = fit(TransductiveSVC, X, y, callback=Checkpoint(tmp_path / "whole"))
     path = tmp_path / "kept"
-    settings = {"semisvm.worker-seconds": 0.2, "semisvm.answer-seconds": 5}
     # workers of their own that nobody starts again: a nanny can be quicker than the fit
     with start_cluster(2) as doomed, distributed.Client(doomed):
 
@@ -143,10 +179,7 @@ def test_a_fit_without_workers_ends_and_can_go_on(client, before_round, tmp_path
                 os.kill(nanny.pid, signal.SIGKILL)
 
         before_round(kill_all, 60)
-        with (
-            dask.config.set(settings),
-            pytest.raises(ClusterError, match="no worker left") as error,
-        ):
+        with pytest.raises(ClusterError, match="no worker left") as error:
             fit(TransductiveSVC, X, y, callback=Checkpoint(path))
     assert "holds the fit up to its last round" in error.value.__notes__[0]
     late = fit(TransductiveSVC, X, y, callback=Checkpoint(path, resume=True))
@@ -163,17 +196,14 @@ def test_a_source_that_is_gone(client, before_round):
     ]
     rows = [da.from_delayed(part, (300, 6), dtype=float) for part in parts]
     before_round(kill(1), 40)
-    with (
-        dask.config.set({"semisvm.answer-seconds": 5, "semisvm.worker-seconds": 5}),
-        pytest.raises(ClusterError, match="source is gone"),
-    ):
+    with pytest.raises(ClusterError, match="source is gone"):
         TransductiveSVC(reg=1e-2).fit(da.concatenate(rows), y)
 
 
 def test_a_cluster_that_goes_away(before_round):
     X, y = blobs()
     with start_cluster(2) as cluster, distributed.Client(cluster, set_as_default=True):
-        before_round(lambda _: cluster.close(timeout=5), 30)
+        before_round(lambda _: cluster.close(timeout=PATIENCE), 30)
         with pytest.raises(ClusterError, match="scheduler of the cluster"):
             fit(TransductiveSVC, X, y)
 
@@ -192,12 +222,11 @@ def test_nothing_is_left_on_the_workers(client, before_round):
     def held(dask_worker):
         return [*dask_worker.state.actors, *dask_worker.data]
 
-    end = time.monotonic() + PATIENCE
-    while found := [key for keys in client.run(held).values() for key in keys]:
-        # an exception that was caught may hold what its frames held
-        gc.collect()
-        assert time.monotonic() < end, found
-        time.sleep(0.1)
+    def nothing():
+        gc.collect()  # an exception that was caught may hold what its frames held
+        return not any(client.run(held).values())
+
+    wait_until(nothing)
 
 
 def test_workers_without_enough_memory():
@@ -205,7 +234,7 @@ def test_workers_without_enough_memory():
 
     def hungry(part):
         kept = np.ones(10**8)
-        time.sleep(10)
+        time.sleep(10 * PATIENCE)  # it ends when its nanny has looked, however late
         return part + 0.0 * kept[0]
 
     # a second try would end in the same way
@@ -214,6 +243,7 @@ def test_workers_without_enough_memory():
         start_cluster(1, memory_limit="500MB") as cluster,
         distributed.Client(cluster),
     ):
-        rows = da.from_array(X, chunks=(300, -1)).map_blocks(hungry, dtype=float)
+        # without a meta it would be called here, too
+        rows = da.from_array(X, chunks=(300, -1)).map_blocks(hungry, meta=np.empty((0, 0)))
         with pytest.raises(ClusterError, match="memory limit"):
             TransductiveSVC(reg=1e-2).fit(rows, y)

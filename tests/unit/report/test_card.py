@@ -12,11 +12,10 @@ from semisvm.report import render_card, report_data, write_card
 from semisvm.report.card import escaped
 
 HEADINGS = ["Model details", "Intended use", "Training data", "Metrics", "Caveats"]
-RNG = np.random.default_rng(0)
 
 
 def model_of(names=("a", "b"), **options):
-    X = RNG.normal(size=(80, 2))
+    X = np.random.default_rng(0).normal(size=(80, 2))
     labels = np.array([names[int(x > 0)] for x in X[:, 0]], dtype=object)
     labels[30:] = None
     return semisvm.train(Table({"x": X[:, 0], "y": X[:, 1]}, labels), **options)
@@ -24,7 +23,7 @@ def model_of(names=("a", "b"), **options):
 
 @pytest.fixture(scope="module")
 def chosen():
-    return model_of(quick=True, time_limit=5.0)
+    return model_of(quick=True, time_limit=3000.0)
 
 
 def test_headings_in_their_order(chosen):

@@ -1,67 +1,25 @@
-"""The weight step of the Crammer-Singer loss: peers, brute force, certificate, warm starts."""
+"""The weight step of the Crammer-Singer loss: peers, brute force, certificate, invariances."""
 
 import numpy as np
 import pytest
 from scipy import optimize, sparse
 from sklearn.svm import LinearSVC
 
-from problems import sparse_text
-from semisvm.designs import Workers, make_design, workers
-from semisvm.hierarchy import build, flat
+from margin_problems import (
+    CLASSES,
+    TREE,
+    blobs,
+    check_duals,
+    hard,
+    primal,
+    problem_of,
+    soft,
+    solve,
+    text,
+)
+from semisvm.designs import workers
+from semisvm.hierarchy import build
 from semisvm.losses.crammer_singer import margin_costs
-from semisvm.solvers import _crammer_singer_kernels, crammer_singer
-from semisvm.solvers.crammer_singer import MarginProblem, MarginState, minimize_margin
-
-CLASSES = np.arange(4)
-TREE = {"left": [2, 3], "right": [0, 1]}
-
-
-def blobs(n=80, d=5, m=4, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.concatenate([np.arange(m), rng.integers(0, m, n - m)])
-    return rng.standard_normal((n, d)) + 1.5 * rng.standard_normal((m, d))[y], y
-
-
-def text(seed=0):
-    X, half = sparse_text(90, 240, seed)
-    return X, 2 * half + np.random.default_rng(seed + 1).integers(0, 2, 90)
-
-
-def hard(y, m=4):
-    return np.eye(m)[y] / len(y)
-
-
-def soft(n, m=4, seed=0, sharp=1.0):
-    rng = np.random.default_rng(seed)
-    return rng.dirichlet(np.full(m, sharp), n) * rng.uniform(0.5, 2.0, (n, 1)) / n
-
-
-def problem_of(X, costs, reg=1e-2, bias=0.0, hierarchy=None, rows=None, n_threads=1):
-    design = make_design(X, bias, Workers(n_threads))
-    hierarchy = hierarchy or flat(np.arange(costs.shape[1]))
-    rows = design.all_rows if rows is None else design.rows(rows)
-    return MarginProblem(design, rows, costs, hierarchy, reg)
-
-
-def solve(problem, tol=1e-8, state=None, **options):
-    options.setdefault("max_iter", 20_000)
-    state = MarginState.start(problem) if state is None else state
-    return minimize_margin(problem, state, tol=tol, **options)
-
-
-def primal(problem, X, w):
-    """The objective, from its definition."""
-    X = X.toarray() if sparse.issparse(X) else X
-    A = np.column_stack([X, np.full(len(X), problem.design.bias)]).astype(float)
-    N = w.reshape(A.shape[1], -1)
-    S = A @ N @ problem.hierarchy.paths
-    m = S.shape[1]
-    loss = 0.0
-    for i in problem.rows.index:
-        for y in range(m):
-            worst = max((z != y) + S[i, z] - S[i, y] for z in range(m))
-            loss += problem.costs[i, y] * worst
-    return loss + problem.reg / 2 * w @ w
 
 
 def quadratic_programme(problem, X):
@@ -93,26 +51,6 @@ def quadratic_programme(problem, X):
     return answer.fun
 
 
-def check_duals(problem, X, state):
-    """Feasible duals, weights made of them, and a dual value below the primal one."""
-    n = len(problem.costs)
-    listed = np.zeros((n, 1))
-    listed[problem.rows.index] = 1.0
-    B = problem.costs * listed
-    q = B - state.duals
-    assert q.min() >= -1e-15
-    np.testing.assert_allclose(q.sum(axis=1), B.sum(axis=1), rtol=0, atol=1e-14)
-    X = X.toarray() if sparse.issparse(X) else X
-    A = np.column_stack([X, np.full(n, problem.design.bias)])
-    N = A.T @ state.duals @ problem.hierarchy.paths.T / problem.reg
-    np.testing.assert_allclose(state.w, N.ravel(), atol=1e-9 * max(1.0, np.abs(N).max()))
-    total = B.sum(axis=1)
-    value = (total - np.maximum(q + B - total[:, None], 0.0).max(axis=1)).sum()
-    assert state.dual == pytest.approx(value - problem.reg / 2 * np.sum(N**2), rel=1e-9, abs=1e-12)
-    assert state.objective == pytest.approx(primal(problem, X, state.w), rel=1e-9)
-    assert state.gap == pytest.approx(state.objective - state.dual, rel=1e-9, abs=1e-15)
-
-
 def test_margin_costs_against_loops():
     S = np.random.default_rng(0).standard_normal((30, 5))
     S[0] = 0.0
@@ -133,6 +71,8 @@ PEER_CASES = {
 # with few columns and less regularisation than this, the ascent does not get to 1e-6 within
 # 20,000 passes; the peer needs 8,000 to 44,000
 PEER_REGS = [(case, reg) for case in PEER_CASES for reg in (1e-1, 1e-2)]
+
+
 PEER_REGS += [("sparse", 1e-3), ("d > n", 1e-3)]
 
 
@@ -204,12 +144,6 @@ def test_certificate_bounds_the_error_and_the_dual_rises(case, labels, tree):
     assert np.all(np.diff(duals) >= -1e-14)
     assert gaps[-1] <= 1e-5 * objectives[-1]
     assert gaps[-1] < 1e-3 * gaps[0]
-
-
-@pytest.fixture
-def ascent_alone(monkeypatch):
-    """Take no Newton steps."""
-    monkeypatch.setattr(crammer_singer, "PATIENCE", 10**9)
 
 
 def test_tighter_tolerance_means_smaller_gap(ascent_alone):
@@ -326,166 +260,3 @@ def test_empty_rows_one_class_and_no_cost():
     nothing = solve(problem_of(X, np.zeros((20, 4))))
     assert nothing.converged
     assert not nothing.w.any()
-
-
-def test_warm_start_takes_fewer_passes(ascent_alone):
-    X, y = blobs(100, 3, seed=3)
-    cold = solve(problem_of(X, hard(y), 1e-2), 1e-5)
-    problem = problem_of(X, hard(y), 1e-2)
-    state = solve(problem, 1e-5)
-    assert solve(problem, 1e-5, state).n_iter == 0
-    flipped = y.copy()
-    flipped[:3] = (y[:3] + 1) % 4
-    again = problem_of(X, hard(flipped), 1e-2)
-    warm = solve(again, 1e-5, state)
-    assert warm is state
-    assert warm.converged
-    check_duals(again, X, warm)
-    assert warm.objective == pytest.approx(solve(again, 1e-7).objective, rel=2e-5)
-    assert warm.n_iter < cold.n_iter
-
-
-@pytest.mark.parametrize("tree", [None, TREE])
-def test_changed_rows_costs_and_reg(tree):
-    """A chain of problems with one state: each ends at its own minimum."""
-    X, y = blobs(60)
-    hierarchy = None if tree is None else build(tree, CLASSES)
-    options = {"bias": 1.0, "hierarchy": hierarchy}
-    labeled = np.arange(15)
-    chain = [
-        problem_of(X, hard(y), rows=labeled, **options),
-        problem_of(X, hard(y), **options),
-        problem_of(X, hard((y + 1) % 4), **options),
-        problem_of(X, soft(60), **options),
-        problem_of(X, 3 * soft(60, seed=1), **options),
-        problem_of(X, 3 * soft(60, seed=1), reg=0.1, **options),
-        problem_of(X, hard(y), reg=0.1, rows=labeled, **options),
-    ]
-    state = MarginState.start(chain[0])
-    for problem in chain:
-        solve(problem, 1e-6, state)
-        assert state.converged
-        check_duals(problem, X, state)
-        assert state.objective == pytest.approx(solve(problem, 1e-8).objective, rel=2e-6)
-    assert not state.duals[15:].any()
-
-
-def test_duals_of_a_label_given_to_its_only_rival_restart_at_zero():
-    X, y = blobs(30, 2, seed=2)
-    problem = problem_of(X, hard(y), 1e-4)
-    state = solve(problem, 1e-6)
-    at_bound = np.flatnonzero((hard(y) - state.duals)[np.arange(30), y] < 1e-15)
-    assert len(at_bound)
-    row = at_bound[0]
-    rival = int(np.argmin(state.duals[row]))
-    if state.duals[row, rival] > -1 / 30 + 1e-12:
-        pytest.skip("no row gives all its mass to one rival")
-    other = y.copy()
-    other[row] = rival
-    solve(problem_of(X, hard(other), 1e-4), 1e-6, state, max_iter=0)
-    np.testing.assert_allclose(state.duals[row], 0.0, atol=1e-15)
-
-
-def test_growing_costs_move_nothing():
-    X, y = blobs()
-    state = solve(problem_of(X, hard(y)))
-    before = state.copy()
-    solve(problem_of(X, 3 * hard(y)), 1e-6, state, max_iter=0)
-    np.testing.assert_array_equal(state.w, before.w)
-    np.testing.assert_array_equal(state.duals, before.duals)
-
-
-def test_copy_keeps_its_weights():
-    X, y = blobs()
-    state = solve(problem_of(X, hard(y)))
-    kept = state.copy()
-    w = kept.w.copy()
-    solve(problem_of(X, hard((y + 1) % 4)), state=state)
-    np.testing.assert_array_equal(kept.w, w)
-    assert solve(problem_of(X, hard(y)), state=kept).n_iter == 0
-
-
-def test_weights_without_duals_serve_for_their_scores():
-    X, y = blobs()
-    problem = problem_of(X, hard(y))
-    w = solve(problem).w
-    state = MarginState.start(problem, w)
-    np.testing.assert_allclose(state.scores, X @ w.reshape(-1, 4)[:-1])
-    assert solve(problem, state=state).converged
-
-
-def test_on_step_can_stop():
-    X, y = blobs()
-    state = solve(problem_of(X, hard(y)), on_step=lambda state: state.n_iter > 0)
-    assert not state.converged
-    assert state.n_iter > 0
-
-
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("m", [3, 7])
-def test_projection_ends_where_entries_are_equal_up_to_rounding(m):
-    rng = np.random.default_rng(0)
-    q = np.empty(m)
-    for _ in range(20_000):
-        r = rng.standard_normal() + np.spacing(1.0) * rng.integers(-3, 4, m)
-        total = abs(rng.standard_normal())
-        _crammer_singer_kernels._project(r, total, -1, q)
-        assert q.min() >= 0.0
-        assert abs(q.sum() - total) <= 1e-12 * (1.0 + total)
-
-
-def test_costly_rows_are_visited_more_often(monkeypatch):
-    X, y = blobs(400, 30, seed=2)
-    costs = hard(y)
-    costs[:12] *= 300.0
-    problem = problem_of(X, costs, reg=1e-3)
-    orders, sweep = [], problem.design.sweep
-
-    def spy(kernels, directions, order, *rest):
-        orders.append(order)
-        sweep(kernels, directions, order, *rest)
-
-    monkeypatch.setattr(problem.design, "sweep", spy)
-    often = solve(problem, tol=1e-4)
-    visits = np.bincount(orders[0], minlength=400)
-    assert visits[:12].tolist() == [10] * 12
-    assert visits[12:].max() == 1
-    monkeypatch.setattr(crammer_singer, "HEAVY", 10**9)
-    once = solve(problem, tol=1e-4)
-    assert often.converged
-    assert often.objective == pytest.approx(once.objective, rel=2e-4)
-    assert often.n_iter < once.n_iter
-
-
-@pytest.mark.parametrize("tree", [None, TREE])
-@pytest.mark.parametrize("kind", ["hard", "soft"])
-def test_newton_steps_find_the_same_minimum(kind, tree, monkeypatch):
-    X, y = blobs(40)
-    costs = hard(y) if kind == "hard" else soft(40)
-    problem = problem_of(X, costs, 1e-2, 1.0, build(tree, CLASSES))
-    monkeypatch.setattr(crammer_singer, "PATIENCE", 10**9)
-    plain = solve(problem)
-    monkeypatch.setattr(crammer_singer, "PATIENCE", 1)
-    stepped = solve(problem)
-    assert stepped.converged
-    check_duals(problem, X, stepped)
-    assert stepped.n_iter < plain.n_iter
-    assert stepped.objective == pytest.approx(plain.objective, rel=1e-7)
-
-
-def test_ascent_that_creeps_is_helped():
-    X, y = blobs(30, 3, m=2)
-    costs = soft(30, 2)
-    costs[:6] = hard(y[:6], 2)
-    # rows that are long for the regularisation: ascent alone would take 10^5 passes
-    problem = problem_of(1e3 * X, costs, 1e-3, 1.0)
-    state = solve(problem, 1e-6)
-    assert state.converged
-    assert state.n_iter < 1_000
-
-
-def test_ascent_without_room_ends_early():
-    X, y = blobs(30, 3, m=2)
-    state = solve(problem_of(1e9 * X, hard(y, 2), 1e-4, 1.0), 1e-6)
-    assert not state.converged
-    assert state.n_iter < 1_000

@@ -38,7 +38,7 @@ def value(X, signs, mu, costs, w):
     return mu * np.abs(w[:-1]).sum() + costs @ below
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.05, 1.0, 20.0]), st.booleans())
 def test_same_as_the_primal_program(seed, mu, balanced):
     rng = np.random.default_rng(seed)
@@ -66,7 +66,7 @@ def test_weights_that_are_zero_are_zero():
     assert np.abs(w[w != 0]).min() > 1e-6
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_middle_of_the_best_intercepts(seed):
     rng = np.random.default_rng(seed)

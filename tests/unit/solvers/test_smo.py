@@ -39,7 +39,7 @@ def test_the_machine_is_that_of_libsvm(gap):
     assert found.intercept == pytest.approx(peer.intercept_[0], abs=1e-4)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), rank=st.integers(1, 5), log_tol=st.integers(-8, -2))
 def test_the_gap_is_a_bound_and_the_duals_are_feasible(seed, rank, log_tol):
     """Any bounds, any targets, any push, a singular matrix too."""

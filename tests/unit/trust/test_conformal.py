@@ -37,6 +37,20 @@ def test_sets_of_exchangeable_rows_have_the_coverage(coverage):
     assert np.mean(sizes) < 3.0
 
 
+@pytest.mark.parametrize("coverage", [0.3, 0.6, 0.75])
+def test_sets_are_those_of_the_definition_where_scores_are_equal(coverage):
+    rng = np.random.default_rng(2)
+    held, codes = rng.integers(0, 4, (15, 3)).astype(float), rng.integers(0, 3, 15)
+    known = Conformal.fit(held, codes, np.zeros(15, dtype=int))
+    scores = rng.integers(0, 4, (40, 3)).astype(float)
+    usual = scores.argmax(axis=1)
+    as_strange = (known.scores >= nonconformity(scores)[..., None]).sum(axis=2)
+    expected = 16 * coverage + as_strange + 1 > 16 + 1e-9
+    expected[np.arange(40), usual] = True
+    np.testing.assert_array_equal(known.sets([scores], usual, coverage), expected)
+    assert not expected.all()
+
+
 def test_no_set_is_empty_and_more_coverage_means_more_classes():
     rng = np.random.default_rng(1)
     known = Conformal.fit(*exchangeable(rng, 60, shift=6.0), np.zeros(60, dtype=int))

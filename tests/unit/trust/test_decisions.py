@@ -28,6 +28,7 @@ def test_no_answer_below_a_probability():
 def test_a_class_below_its_threshold_gives_way_to_the_next_one():
     assert answers(thresholds={"spam": 0.8}) == ["ham", "news", "ham"]
     assert answers(thresholds={"ham": 0.6}) == ["spam", "spam", "news"]
+    assert answers(thresholds={"ham": 0.5}) == ["ham", "spam", "news"], "0.5 is reached"
     assert answers(thresholds=dict.fromkeys(CLASSES.tolist(), 0.45)) == ["ham", "spam", None]
     both = {"thresholds": {"spam": 0.8}, "abstain_below": 0.5}
     assert answers(**both) == ["ham", None, None]
@@ -40,7 +41,7 @@ def test_costs_choose_the_least_expected_cost():
     assert answers(costs=costs, abstain_below=0.45) == [None, "spam", None]
     # where every error costs one, nothing changes
     assert answers(costs={("spam", "ham"): 1}) == answers()
-    for least in (0.3, 0.45, 0.6):
+    for least in (0.3, 0.45, 0.5, 0.6):
         ones = answers(costs={("spam", "ham"): 1}, abstain_below=least)
         assert ones == answers(abstain_below=least)
 

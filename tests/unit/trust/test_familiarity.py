@@ -1,5 +1,7 @@
 """Rows like those of a fit raise no alarm, others do."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,7 +15,15 @@ from semisvm.columns import ColumnFeatures
 from semisvm.columns.unknown import unknown_shares
 from semisvm.io import MatrixData, Table
 from semisvm.io.labels import objects
-from semisvm.trust.familiarity import FEWEST, Familiarity, Limit, some_rows
+from semisvm.trust.familiarity import (
+    CHANCE,
+    FEWEST,
+    MANY,
+    OUTSIDE,
+    Familiarity,
+    Limit,
+    some_rows,
+)
 
 
 def texts(rng, n, first=0, n_words=400):
@@ -148,3 +158,23 @@ def test_no_rows(n):
     X = two_blobs(60)[0]
     known = Familiarity.fit(X)
     assert known.judge([known.measure(X[:n])]).sentences() == []
+
+
+def fewest_beyond(limit, n):
+    """Return how many of n rows beyond a limit are too many."""
+    return next(k for k in range(n) if limit.exceeded(np.arange(n) < k))
+
+
+def test_as_many_rows_as_chance_does_not_explain_are_too_many():
+    n, known = 30, Limit(0.0, 0.5, 10**12)
+
+    def chance(k):
+        """That k rows or more of n are outside."""
+        terms = (math.comb(n, i) * OUTSIDE**i * (1 - OUTSIDE) ** (n - i) for i in range(k, n + 1))
+        return sum(terms)
+
+    k = fewest_beyond(known, n)
+    assert chance(k) < CHANCE <= chance(k - 1)
+    assert k - 1 >= MANY * n
+    # a limit that is known from few rows is itself uncertain
+    assert fewest_beyond(Limit(0.0, 0.5, FEWEST), n) > k

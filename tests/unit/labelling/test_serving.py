@@ -1,0 +1,91 @@
+"""Where the labelling page is served, and what is told when it starts."""
+
+import re
+import socket
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from page_client import TOKEN, send
+from semisvm.labelling.server import PageServer, listen, serve
+from waiting import wait_until
+
+
+def test_only_this_machine_by_default(sitting):
+    with PageServer(sitting) as running:
+        assert running.host == "127.0.0.1"
+        assert running.address.startswith(f"http://127.0.0.1:{running.port}/?token=")
+
+
+def test_other_hosts_are_warned_about_and_want_the_token(sitting):
+    with PageServer(sitting, "0.0.0.0", token=TOKEN) as running:
+        assert f"{socket.gethostname()}:{running.port}" in running.address
+        assert send(running, "GET", "/api/status").status == 401
+        assert send(running, "GET", "/", Host="evil.example").status == 421
+        for host in (f"192.168.0.7:{running.port}", socket.gethostname()):
+            assert send(running, "GET", f"/?token={TOKEN}", Host=host).status == 200
+
+
+@pytest.fixture
+def served(sitting, monkeypatch):
+    """Call `serve` with a server that does something else; return what it told and opened."""
+
+    def run(meanwhile=lambda opened: None, **options):
+        told, opened = [], []
+
+        def get():
+            opened.append(None)
+            return SimpleNamespace(open=lambda address: opened.__setitem__(0, address))
+
+        monkeypatch.setattr("webbrowser.get", get)
+        monkeypatch.setattr(PageServer, "run", lambda server: meanwhile(opened))
+        serve(sitting, tell=told.append, **options)
+        return told, opened
+
+    return run
+
+
+def test_serve_tells_the_address_and_opens_a_browser(served):
+    told, opened = served(lambda opened: wait_until(lambda: opened[0]), token=TOKEN)
+    assert len(told) == 1
+    assert re.fullmatch(rf"Open http://127\.0\.0\.1:\d+/\?token={TOKEN}", told[0])
+    # the list of processes shows a token that is soon used up
+    assert len(opened) == 1
+    assert TOKEN not in opened[0]
+
+
+def test_serve_without_a_browser(served):
+    _, opened = served(open_browser=False)
+    assert opened == []
+
+
+def test_serve_warns_if_others_get_in(served):
+    told, _ = served(host="0.0.0.0", open_browser=False)
+    assert told[0].startswith("Warning: other machines can reach 0.0.0.0")
+    assert "token=" in told[1]
+
+
+def test_serve_reports_changes_once(served, sitting, monkeypatch):
+    monkeypatch.setattr("semisvm.labelling.server.WATCH_SECONDS", 0.01)
+    seen = []
+
+    def label(_):
+        wait_until(lambda: seen == [0])
+        sitting.answer(0, "spam")
+        wait_until(lambda: seen[1:])
+        time.sleep(0.1)
+
+    served(label, open_browser=False, watch=lambda status: seen.append(status.n_answered))
+    assert seen == [0, 1]
+
+
+def test_a_port_that_is_taken(server):
+    said = rf"127\.0\.0\.1:{server.port} cannot be used \(.* in use\)\. Port 0 takes"
+    with pytest.raises(OSError, match=said):
+        listen("127.0.0.1", server.port)
+
+
+def test_a_host_that_is_not_there():
+    with pytest.raises(OSError, match=r"nowhere\.invalid:0 cannot be used"):
+        listen("nowhere.invalid", 0)
