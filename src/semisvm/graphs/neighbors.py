@@ -19,6 +19,8 @@ ROWS = 4_096
 """Number of new rows searched at a time, which bounds the memory."""
 TREES = 15
 """Number of columns up to which a tree (scikit-learn) finds neighbours faster than products."""
+FULL = 1.5
+"""A stored entry of CSR takes so many times the memory of an entry of an array."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Neighbors:
     Attributes
     ----------
     rows : matrix of shape (n, d)
-        In double precision, and centred if that makes distances more exact.
+        In double precision, and centred if that makes distances more exact. Sparse ones that
+        an array can hold as well are an array.
     centre : array of shape (d,), optional
         What was subtracted from them.
     search : NearestNeighbors
@@ -62,10 +65,17 @@ def fit_neighbors(X: Any, n_neighbors: int) -> Neighbors:
         Two or more rows.
     n_neighbors : int
     """
+    X = in_kind(X, not is_sparse(X) or _suits_array(X))
     centre = centre_of(X)
-    rows = moved(X.astype(np.float64, copy=False), centre)
+    rows = moved(X, centre)
     search = NearestNeighbors(n_neighbors=min(n_neighbors, X.shape[0] - 1)).fit(rows)
     return Neighbors(rows, centre, search)
+
+
+def _suits_array(X: Any) -> bool:
+    """Tell whether sparse rows are as small as an array: its neighbours are found much faster."""
+    n, d = X.shape
+    return bool(d <= TREES or n * d <= FULL * X.nnz)
 
 
 def neighbor_graph(neighbors: Neighbors, n_jobs: int | None = None) -> Any:
