@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from semisvm.costs import Size
 from semisvm.designs import Workers, thread_count
 from semisvm.designs.base import Floats, Index
 from semisvm.euclidean import centre_of, moved
@@ -19,8 +20,6 @@ ROWS = 4_096
 """Number of new rows searched at a time, which bounds the memory."""
 TREES = 15
 """Number of columns up to which a tree (scikit-learn) finds neighbours faster than products."""
-FULL = 1.5
-"""A stored entry of CSR takes so many times the memory of an entry of an array."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +64,12 @@ def fit_neighbors(X: Any, n_neighbors: int) -> Neighbors:
         Two or more rows.
     n_neighbors : int
     """
-    X = in_kind(X, not is_sparse(X) or _suits_array(X))
+    # neighbours in an array are found much faster
+    X = in_kind(X, dense=Size.of(X, 1).suits_array)
     centre = centre_of(X)
     rows = moved(X, centre)
     search = NearestNeighbors(n_neighbors=min(n_neighbors, X.shape[0] - 1)).fit(rows)
     return Neighbors(rows, centre, search)
-
-
-def _suits_array(X: Any) -> bool:
-    """Tell whether sparse rows are as small as an array: its neighbours are found much faster."""
-    n, d = X.shape
-    return bool(d <= TREES or n * d <= FULL * X.nnz)
 
 
 def neighbor_graph(neighbors: Neighbors, n_jobs: int | None = None) -> Any:
