@@ -87,7 +87,7 @@ def test_empty_files(write):
     assert "is empty" in str(refused(write("\n\n")))
     assert "first line is blank" in str(refused(write("\na,b\n1,2\n")))
     assert "no row below" in str(refused(write("a,b\n")))
-    assert "'a' twice" in str(refused(write("a,a\n1,2\n")))
+    assert "the name 'a' more than once" in str(refused(write("a,a\n1,2\n")))
 
 
 def test_unclosed_quote_names_the_line_where_it_opens(write):
