@@ -20,6 +20,10 @@ from semisvm.validation import check_same_length, floats
 
 PRIOR_SUM_TOLERANCE = 1e-6
 UNLABELED_CODE = -1
+WRITTEN_MISSING = ("", "nan", "None", "<NA>")
+"""What missing values become if they are turned into text."""
+MISSING_SHARE = 1.0 / 3.0
+"""Share of the labels from which such a word is hardly a class."""
 # Digits of a remainder; what is left is rounding.
 ROUNDING = 9
 
@@ -92,6 +96,8 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
             "set another marker with unlabeled=."
         )
     _refuse_string_marker(values, unlabeled)
+    if len(values) == len(target):
+        _doubt_missing_words(values)
     check_classification_targets(values)
     classes, found = np.unique(values, return_inverse=True)
     if len(classes) == 1:
@@ -246,6 +252,21 @@ def _refuse_string_marker(values: NDArray[Any], unlabeled: Any) -> None:
             "unlabeled='-1', or use None for them; a class of that name needs another name. "
             "(numpy turns [-1, 'a'] into strings: build y with dtype=object.)"
         )
+
+
+def _doubt_missing_words(values: NDArray[Any]) -> None:
+    """Warn if a class looks like missing values that were turned into text."""
+    if values.dtype.kind not in "US":
+        return
+    for word in WRITTEN_MISSING:
+        count = int(np.count_nonzero(values == word))
+        if count > MISSING_SHARE * len(values):
+            warnings.warn(
+                f"no row of y is unlabelled, and {count} of {len(values)} labels are {word!r}. If "
+                f"it marks unlabelled rows, pass unlabeled={word!r}, or use None for them.",
+                UserWarning,
+                stacklevel=6,
+            )
 
 
 def _one_class_message(only: Any, some_marked: bool, unlabeled: Any) -> str:

@@ -150,7 +150,7 @@ METHODS: tuple[Method, ...] = (
         "Laplacian SVM: outputs that are smooth on a graph of neighbours; for curved shapes",
         GRAPH,
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
-        Cost(entry=1_500, pair=80),
+        Cost(entry=1_500, near=80),
     ),
     Method(
         "laprls",
@@ -159,7 +159,7 @@ METHODS: tuple[Method, ...] = (
         "Laplacian least squares: like lapsvm, by one linear system",
         GRAPH,
         (REG, MANIFOLD_WEIGHT, NEIGHBORS, POWER, GRAPH_KERNEL, JOBS),
-        Cost(entry=1_000, pair=55),
+        Cost(entry=1_000, near=55),
         auto=True,
     ),
     Method(
@@ -178,7 +178,7 @@ METHODS: tuple[Method, ...] = (
         "boosting of an SVM by rows whose labels their neighbours agree on",
         GRAPH,
         (UNLABELED_WEIGHT, NEIGHBORS, ROUNDS),
-        Cost(entry=3_500, pair=20),
+        Cost(entry=3_500, near=20),
     ),
     Method(
         "committee",

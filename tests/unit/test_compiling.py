@@ -4,8 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from time import perf_counter
+
+import numba
 
 import semisvm
+from semisvm.compiling import CompilationClock
 
 CODE = """
 import warnings
@@ -38,3 +42,24 @@ def test_all_compiled_code_has_the_one_decorator():
     package = Path(semisvm.__file__).parent
     direct = {path.name for path in package.rglob("*.py") if "numba.njit" in path.read_text()}
     assert direct == {"compiling.py"}
+
+
+def test_the_clock_counts_what_is_compiled_while_it_runs():
+    @numba.njit
+    def inner(x):
+        return x + 1.0
+
+    @numba.njit
+    def outer(x):
+        return inner(x) * 2.0
+
+    clock = CompilationClock()
+    assert outer(1) == 4.0
+    assert clock.seconds == 0.0
+    with clock.running():
+        start = perf_counter()
+        assert outer(1.0) == 4.0
+        assert 0.0 < clock.seconds <= perf_counter() - start
+        before = clock.seconds
+        assert outer(2.0) == 6.0
+    assert clock.seconds == before

@@ -31,7 +31,7 @@ ALLOWED = {
     "hierarchy": "designs",
     "margins": "partial_labels rows",
     "euclidean": "designs rows",
-    "graphs": "compiling designs euclidean rows",
+    "graphs": "compiling costs designs euclidean rows",
     "kernels": "designs euclidean graphs rows validation",
     # the fit
     "losses": "compiling designs",
@@ -61,8 +61,8 @@ ALLOWED = {
     "method": "costs",
     "registry": "costs estimators method naming",
     "model_selection": (
-        "costs designs estimators hierarchy loop losses method methods naming objectives ondisk "
-        "pages partial_labels registry row_weights rows trust validation wording"
+        "compiling costs designs estimators hierarchy loop losses method methods naming objectives "
+        "ondisk pages partial_labels registry row_weights rows trust validation wording"
     ),
     "displays": "loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -140,3 +142,14 @@ def test_counts_sum_to_n(n):
     counts = prior_counts(prior, n)
     assert counts.sum() == n
     assert np.all(np.abs(counts - prior * n) < 1)
+
+
+@pytest.mark.parametrize("word", ["", "nan", "None"])
+def test_missing_values_that_became_text_are_doubted(word):
+    y = np.array(["a", "b", *[word] * 8])
+    with pytest.warns(UserWarning, match=f"8 of 10 labels are '{word}'.*pass unlabeled='{word}'"):
+        assert encode(y).classes.tolist() == sorted(["a", "b", word])
+    for fine in (["a", "b", "b", word], [None, "a", "b", word, word]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            encode(fine)

@@ -40,6 +40,10 @@ ID_NAME = re.compile(
 ID_TEXT = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}")
 """A UUID, or a hash of 64 bits or more."""
 
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+FEW_OTHERS = 0.2
+"""Up to this share of other values, a column is one of numbers with mistakes."""
+
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?$")
 
 
@@ -143,4 +147,21 @@ def _kind_of_strings(values: list[str]) -> Kind:
         return Kind(TEXT, f"{distinct} distinct values of {words:.1f} words on average")
     if distinct == n and n < ENOUGH_ROWS:
         return Kind(CATEGORICAL, f"{distinct} distinct values")
-    return Kind(None, f"{distinct} of its {n} values are distinct and short, like an identifier")
+    return Kind(
+        None,
+        _why_no_number(values)
+        or f"{distinct} of its {n} values are distinct and short, like an identifier",
+    )
+
+
+def _why_no_number(values: list[str]) -> str | None:
+    """Say what is wrong with values that are meant to be numbers; None if they are not."""
+    others = [value for value in values if as_number(value) is None]
+    if all(DECIMAL_COMMA.fullmatch(value) for value in others):
+        return f"its numbers have decimal commas, such as {others[0]!r}; write decimal points"
+    if len(others) <= FEW_OTHERS * len(values):
+        return (
+            f"{len(others)} of its {len(values)} values are not numbers, such as {others[0]!r}; "
+            "correct them, or leave their cells blank"
+        )
+    return None

@@ -90,8 +90,13 @@ def _about_shares(classes: list[Any], shares: Shares) -> str:
 
 
 def _is_maxent(estimator: Any) -> bool:
-    """Tell whether the scores of an estimator are log-probabilities."""
-    return estimator._loss() is LOG
+    """Tell whether the scores of an estimator are log-probabilities; raise what to do if not."""
+    if estimator._loss() is not LOG:
+        raise AttributeError(
+            "scores of this loss are no probabilities. Wrap the estimator in "
+            "CalibratedPartialClassifier, or set loss='log' where it has one."
+        )
+    return True
 
 
 def warn_of_length(X: Any, recorder: Recorder) -> None:

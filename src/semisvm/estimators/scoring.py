@@ -22,7 +22,7 @@ from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import FitKeeper, Recorder
 from semisvm.methods.solution import Solution
 from semisvm.ondisk import RowsOnDisk
-from semisvm.partial_labels import PartialLabels, encode
+from semisvm.partial_labels import PartialLabels, encode, is_unlabeled
 from semisvm.remote import require_dask
 from semisvm.rows import is_spread, read_rows
 from semisvm.validation import check_same_length
@@ -170,6 +170,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
         y : array-like or Dask array of shape (n,)
+            Of all rows: a warning is given if some are marked as unlabelled.
         sample_weight : array-like of shape (n,), optional
 
         Returns
@@ -177,10 +178,22 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         accuracy : float
         """
         if not is_spread(X):
+            self._doubt_marks(y)
             return float(super().score(X, y, sample_weight))
         from semisvm.remote.results import accuracy
 
         return accuracy(self.predict(X), y, sample_weight)
+
+    def _doubt_marks(self, y: Any) -> None:
+        marked = int(np.count_nonzero(is_unlabeled(y, self.unlabeled)))
+        if marked:
+            warnings.warn(
+                f"{marked} of {len(y)} rows to be scored are marked as unlabelled, and count as "
+                "errors. Score the rows with known labels; in a cross-validation, use "
+                "cv=PartialLabelKFold().",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _lazily(self, method: str, X: Any, dtype: Any, n_outputs: int = 1) -> Any:
         """Return what a method answers for X in parts, as a Dask array."""

@@ -18,6 +18,8 @@ from semisvm.naming import listing
 
 LONGEST_CELL = 1 << 26
 """Characters; a quote that is never closed must not swallow a file larger than memory."""
+OTHERS = (";", "\t", "|")
+"""What may separate the cells of a CSV file whose header has no comma."""
 
 Row = tuple[int, list[str]]
 
@@ -30,8 +32,8 @@ def read_delimited(path: str | Path, options: Options, delimiter: str) -> Iterat
     path : str or Path
     options : Options
     delimiter : str
-        Used if the options name none; a comma gives way to the semicolons of a header
-        without commas.
+        Used if the options name none; a comma gives way to the semicolons, tabs or bars of a
+        header without commas.
     """
     with open_text(path, options.encoding, options.seen) as text:
         first = text.readline()
@@ -54,7 +56,9 @@ def _empty_message(text: Iterable[str]) -> str:
 
 
 def _separator(header: str, usual: str) -> str:
-    return ";" if usual == "," and "," not in header and ";" in header else usual
+    if usual != "," or "," in header:
+        return usual
+    return next((other for other in OTHERS if other in header), usual)
 
 
 class _LongCells:
@@ -131,7 +135,9 @@ def _names(header: list[str], path: str | Path) -> list[str]:
     names = [name.strip() or f"column_{k}" for k, name in enumerate(header, start=1)]
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
-        raise DataError(f"the header has the names {listing(twice)} twice.", path, 1)
+        names_are = "name" if len(twice) == 1 else "names"
+        message = f"the header has the {names_are} {listing(twice)} more than once. Rename columns."
+        raise DataError(message, path, 1)
     return names
 
 

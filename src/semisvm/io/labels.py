@@ -23,7 +23,10 @@ MISSING_WORDS = frozenset(
 ) | {"na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "null", "none"}
 """Words that programs write for a missing value, in any case; the list of pandas."""
 
-LOOKS_MISSING = {"?", "-1", "unlabeled", "unlabelled", "unknown"}
+LOOKS_MISSING = {
+    *("?", "-", "--", ".", "-1", "unlabeled", "unlabelled", "no label", "unknown", "unassigned"),
+    *("unclassified", "undefined", "missing", "pending", "tbd", "todo"),
+}
 """Labels that may mark rows without one, but may be classes too."""
 
 LAST_CHARACTER = 0x10FFFF
@@ -273,6 +276,7 @@ def remarks(labels: Labels) -> list[str]:
             f"the labels {listing(map(str, once))} appear once each: a misspelling, or a class "
             "with a single example, from which little can be learnt."
         )
+    found += _about_case(counts)
     for label, count in counts.items():
         if str(label).casefold() in LOOKS_MISSING and count > len(labels) / 3:
             found.append(
@@ -280,3 +284,14 @@ def remarks(labels: Labels) -> list[str]:
                 f"without a label, use unlabeled={str(label)!r}."
             )
     return found
+
+
+def _about_case(counts: Mapping[Any, int]) -> list[str]:
+    """Name labels that are the same but for upper and lower case."""
+    spelt: dict[str, list[str]] = {}
+    for label in map(str, counts):
+        spelt.setdefault(label.casefold(), []).append(label)
+    alike = "; ".join(listing(labels) for labels in spelt.values() if len(labels) > 1)
+    if not alike:
+        return []
+    return [f"labels that differ in upper and lower case only are different classes: {alike}."]

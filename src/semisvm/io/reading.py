@@ -237,6 +237,8 @@ def _pieces(
     if kind == "npz":
         wanted = options.chunk_rows is None and not labels_apart
         return read_npz(path, options, with_labels=wanted)
+    if options.columns is not None and options.chunk_rows:
+        raise DataError(f"a {kind} file is a matrix without named columns, which are needed.", path)
     from semisvm.io.svmlight import read_svmlight
 
     return read_svmlight(path, options, blank_rows=labels_apart)

@@ -18,6 +18,9 @@ Column = list[Any] | NDArray[Any]
 MISSING = MISSING_WORDS | {"", "?"}
 """Words that stand for a missing number, in any case."""
 
+LARGEST = 1e150
+"""Squares of larger numbers, and sums of them over many rows, would not be finite."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -99,16 +102,18 @@ class Table:
         Raises
         ------
         DataError
-            With line and column, if a cell is no number or infinite.
+            With line and column, if a cell is no number, infinite, or too large to be squared.
         """
         cells = self.column(name)
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
             values = cells.astype(np.float64)
         else:
             values = np.array([self._number(cell, row, name) for row, cell in enumerate(cells)])
-        infinite = np.isinf(values)
-        if infinite.any():
-            raise self.error("the number is infinite.", int(np.argmax(infinite)), name)
+        large = np.abs(values) > LARGEST
+        if large.any():
+            row = int(np.argmax(large))
+            said = "infinite" if np.isinf(values[row]) else f"too large, above {LARGEST:g}"
+            raise self.error(f"the number is {said}.", row, name)
         return values
 
     def _number(self, cell: Any, row: int, name: str) -> float:

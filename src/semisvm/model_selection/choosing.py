@@ -21,9 +21,12 @@ from semisvm.partial_labels import PartialLabels, encode
 from semisvm.row_weights import checked_weights
 from semisvm.rows import read_rows, take_rows
 from semisvm.validation import check_choice, check_real
+from semisvm.wording import rough_time
 
 MOST_UNLABELED = 1_500
 """Unlabelled rows that are used to choose; all are used for the last fit."""
+LAST_FIT = 5.0
+"""How much longer than the choice the fit of one method to all rows may take, by its estimate."""
 SECONDS = 20.0
 """Time for the choice by default."""
 QUICK_SECONDS = 8.0
@@ -68,7 +71,8 @@ def choose(
         Whether to try four quick methods only.
     time_limit : float, optional
         Seconds for the choice, by default 20, or 8 if quick. Methods that would take longer
-        are left out. The last fit, to all rows, comes on top.
+        are left out, and so are those whose fit to all rows would take five times as long.
+        This last fit comes on top, and so does the time to compile code, once per machine.
     random_state : int, default=0
         Seed of the folds, and of the sample where there are more than 1,500 unlabelled
         rows.
@@ -121,14 +125,28 @@ def choose(
     _refuse_unknown(given, entries)
     if quick:
         entries = [entry for entry in entries if entry.name in QUICK]
+    entries, left_out = _affordable(entries, LAST_FIT * limit)
     own = None if weight is None else weight[rows]
-    trial = Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs), own)
+    trial = Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs), own, left_out)
     found = trial.run(limit, scoring, random_state, tell)
     if len(rows) < len(labels.codes):
         found.reasons.append(f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.")
     if must_stay:
         found.reasons.append("All rows are too many for memory: methods that need them are out.")
     return found.choice(given, threads, unlabeled)
+
+
+def _affordable(entries: Sequence[Entry], limit: float) -> tuple[list[Entry], dict[str, str]]:
+    """Leave out what could not be fitted to all rows within a limit; return why it is.
+
+    The supervised method and the quickest other one always stay.
+    """
+    slow = [entry for entry in entries[2:] if entry.last_seconds > limit]
+    why = {
+        entry.name: f"the fit to all rows would take {rough_time(entry.last_seconds)}"
+        for entry in slow
+    }
+    return [entry for entry in entries if entry.name not in why], why
 
 
 def _refuse_unknown(given: Mapping[str, Any], entries: Sequence[Entry]) -> None:

@@ -40,6 +40,8 @@ class Entry:
         Of the estimator.
     seconds : float
         Rough estimate of the time of one fit.
+    last_seconds : float
+        The same for the fit to all rows, where only some are used to choose.
     weight : float
         In a committee, before any label was held out.
     """
@@ -48,6 +50,7 @@ class Entry:
     method: Method
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    last_seconds: float = 0.0
     weight: float = 1.0
 
     def make(self, unlabeled: Any, **more: Any) -> Any:
@@ -61,25 +64,29 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
     Parameters
     ----------
     X : validated rows
+        All, or some that stand for all.
     labels : PartialLabels
+        Of all rows.
     given : mapping
         Parameters that the user has set: each goes to the methods that have it, and is not
         varied.
     """
     size = Size.of(X, len(labels.classes))
+    full = size.with_rows(len(labels.codes))
     suited = None if "reg" in given else suited_reg(X)
     found: list[Entry] = []
     for method in candidates(labels, size.is_sparse):
         fixed = accepted(method, given)
-        seconds = method.cost.seconds(size)
+        seconds, last = method.cost.seconds(size), method.cost.seconds(full)
         weight = 1.0 if found else SAFE
-        found.append(Entry(method.name, method, fixed, seconds, weight))
+        found.append(Entry(method.name, method, fixed, seconds, last, weight))
         if method.varies == "reg" and suited is not None:
             name = f"{method.name} reg={suited:g}"
             parameters = {**fixed, "reg": suited}
-            found.append(Entry(name, method, parameters, seconds, SUITED * weight))
-        if method.varies == "kernel" and "kernel" not in given and _takes_kernel(size):
-            found.append(Entry(f"{method.name} rbf", method, {**fixed, **RBF}, 3.0 * seconds))
+            found.append(Entry(name, method, parameters, seconds, last, SUITED * weight))
+        if method.varies == "kernel" and "kernel" not in given and _takes_kernel(full):
+            times = (3.0 * seconds, 3.0 * last)
+            found.append(Entry(f"{method.name} rbf", method, {**fixed, **RBF}, *times))
     # the cheap ones first, so that slow ones are tried while there is time
     return [found[0], *sorted(found[1:], key=lambda entry: entry.seconds)]
 

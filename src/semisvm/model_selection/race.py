@@ -2,7 +2,8 @@
 
 The folds are the outer loop: after one fold the time of every method is known, and what would
 take too long is left out; after two, what is clearly behind. So a slow method costs one fit, not
-five, and whenever the time is up, what is left has seen the same folds.
+five, and whenever the time is up, what is left has seen the same folds. Time to compile code does
+not count: it is spent once per machine, and says nothing about the next fit.
 """
 
 import warnings
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from semisvm.compiling import CompilationClock
 from semisvm.designs import Floats, Index
 from semisvm.methods.weighing import SLOPE, contrasts, spread, stacked_weights
 from semisvm.model_selection.pool import Entry
@@ -74,13 +76,15 @@ class Race:
     codes : int array of shape (n,)
         Classes of all rows.
     time_limit : float
-        Seconds for everything.
+        Seconds for everything but compiling.
     tell : callable(Step), optional
         Called before every fit; the race ends if it returns True.
     dropped : dict
         Methods that were given up, with the reason in words.
     stopped : str
         Why the race ended before the last fold; empty if it did not.
+    compilation : CompilationClock
+        Runs where the caller has it run.
     """
 
     folds: Sequence[Index]
@@ -90,12 +94,13 @@ class Race:
     dropped: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
     n_fits: int = 0
+    compilation: CompilationClock = field(default_factory=CompilationClock)
     _start: float = field(default_factory=perf_counter)
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start."""
-        return perf_counter() - self._start
+        """Seconds since the start that were not spent on compiling."""
+        return perf_counter() - self._start - self.compilation.seconds
 
     @property
     def left(self) -> float:
@@ -122,14 +127,14 @@ class Race:
                     runners.remove(runner)
                     scorers.pop(runner.name, None)
                     continue
-                start = perf_counter()
+                start = self.seconds
                 if runner.name not in scorers:
                     scorers[runner.name] = scorer(runner.entry)
                 with warnings.catch_warnings():
                     # the last fit says it again if it still holds
                     warnings.simplefilter("ignore", UserWarning)
                     runner.scores.append(scorers[runner.name](fold))
-                runner.seconds.append(perf_counter() - start)
+                runner.seconds.append(self.seconds - start)
                 self.n_fits += 1
             for runner in self._behind(runners, k + 1) if k else self._slow(runners):
                 runners.remove(runner)

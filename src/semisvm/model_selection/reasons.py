@@ -24,6 +24,12 @@ def about_weights(name: str, shares: Mapping[str, float]) -> str:
     )
 
 
+def given_up(dropped: Mapping[str, str]) -> list[str]:
+    """List what does not take part, with the reasons; nothing if all do."""
+    listed = "; ".join(f"{name}, because {why}" for name, why in dropped.items())
+    return [f"Given up: {listed}."] if listed else []
+
+
 def conclusions(found: Comparison, name: str) -> list[str]:
     """Say whether the unlabelled rows helped, and whether the choice is better than a guess."""
     chance = found.about_chance(name)

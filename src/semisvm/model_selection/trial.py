@@ -24,7 +24,7 @@ from semisvm.model_selection.choice import COMMITTEE, Choice, Member
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.pool import Entry
 from semisvm.model_selection.race import Race, Runner
-from semisvm.model_selection.reasons import about_scores, about_weights, conclusions
+from semisvm.model_selection.reasons import about_scores, about_weights, conclusions, given_up
 from semisvm.model_selection.scoring import METRICS
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Told
@@ -41,6 +41,8 @@ ALONE = 0.7
 SHARES = "estimate"
 """How the class shares are found where they are not given."""
 CONFIDENCE = 0.95
+NOTABLE = 1.0
+"""Seconds of compiling that are mentioned."""
 
 
 @dataclass
@@ -84,7 +86,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Trial:
-    """The rows on which everything is tried."""
+    """The rows on which everything is tried, and what is not tried, with the reason."""
 
     X: Any
     labels: PartialLabels
@@ -92,14 +94,19 @@ class Trial:
     given: Mapping[str, Any]
     n_jobs: int | None
     weight: Floats | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, limit: float, scoring: str, seed: int, tell: Told | None) -> Found:
         """Race the entries and weigh them."""
         few = too_few(self.labels)
         if few or len(self.entries) == 1:
             return self._without_comparison(few)
-        race = Race(self._folds(seed), self.labels.codes, limit, tell)
-        with Workers(thread_count(self.n_jobs)) as workers, warnings.catch_warnings():
+        race = Race(self._folds(seed), self.labels.codes, limit, tell, dict(self.left_out))
+        with (
+            Workers(thread_count(self.n_jobs)) as workers,
+            race.compilation.running(),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore", UserWarning)
             grounds, shares = Grounds(self.X, workers, self.weight), self._shares()
 
@@ -136,7 +143,8 @@ class Trial:
         else:
             reason = f"{why}: {series(names)} have the same weight in a committee."
         equal = np.full(len(chosen), 2.0 / len(chosen))
-        return Found(chosen, equal, [reason], pool=self.entries)
+        reasons = [reason, *given_up(self.left_out)]
+        return Found(chosen, equal, reasons, skipped=dict(self.left_out), pool=self.entries)
 
     def _weighed(self, runners: Sequence[Runner], race: Race, scoring: str) -> Found:
         n_folds = len(runners[0].scores)
@@ -158,13 +166,11 @@ class Trial:
             reasons = [about_scores(compared), *reasons, *conclusions(compared, name)]
         if race.stopped:
             reasons.append(f"Not all folds were used, because {race.stopped}.")
-        if race.dropped:
-            listed = "; ".join(f"{name}, because {why}" for name, why in race.dropped.items())
-            reasons.append(f"Given up: {listed}.")
+        reasons += given_up(race.dropped)
         fits, tried = counted(race.n_fits, "fit"), counted(len(self.entries), "candidate")
         cost = (
             f"The choice took {measured_time(race.seconds)}: {fits} of {tried} on "
-            f"{counted(n_folds, 'fold')} of the labels."
+            f"{counted(n_folds, 'fold')} of the labels.{_about_compiling(race)}"
         )
         return Found(entries, weights, reasons, compared, race.dropped, cost, self.entries)
 
@@ -202,6 +208,14 @@ class Trial:
             n_unlabeled=len(self.labels.unlabeled),
             chance=[_guess(labeled, part, metric, k) for k, part in enumerate(codes)],
         )
+
+
+def _about_compiling(race: Race) -> str:
+    """Say that the next choice will be quicker, if code had to be compiled."""
+    seconds = race.compilation.seconds
+    if seconds < NOTABLE:
+        return ""
+    return f" Compiling code for this machine took another {measured_time(seconds)}, this once."
 
 
 def _codes(scores: Floats) -> NDArray[np.intp]:

@@ -55,6 +55,25 @@ def test_kinds_and_notes():
 
 
 @pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (["0,5", "1,25"], "decimal commas, such as '0,5'; write decimal points"),
+        (["<0.5", "n.a."], "2 of its 82 values are not numbers, such as '<0.5'"),
+    ],
+)
+def test_why_numbers_are_no_numbers_is_said(odd, reason):
+    cells = [str(0.5 + i) for i in range(80)] + odd
+    (note,) = ColumnFeatures().fit({"x": cells, "y": np.arange(82) % 5}).notes_
+    assert reason in note
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    """They made a scale of infinity, and a model file that could not be read again."""
+    with pytest.raises(DataError, match="too large, above 1e\\+150"):
+        ColumnFeatures().fit({"x": [1.0, 2.5, 1e308, 3.0]})
+
+
+@pytest.mark.parametrize(
     ("cells", "kind"),
     [
         (["free money now", "see you at lunch", "win a prize today"], "text"),

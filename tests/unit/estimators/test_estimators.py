@@ -290,3 +290,21 @@ def test_balance_tolerance_moves_only_the_intercept(semi):
     assert share == pytest.approx(r, abs=1.5 / len(unlabeled))
     assert abs((free.predict(unlabeled) == 1).mean() - r) > 2 / len(unlabeled)
     assert any("intercept moved" in note for note in kept.trace_.notes)
+
+
+def test_scores_with_unlabelled_rows_are_doubted():
+    """They are the fraction of the labels, whatever the model is."""
+    X, y = two_blobs(40)
+    labels = hide(y, 10)
+    model = NewtonSVC().fit(X, labels)
+    with pytest.warns(UserWarning, match="30 of 40 rows to be scored are marked as unlabelled"):
+        model.score(X, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.score(X, y)
+
+
+def test_no_probabilities_says_what_to_do():
+    with pytest.raises(AttributeError) as caught:
+        NewtonSVC().predict_proba([[0.0]])
+    assert "CalibratedPartialClassifier" in str(caught.value.__cause__)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from semisvm.designs import Workers
 from semisvm.graphs import fit_neighbors, neighbor_graph, search
@@ -64,3 +65,21 @@ def test_the_graph_is_the_one_of_a_tree(monkeypatch):
     monkeypatch.setattr("semisvm.graphs.neighbors.TREES", 1)
     by_products = neighbor_graph(fit_neighbors(X, 4), n_jobs=2).toarray()
     np.testing.assert_allclose(by_products, by_tree, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_sparse_rows_without_zeros_are_searched_as_an_array(d):
+    X = np.random.default_rng(0).standard_normal((60, d))
+    found, dense = fit_neighbors(sparse.csr_matrix(X), 4), fit_neighbors(X, 4)
+    assert isinstance(found.rows, np.ndarray)
+    np.testing.assert_array_equal(neighbor_graph(found).toarray(), neighbor_graph(dense).toarray())
+    new = np.random.default_rng(1).standard_normal((9, d))
+    for ours, theirs in zip(
+        found.kneighbors(sparse.csr_matrix(new)), dense.kneighbors(new), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_rows_with_many_zeros_stay_sparse():
+    X = sparse.random_array((60, 40), density=0.3, format="csr", rng=0)
+    assert sparse.issparse(fit_neighbors(X, 4).rows)

@@ -154,6 +154,10 @@ def test_remarks_on_labels():
     assert "'b' appear once" in once
     assert "use unlabeled='?'" in marker
     assert remarks(text_labels(["a", "a", "b", "b"])) == []
+    (marker,) = remarks(text_labels(["a", "a", "b", "b", "-", "-", "-", "-"]))
+    assert "use unlabeled='-'" in marker
+    (case,) = remarks(text_labels(["Yes", "Yes", "no", "no", "yes", "yes"]))
+    assert "different classes: 'Yes', 'yes'." in case
 
 
 def test_label_kinds():

@@ -1,6 +1,7 @@
 """Choosing a method or a committee: what is tried, what wins, and what is said."""
 
 import json
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -99,6 +100,50 @@ def test_a_second_regularisation_is_tried_where_the_default_does_not_suit():
     assert weights.pop("svm") == 2.0
     assert sorted(weights.values())[-3:] == [1.0, 2.0, 4.0]
     assert {" reg=" in entry.name for entry in pool(np.eye(300), labels, {})} == {False}
+
+
+def test_time_to_compile_does_not_count():
+    """Else the first choice on a machine would give up what is slow to compile."""
+
+    def compiling(entry):
+        def score(fold):
+            race.compilation.on_start(None)
+            end = perf_counter() + 0.05
+            while perf_counter() < end:
+                pass
+            race.compilation.on_end(None)
+            return 2.0 * CODES[fold] - 1.0
+
+        return score
+
+    race = Race(FOLDS, CODES)
+    (runner,) = race.run([Entry("a", TSVM)], compiling)
+    assert race.compilation.seconds >= 5 * 0.05
+    assert sum(runner.seconds) <= race.seconds
+    assert race.seconds + race.compilation.seconds <= perf_counter() - race._start
+
+
+def test_methods_that_cannot_be_fitted_to_all_rows_are_not_tried():
+    X, labels = np.ones((40, 20)), encode([0, 1, *[-1] * 199_998])
+    listed = pool(X, labels, {"reg": 1.0})
+    assert "gradient rbf" not in [entry.name for entry in listed]
+    kept, left_out = choosing._affordable(listed, 100.0)
+    assert left_out == {"laprls": "the fit to all rows would take about 4 min"}
+    assert [entry.name for entry in kept] == [e.name for e in listed if e.name != "laprls"]
+    kept, _ = choosing._affordable(listed, 0.0)
+    assert [entry.name for entry in kept] == [entry.name for entry in listed[:2]]
+
+
+def test_what_is_left_out_is_a_reason(monkeypatch):
+    monkeypatch.setattr(choosing, "LAST_FIT", 0.0)
+    X, y = two_blobs()
+    for n_labels in (3, 20):
+        found = choose(X, np.where(np.arange(len(y)) < n_labels, y, -1), quick=True)
+        assert "laprls" in found.skipped
+        assert any(
+            "Given up: " in reason and "laprls, because the fit to all rows" in reason
+            for reason in found.reasons
+        )
 
 
 @pytest.fixture
