@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semisvm.remote.ordered import AHEAD, in_order
-from semisvm.remote.wire import Wire
+from semisvm.remote.wire import MOST_STEPS, Scored, Wire
 
 
 class Counting:
@@ -52,6 +52,23 @@ def test_what_no_question_changed_is_not_asked_again(wire, shards):
     wire("charge_labels", 0.5)
     assert wire("labeled_curvature") == [2]
     assert len(shards.asked) == 2
+
+
+def test_after_many_steps_scores_are_those_of_the_weights_that_were_reached():
+    scored, w, step = Scored(), np.arange(3.0), np.array([1.0, -2.0, 4.0])
+    scored.follow("score", (w,))
+    lengths = 0.25 * np.arange(1, MOST_STEPS + 1)
+    found = []
+    for t in lengths:
+        scored.follow("look", (step,))
+        found.append(scored.follow("move", (t,)))
+    assert [again is None for again in found] == [True] * (MOST_STEPS - 1) + [False]
+    np.testing.assert_array_equal(found[-1], w + lengths.sum() * step)
+    np.testing.assert_array_equal(w, np.arange(3.0))
+    # after a shift the weights are not known
+    scored.follow("shift", (0.5,))
+    assert scored.follow("move", (1.0,)) is None
+    assert scored.w is None
 
 
 def test_few_arguments_are_taken_ahead_of_the_answers():
