@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semisvm.blocks.selection import largest
+from semisvm.blocks.selection import largest, nearest
 from semisvm.label_steps import top_labels
 
 
@@ -34,6 +34,23 @@ class Outputs:
 
     def count_at(self, value):
         return int(np.count_nonzero(self.values == value))
+
+
+class WeighedOutputs:
+    """The same of rows with masses."""
+
+    def __init__(self, values, masses):
+        self.values, self.masses = values, masses
+
+    def weighed_outputs(self, low, high):
+        within = (self.values >= low) & (self.values <= high)
+        return self.values[within], self.masses[within]
+
+    def output_range(self):
+        return Outputs(self.values).output_range()
+
+    def count_above(self, values):
+        return [float(self.masses[self.values > value].sum()) for value in values]
 
 
 def asking(blocks, seen):
@@ -135,3 +152,23 @@ def test_outputs_that_are_all_equal_do_not_travel(k):
     assert labels_of(parts, cut).sum() == k
     assert labels_of(parts, cut)[:k].all()
     assert max(seen, default=0) <= 50
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.tuples(st.integers(-6, 6) | st.floats(-3, 3), st.integers(1, 5)), min_size=1),
+    st.integers(0, 100),
+    st.integers(1, 4),
+    st.sampled_from([5, np.inf]),
+)
+def test_the_nearest_mass_is_found(rows, mass, n_blocks, max_gathered):
+    values, masses = np.array(rows, dtype=np.float64).T
+    parts, weights = (np.array_split(x, n_blocks) for x in (values, masses))
+    blocks = [WeighedOutputs(*part) for part in zip(parts, weights, strict=True)]
+    cut, edges = nearest(asking(blocks, []), mass, max_gathered)
+    order = np.argsort(-values, kind="stable")
+    k = np.abs(np.append(0.0, np.cumsum(masses[order])) - mass).argmin()
+    np.testing.assert_array_equal(np.flatnonzero(labels_of(parts, cut)), np.sort(order[:k]))
+    if max_gathered == np.inf:
+        ranked = values[order]
+        assert edges == (ranked[max(k, 1) - 1], ranked[min(k, len(values) - 1)])

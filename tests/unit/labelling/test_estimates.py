@@ -1,5 +1,7 @@
 """What a sitting says about its model: intervals, curves, shares, advice."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -15,6 +17,8 @@ from semisvm.labelling.estimates import (
     trials_of,
     wilson,
 )
+from semisvm.labelling.outlook import ENOUGH_TRIALS, Outlook
+from semisvm.labelling.records import Interval
 
 
 def mark(seq, value="a", reason="random", guess="a", labels=10, seen=False):
@@ -114,6 +118,13 @@ def test_with_few_tests_the_usual_rate_is_taken():
     assert fit_curve([Trial(20, True)] * 7, 20) is None
 
 
+@pytest.mark.parametrize("wrong", [1, 5, 20])
+def test_the_error_is_the_mean_under_a_flat_prior(wrong):
+    """Its density falls to zero at one only: of w wrong and r right, Beta(w + 1, r + 2)."""
+    trials = [Trial(50, k >= wrong) for k in range(40)]
+    assert fit_curve(trials, 50).error == pytest.approx((wrong + 1) / 43, rel=0.03)
+
+
 def test_more_labels_bring_the_point_that_is_promised():
     law = PowerLaw(100, 0.1, 0.5)
     more = law.more_labels(0.01)
@@ -163,3 +174,23 @@ def test_shares_are_free_of_bias_and_surer_with_a_good_model(accuracy):
 def test_a_few_rows_that_agree_are_not_sure():
     shares = class_shares([mark(k) for k in range(3)], ["a", "b"])
     assert shares["a"] == (1.0, pytest.approx(0.5))
+
+
+@pytest.mark.parametrize(
+    ("more", "advice"),
+    [
+        (49, "Go on: one more point of accuracy takes about 49 more answers."),
+        (50, "You can stop: one more point of accuracy would take about 50 more answers."),
+    ],
+)
+def test_a_point_that_takes_as_many_answers_again_is_no_reason_to_go_on(more, advice):
+    class Rows(SimpleNamespace):
+        def __len__(self):
+            return 1000
+
+    book = SimpleNamespace(marks=dict.fromkeys(range(50)), counts={"a": 25, "b": 25})
+    outlook = Outlook(Rows(prepared=None), book)
+    fitted, accuracy = SimpleNamespace(n_labels=50), Interval(0.8, 0.7, 0.9, ENOUGH_TRIALS)
+    assert outlook._advice(fitted, accuracy, more) == advice
+    unsure = Interval(0.8, 0.7, 0.9, ENOUGH_TRIALS - 1)
+    assert outlook._advice(fitted, unsure, more).startswith("Go on: more random rows")

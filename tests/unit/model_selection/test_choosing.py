@@ -11,7 +11,7 @@ from promises import clusters
 from semisvm import registry
 from semisvm.model_selection import choose, choosing, trial
 from semisvm.model_selection.pool import Entry, candidates, pool, suited_reg
-from semisvm.model_selection.race import Race
+from semisvm.model_selection.race import Race, Runner
 from semisvm.model_selection.trial import too_few
 from semisvm.model_selection.watching import Step
 from semisvm.partial_labels import encode
@@ -58,6 +58,16 @@ def test_what_would_take_too_long_is_not_begun():
     race, runners = raced(limit=60.0, seconds=1000.0, a=1.0, bb=1.0)
     assert [runner.name for runner in runners] == ["a"]
     assert race.dropped == {"bb": "5 fits would take about 83 min"}
+
+
+def test_the_time_left_is_that_of_the_fits_to_come():
+    race = Race(FOLDS, CODES)
+    first = Runner(Entry("a", TSVM, {}, 1.0), [CODES], [3.0])
+    timed = Runner(Entry("bb", TSVM, {}, 1.0), [CODES, CODES], [4.0, 2.0])
+    new = Runner(Entry("ccc", TSVM, {}, 10.0))
+    # a fit takes as long as the last one, or as its estimate: those were half the truth
+    assert race._expected_of([first, timed, new]) == 4 * 3.0 + 3 * 2.0 + 5 * 20.0
+    assert race._expected_of([first, timed, new], 1) == 20.0
 
 
 def test_a_stop_keeps_whole_folds():
