@@ -120,7 +120,7 @@ def switches(result: Result) -> str:
         single, many, annealed = (one(found, labelled=n, way=way) for way in SWITCHES)
         cells = [number(row[c], d) for row in (single, many) for c, d in RUNS]
         ratios = [beside(row["of S = max"], row["Table 4"]) for row in (single, annealed)]
-        rows.append([str(n), *cells, *ratios, f"{many['published']:g}"])
+        rows.append([str(n), *cells, *ratios, number(many["published"])])
     header = ["labels", "S = 1: error %", "rounds", "S = max: error %", "rounds"]
     ratios = ["time: S = 1 / S = max", "DA / S = max", "published error, TSVM"]
     return markdown([*header, *ratios], rows)
