@@ -70,6 +70,27 @@ def realworld(result: Result) -> str:
     return markdown(header, rows)
 
 
+METHODS = ("TransductiveSVC", "AnnealedSVC", "GradientTSVC", "LowDensitySeparation")
+HOT = "AnnealedSVC, T from 10"
+
+
+def many_class_splits(result: Result) -> str:
+    """Return the published splits of many classes with three kinds of shares."""
+    columns = (METHODS[0], METHODS[1], HOT, *METHODS[2:])
+    shares = {"labels": "labelled", "estimate": "estimated", "true": "true"}
+    rows = []
+    for name in ("uspst", "coil_ssl"):
+        found = {(row["method"], row["prior"]): row for row in result["tables"][name]}
+        for prior, shown in shares.items():
+            first = prior == "labels"
+            cells = [found.get((method, prior), {}).get("error %") for method in columns]
+            supervised = number(found["supervised", "-"]["error %"]) if first else ""
+            rows.append([name if first else "", shown, supervised, *map(number, cells)])
+    header = ["", "class shares", "supervised", *(f"`{m}`" for m in columns)]
+    header[5] = "... T from 10"
+    return markdown(header, rows)
+
+
 TEMPERATURES = ("schedule", "T = 0.1", "T = 0.01", "T = 0.001")
 
 
@@ -274,6 +295,7 @@ VARIANTS = {
 
 VIEWS: dict[str, tuple[str, View]] = {
     "realworld": ("realworld", realworld),
+    "splits of many classes": ("splits", many_class_splits),
     "temperatures": ("annealing", temperatures),
     "temperatures over labels": ("annealing", temperatures_over_labels),
     "pcmac": ("pcmac", pcmac),
