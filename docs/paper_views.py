@@ -151,6 +151,30 @@ SWITCHES = ("TSVM, S = 1", "TSVM, S = max", "DA")
 RUNS = (("error %", 1), ("rounds", 0))
 
 
+SHAPES = (("moons", 0.2), ("moons", 0.3), ("circles", 0.3), ("circles", 0.4))
+TOYS = {
+    "JTSVM, hinge": "JTSVM (`TransductiveSVC`, `max_switches=1`), hinge",
+    "JTSVM, squared hinge": "JTSVM, squared hinge",
+    "TSVM, hinge": "`TransductiveSVC`, hinge",
+    "TSVM, squared hinge": "`TransductiveSVC`, squared hinge",
+    "gradient TSVM": "`GradientTSVC`",
+    "DA, squared hinge": "`AnnealedSVC`, squared hinge",
+    "DA, hinge": "`AnnealedSVC`, hinge",
+}
+
+
+def toys(result: Result) -> str:
+    """Return the successes on moons and circles, beside the paper's."""
+    rows = []
+    for method, shown in TOYS.items():
+        found = [one(result["tables"][s], method=method, width=width) for s, width in SHAPES]
+        paper = [row["paper"].split("/")[0] for row in found[1:3] if row["paper"]]
+        wins = [row["successes"].split("/")[0] for row in found]
+        rows.append([shown, *wins, ", ".join(paper)])
+    header = ["", *(f"{shape} {width}" for shape, width in SHAPES)]
+    return markdown([*header, "paper, of ten: moons, circles"], rows)
+
+
 def clustered(result: Result) -> str:
     """Return the table of Fung and Mangasarian, with both ways to judge CVS3VM."""
     whole = table_of(result, "CVS3VM, all rows")
@@ -300,6 +324,7 @@ VIEWS: dict[str, tuple[str, View]] = {
     "temperatures over labels": ("annealing", temperatures_over_labels),
     "pcmac": ("pcmac", pcmac),
     "switches": ("switches", switches),
+    "toys": ("toys", toys),
     "clustered": ("clustered", clustered),
     "sonar": ("sonar", sonar),
     "manysets": ("manysets", manysets),
