@@ -70,6 +70,27 @@ def realworld(result: Result) -> str:
     return markdown(header, rows)
 
 
+METHODS = ("TransductiveSVC", "AnnealedSVC", "GradientTSVC", "LowDensitySeparation")
+HOT = "AnnealedSVC, T from 10"
+
+
+def many_class_splits(result: Result) -> str:
+    """Return the published splits of many classes with three kinds of shares."""
+    columns = (METHODS[0], METHODS[1], HOT, *METHODS[2:])
+    shares = {"labels": "labelled", "estimate": "estimated", "true": "true"}
+    rows = []
+    for name in ("uspst", "coil_ssl"):
+        found = {(row["method"], row["prior"]): row for row in result["tables"][name]}
+        for prior, shown in shares.items():
+            first = prior == "labels"
+            cells = [found.get((method, prior), {}).get("error %") for method in columns]
+            supervised = number(found["supervised", "-"]["error %"]) if first else ""
+            rows.append([name if first else "", shown, supervised, *map(number, cells)])
+    header = ["", "class shares", "supervised", *(f"`{m}`" for m in columns)]
+    header[5] = "... T from 10"
+    return markdown(header, rows)
+
+
 TEMPERATURES = ("schedule", "T = 0.1", "T = 0.01", "T = 0.001")
 
 
@@ -120,7 +141,7 @@ def switches(result: Result) -> str:
         single, many, annealed = (one(found, labelled=n, way=way) for way in SWITCHES)
         cells = [number(row[c], d) for row in (single, many) for c, d in RUNS]
         ratios = [beside(row["of S = max"], row["Table 4"]) for row in (single, annealed)]
-        rows.append([str(n), *cells, *ratios, f"{many['published']:g}"])
+        rows.append([str(n), *cells, *ratios, number(many["published"])])
     header = ["labels", "S = 1: error %", "rounds", "S = max: error %", "rounds"]
     ratios = ["time: S = 1 / S = max", "DA / S = max", "published error, TSVM"]
     return markdown([*header, *ratios], rows)
@@ -128,6 +149,30 @@ def switches(result: Result) -> str:
 
 SWITCHES = ("TSVM, S = 1", "TSVM, S = max", "DA")
 RUNS = (("error %", 1), ("rounds", 0))
+
+
+SHAPES = (("moons", 0.2), ("moons", 0.3), ("circles", 0.3), ("circles", 0.4))
+TOYS = {
+    "JTSVM, hinge": "JTSVM (`TransductiveSVC`, `max_switches=1`), hinge",
+    "JTSVM, squared hinge": "JTSVM, squared hinge",
+    "TSVM, hinge": "`TransductiveSVC`, hinge",
+    "TSVM, squared hinge": "`TransductiveSVC`, squared hinge",
+    "gradient TSVM": "`GradientTSVC`",
+    "DA, squared hinge": "`AnnealedSVC`, squared hinge",
+    "DA, hinge": "`AnnealedSVC`, hinge",
+}
+
+
+def toys(result: Result) -> str:
+    """Return the successes on moons and circles, beside the paper's."""
+    rows = []
+    for method, shown in TOYS.items():
+        found = [one(result["tables"][s], method=method, width=width) for s, width in SHAPES]
+        paper = [row["paper"].split("/")[0] for row in found[1:3] if row["paper"]]
+        wins = [row["successes"].split("/")[0] for row in found]
+        rows.append([shown, *wins, ", ".join(paper)])
+    header = ["", *(f"{shape} {width}" for shape, width in SHAPES)]
+    return markdown([*header, "paper, of ten: moons, circles"], rows)
 
 
 def clustered(result: Result) -> str:
@@ -274,10 +319,12 @@ VARIANTS = {
 
 VIEWS: dict[str, tuple[str, View]] = {
     "realworld": ("realworld", realworld),
+    "splits of many classes": ("splits", many_class_splits),
     "temperatures": ("annealing", temperatures),
     "temperatures over labels": ("annealing", temperatures_over_labels),
     "pcmac": ("pcmac", pcmac),
     "switches": ("switches", switches),
+    "toys": ("toys", toys),
     "clustered": ("clustered", clustered),
     "sonar": ("sonar", sonar),
     "manysets": ("manysets", manysets),
