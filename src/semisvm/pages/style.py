@@ -53,6 +53,17 @@ DARK_BOXES = {
     "fitted-level-2": "#2a4a69",
     "fitted-level-3": "#7fa8f0",
 }
+DARK_TABLES = {
+    " table tr:nth-child(odd)": "background-color: #17191c;",
+    " table tr:nth-child(even)": "background-color: #202327;",
+    " table tr:hover": "background-color: #33383e;",
+    " table tr:hover td": "background-color: #33383e;",
+    " .default td": "color: #e8e8e8;",
+    " .estimator-table th": "color: #e8e8e8;",
+    " td i": "color: #e8e8e8;",
+    " .copy-paste-icon": "filter: invert(1);",
+}
+"""Tables of parameters and features, which are white in all themes."""
 
 
 @cache
@@ -63,7 +74,9 @@ def diagram_style() -> str:
     """
     colours = " ".join(f"--sklearn-color-{name}: {value};" for name, value in DARK_BOXES.items())
     inside = f".{DIAGRAM} .sk-global"
-    return f"{inside}.dark, {', '.join(f'{theme} {inside}' for theme in DARK)} {{ {colours} }}"
+    dark = f":is({inside}.dark, {', '.join(f'{theme} {inside}' for theme in DARK)})"
+    rules = {"": colours, **DARK_TABLES}
+    return "\n".join(f"{dark}{part} {{ {rule} }}" for part, rule in rules.items())
 
 
 def _themes(themes: tuple[str, ...]) -> str:

@@ -133,10 +133,11 @@ def test_the_diagram_is_dark_on_a_dark_page(fitted):
     for page in (fitted._repr_html_(), AnnealedSVC()._repr_html_()):
         # what holds the diagram, with rules for it alone
         assert page.startswith(f'<div class="{DIAGRAM}"><style>')
-        rule = page[: page.index("</style>")]
-        selectors = rule.split("<style>")[1].split("{")[0].split(",")
-        assert all(f".{DIAGRAM} .sk-global" in each for each in selectors)
-        assert any('data-jp-theme-light="false"' in each for each in selectors)
+        rules = page[: page.index("</style>")].split("<style>")[1].splitlines()
+        for rule in rules:
+            themes = re.match(r":is\((.*)\)", rule).group(1).split(",")
+            assert all(f".{DIAGRAM} .sk-global" in each for each in themes)
+            assert any('data-jp-theme-light="false"' in each for each in themes)
     # all colours that scikit-learn has, so that none stays light
     page = AnnealedSVC()._repr_html_()
     theirs = set(re.findall(r"(--sklearn-color-[a-z0-9-]+):", page.split("</style>", 1)[1]))
