@@ -8,6 +8,7 @@ import pytest
 
 import semisvm
 from commands import run
+from semisvm.cli import vectors as vectors_module
 from semisvm.io import read
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
@@ -137,6 +138,22 @@ def test_an_encoder_is_run_only_if_it_is_named(mail):
     assert "not my_text_encoder:other" in shown
     assert run(*predict, "--encoder", "my_text_encoder:encode").stdout.count("spam") > 20
     run("evaluate", "m", "mail.csv", "--encoder", "my_text_encoder:encode")
+
+
+def test_predict_tells_how_many_texts_are_encoded(mail, monkeypatch):
+    told = []
+    shown = vectors_module.Encoded.tell
+
+    def tell(state, done, total):
+        shown(state, done, total)
+        told.append(state.text())
+
+    monkeypatch.setattr(vectors_module.Encoded, "tell", tell)
+    run(*FIT, "-o", "m", "--encoder", "my_text_encoder:encode", "-q")
+    told.clear()
+    run("predict", "m", "mail.csv", "mail.csv", "--encoder", "my_text_encoder:encode")
+    assert told[0] == "encoding: 0 of 60 texts"
+    assert told[-1] == "encoding: 0 of 60 texts, after 60 of earlier rows"
 
 
 def test_vectors_without_words(mail):
