@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from semisvm.model import Model
 
 PANEL = "Vectors"
+Embeddings = Annotated[
+    Path | None,
+    typer.Option(
+        "--embeddings",
+        metavar="FILE",
+        help="An array of vectors (.npy), one for each row of the data, in their order.",
+        rich_help_panel=PANEL,
+    ),
+]
 
 
 @dataclass
@@ -57,15 +66,7 @@ class Encoded:
 class Vectors:
     """Vectors of rows, given or computed."""
 
-    embeddings: Annotated[
-        Path | None,
-        typer.Option(
-            "--embeddings",
-            metavar="FILE",
-            help="An array of vectors (.npy), one for each row of the data, in their order.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
+    embeddings: Embeddings = None
     encoder: Annotated[
         str | None,
         typer.Option(
