@@ -65,7 +65,8 @@ def _made(linear: LinearModel, features: ColumnFeatures | None) -> Any:
             "ONNX files need the package onnx: pip install 'semisvm[onnx]'."
         ) from error
     graph = Graph()
-    X, inputs = "X", [("X", graph.double, [ROWS, linear.n_features])]
+    X = "X"
+    inputs: list[Any] = [(X, graph.double, [ROWS, linear.n_features])]
     if features is not None:
         X, inputs = add_columns(graph, features, {"label", "scores", "probabilities"})
     outputs = _fill(graph, linear, X)
