@@ -96,10 +96,15 @@ def test_tables_come_back(transformers, settings, tmp_path):
     clone(loaded).fit(TABLE, LABELS)
 
 
-def test_arrays_come_back(tmp_path):
+@pytest.mark.parametrize(
+    "columns",
+    [[0], [0, -1], np.array([2]), [True, False, False, True, False], [False] * 5, slice(0, 1)],
+    ids=str,
+)
+def test_arrays_come_back(columns, tmp_path):
     X, y = two_blobs(60, 5)
     columns = ColumnTransformer(
-        [("scaled", StandardScaler(), [0, -1]), ("rest", MinMaxScaler(), [1])],
+        [("scaled", StandardScaler(), columns), ("other", MinMaxScaler(), [1])],
         remainder="passthrough",
     )
     fitted = make_pipeline(columns, NewtonSVC()).fit(X, hide(y, 20))
