@@ -256,3 +256,15 @@ def test_damaged_tables_are_refused(change, tmp_path):
             archive.writestr(name, content)
     with pytest.raises(ModelFileError):
         semisvm.load(path)
+
+
+def test_rare_categories_take_no_more_memory_than_a_file_may(tmp_path):
+    """A long column beside many short ones would need rows for each of them."""
+    pairs = range(60)
+    table = pd.DataFrame({f"c{k}": ["a", "a", "b"] * 20 for k in pairs})
+    table["long"] = [f"v{k}" for k in range(60)]
+    rare = OneHotEncoder(min_frequency=5, handle_unknown="infrequent_if_exist")
+    saved([("k", rare, list(table))], tmp_path / "m", Y[np.arange(60) % 2], table)
+    with pytest.raises(ModelFileError, match="larger max_bytes"):
+        semisvm.load(tmp_path / "m", max_bytes=200_000)
+    semisvm.load(tmp_path / "m")
