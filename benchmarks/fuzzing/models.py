@@ -47,7 +47,7 @@ from semisvm.io.labels import text_labels
 from semisvm.model_files import ModelFileError
 from semisvm.model_files.archive import DOCUMENT
 from semisvm.report import render, report_data
-from semisvm.trust.explaining import column_weights
+from semisvm.trust.explaining import column_weights, has_row_weights
 
 OWN = (ModelFileError, DataError)
 
@@ -299,7 +299,8 @@ def _predict(bundle: Any) -> None:
         abstain_below=0.6 if likely else None,
         coverage=0.5 if sets is not None and sets.n_labels else None,
     )
-    explain = None if column_weights(bundle.estimator) is None else 3
+    by_rows = has_row_weights(bundle.estimator)
+    explain = None if column_weights(bundle.estimator) is None and not by_rows else 3
     asked = wanted(bundle, rules, top=2 if likely else None, explain=explain)
     bundle.unlike(piece)
     for row in predicted_rows(bundle, piece, [], True, asked):

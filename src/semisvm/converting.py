@@ -19,6 +19,7 @@ from semisvm.io.label_files import read_labels_file
 from semisvm.io.options import CHUNK_ROWS, Options
 from semisvm.io.reading import ROWS, TABLES
 from semisvm.io.rows_writing import RowsWriter, rows_writer
+from semisvm.io.vectors import EMBEDDINGS, RowVectors
 from semisvm.ondisk import RowsOnDisk, open_rows
 
 FLOATS = ("float64", "float32")
@@ -75,6 +76,7 @@ class _Job:
     progress: Progress
     facts: dict[str, Any]
     cluster: Any = None
+    embeddings: RowVectors | None = None
     codes: LabelCodes = field(default_factory=LabelCodes)
 
     def files(self, options: Options | None = None) -> list[OneFile]:
@@ -86,6 +88,11 @@ class _Job:
         """Return the conversion by workers, if there are some and more than one file."""
         if self.cluster is None or len(self.paths) < 2:
             return None
+        if self.embeddings is not None:
+            raise DataError(
+                "embeddings are joined to rows in one process: leave them out, or the cluster.",
+                self.embeddings.path,
+            )
         files = self.files(replace(self.options, seen=None))
         absolute = [replace(file, path=file.path.absolute()) for file in files]
         return OnCluster(self.cluster, absolute, self._done)
@@ -125,6 +132,7 @@ def convert(
     zero_based: bool | Literal["auto"] = "auto",
     max_columns: int | None = None,
     dtype: DTypeLike | None = None,
+    embeddings: str | Path | None = None,
     progress: Progress | None = None,
     cluster: Any = None,
 ) -> RowsOnDisk:
@@ -148,6 +156,8 @@ def convert(
         the first 10,000 rows. The fitted features are kept with the rows.
     dtype : float64 or float32, optional
         By default that of the features; float64 for matrices.
+    embeddings : str or Path, optional
+        A ``.npy`` file with a vector for each row of the tables, in their order.
     progress : Progress, optional
         Is kept up to date.
     cluster : distributed.Client, optional
@@ -188,7 +198,12 @@ max_columns
     )
     said = {"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None}
     facts = {name: value for name, value in said.items() if value is not None}
-    job = _Job(paths, label, labels_file, options, format, told, facts, cluster)
+    vectors = None
+    if embeddings is not None:
+        vectors, facts = RowVectors.load(embeddings), {**facts, "embeddings": True}
+        if kind not in TABLES:
+            raise DataError(f"embeddings are joined to tables, but this is {kind}.", paths[0])
+    job = _Job(paths, label, labels_file, options, format, told, facts, cluster, vectors)
     if kind in TABLES:
         _convert_tables(job, output, features, kept)
     elif label is not None:
@@ -243,16 +258,25 @@ def _kind(paths: list[Path], given: str | None) -> str:
 
 
 def _tables(job: _Job, columns: list[str] | None = None) -> Iterator[tuple[OneFile, Table]]:
+    vectors = None if job.embeddings is None else replace(job.embeddings, used=0)
+    if columns is not None and vectors is not None:
+        columns = [name for name in columns if name != EMBEDDINGS]
     for file in job.files():
         for piece in tables_of(file, columns):
-            yield file, piece
+            yield file, piece if vectors is None else vectors.join(piece)
             job.progress.rows += len(piece)
+    if vectors is not None:
+        vectors.finish()
 
 
 def _convert_tables(
     job: _Job, output: str | Path, features: ColumnFeatures, dtype: np.dtype[Any]
 ) -> None:
-    streamed = StreamedFeatures(features.set_params(dtype=dtype))
+    features.set_params(dtype=dtype)
+    if job.embeddings is not None and features.features is not None:
+        # whoever gives vectors wants them used
+        features.set_params(features=[*features.features, EMBEDDINGS])
+    streamed = StreamedFeatures(features)
     label = [] if job.label is None else [job.label]
     first = next(_tables(job))[1]
     streamed.look(first.without(label))

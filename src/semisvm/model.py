@@ -14,7 +14,7 @@ from semisvm.ondisk import RowsOnDisk
 from semisvm.rows import is_sparse, take_rows
 from semisvm.scaling import MatrixScaling
 from semisvm.trust.conformal import Conformal
-from semisvm.trust.explaining import check_weights, column_weights, reasons
+from semisvm.trust.explaining import check_weights, column_weights, reasons, row_reasons
 from semisvm.trust.familiarity import Familiarity, Unlikeness, some_rows
 from semisvm.trust.predicting import TrustedPredictions, columns_of
 
@@ -219,10 +219,44 @@ class Model(TrustedPredictions):
         Raises
         ------
         ValueError
-            If the model has a kernel.
+            If the model has a kernel: see `explain_by_rows`.
         """
         X = self.matrix(data)
         return self.reasons_of_rows(X, self.codes(X), count, self.names_of_features(names))
+
+    def explain_by_rows(self, data: Any, count: int = 5) -> list[list[tuple[int, float]]]:
+        """Return the training rows that speak most for the prediction of each row, with a kernel.
+
+        Two classes: a_p k(p, x), whose sum over the rows p of the kernel expansion is the score but
+        for the intercept. More classes: (a_cp - a_rp) k(p, x), of the predicted class c against
+        the best other one, r. If the kernel has few components, the expansion has few rows, and
+        others act through these.
+
+        Parameters
+        ----------
+        data : what `predict` takes
+        count : int, default=5
+
+        Returns
+        -------
+        reasons : list of lists of (training row, contribution)
+            Rows of the fit, counted from 0; at most ``count`` per row, the largest first. Those
+            that speak against the class are left out.
+
+        Raises
+        ------
+        ValueError
+            If the model has no such expansion.
+        """
+        X = self.matrix(data)
+        return self.row_reasons_of_rows(X, self.codes(X), count)
+
+    def row_reasons_of_rows(
+        self, X: Any, codes: NDArray[np.intp], count: int
+    ) -> list[list[tuple[int, float]]]:
+        """Do the work of `explain_by_rows` for rows of a matrix and their classes."""
+        X = X.load() if isinstance(X, RowsOnDisk) else X
+        return row_reasons(self.estimator, X, self.score_columns(X), codes, count)
 
     def reasons_of_rows(
         self, X: Any, codes: NDArray[np.intp], count: int, names: NDArray[Any]

@@ -1,6 +1,7 @@
 """Commands whose work is done by worker processes: the results of one process, and clear errors."""
 
 import csv
+import json
 import os
 import signal
 import subprocess
@@ -114,6 +115,19 @@ def test_predict_and_evaluate(made, model, address, tmp_path):
         for more in ((), ("--cluster", address))
     ]
     assert told[0] == told[1]
+
+
+def test_rules_and_sets_are_judged_by_workers(made, address, tmp_path, monkeypatch):
+    monkeypatch.setattr("semisvm.cli.clusters.PIECE_ROWS", 17)  # several pieces
+    arguments = ["--label", "kind", "-a", "svm", "--probabilities", "-q", "-o", tmp_path / "m"]
+    run("fit", made / "0.csv", *arguments)
+    rules = ["--abstain-below", "0.7", "--cost", "spam:ham=3", "--coverage", "0.8", "--json"]
+    for options in (rules, ["--threshold", "spam=0.8", "--json"]):
+        command = ("evaluate", tmp_path / "m", made / "1.csv", *options)
+        told = [json.loads(run(*command, *more).stdout) for more in ((), ("--cluster", address))]
+        assert told[0] == told[1]
+        assert {"answered", "accuracy_of_answered"} <= set(told[0]["trust"])
+    assert "--cost must look like" in refusal(*command, "--cost", "x", "--cluster", address)
 
 
 def test_a_checkpoint_goes_on(made, model, address, tmp_path):

@@ -8,7 +8,9 @@ import pytest
 
 import semisvm
 from commands import run
+from semisvm.cli import vectors as vectors_module
 from semisvm.io import read
+from semisvm.io.vectors import with_vectors
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 ENCODER = """
@@ -137,6 +139,52 @@ def test_an_encoder_is_run_only_if_it_is_named(mail):
     assert "not my_text_encoder:other" in shown
     assert run(*predict, "--encoder", "my_text_encoder:encode").stdout.count("spam") > 20
     run("evaluate", "m", "mail.csv", "--encoder", "my_text_encoder:encode")
+
+
+@pytest.mark.parametrize("more", [(), ("--features", "body")])
+def test_an_array_is_joined_in_a_conversion(mail, more):
+    rows = list(csv.DictReader((mail / "mail.csv").read_text().splitlines()))
+    write("one.csv", rows[:20])
+    write("two.csv", rows[20:])
+    options = ("--label", "kind", "--text", "body", "--embeddings", "vectors.npy", *more)
+    run("convert", "one.csv", "two.csv", "mail.rows", *options, "-q")
+    run("fit", "mail.rows", "-a", "svm", "-o", "m", "-q")
+    run("fit", "mail.csv", *options, "-a", "svm", "-o", "n", "-q")
+    models = [semisvm.load(name) for name in ("m", "n")]
+    assert models[0].features.kinds_["embeddings"] == "vector"
+    assert models[0].settings["embeddings"] is True
+    table = with_vectors(read("mail.csv", label="kind"), "embeddings", np.load("vectors.npy"))
+    a, b = (model.decision_function(table) for model in models)
+    assert np.allclose(a, b, atol=1e-6)
+    assert "--embeddings" in run("predict", "m", "mail.csv", code=2).stderr
+    run("predict", "m", "mail.csv", "--embeddings", "vectors.npy")
+
+
+def test_what_a_conversion_cannot_join(mail):
+    convert = ("convert", "mail.csv", "mail.rows", "--label", "kind", "-q", "--embeddings")
+    assert "there are 59 vectors" in run(*convert, "short.npy", code=2).stderr
+    np.save("long.npy", np.ones((61, 2)))
+    assert "there are 61 vectors" in run(*convert, "long.npy", code=2).stderr
+    np.savez("x.npz", X=np.eye(4), y=np.array([1, 2, -1, -1]))
+    shown = run("convert", "x.npz", "x.rows", "--embeddings", "vectors.npy", code=2).stderr
+    assert "joined to tables" in shown
+    assert not (mail / "mail.rows").exists()
+
+
+def test_predict_tells_how_many_texts_are_encoded(mail, monkeypatch):
+    told = []
+    shown = vectors_module.Encoded.tell
+
+    def tell(state, done, total):
+        shown(state, done, total)
+        told.append(state.text())
+
+    monkeypatch.setattr(vectors_module.Encoded, "tell", tell)
+    run(*FIT, "-o", "m", "--encoder", "my_text_encoder:encode", "-q")
+    told.clear()
+    run("predict", "m", "mail.csv", "mail.csv", "--encoder", "my_text_encoder:encode")
+    assert told[0] == "encoding: 0 of 60 texts"
+    assert told[-1] == "encoding: 0 of 60 texts, after 60 of earlier rows"
 
 
 def test_vectors_without_words(mail):

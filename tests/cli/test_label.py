@@ -82,6 +82,47 @@ def test_from_no_labels_to_a_model(mail, person):
     assert np.mean([found[row] == kind_of(row) for row in range(80)]) > 0.9
 
 
+ENCODER = """
+def encode(texts):
+    return [[text.count("win") + text.count("money") + text.count("prize"), 1.0] for text in texts]
+"""
+
+
+def test_vectors_are_learnt_from_and_not_shown(mail, person):
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(80, 3)) + np.array([[4.0], [-4.0]] * 40)
+    np.save("vectors.npy", vectors)
+    np.save("short.npy", vectors[1:])
+    Path("my_own_encoder.py").write_text(ENCODER)
+    named = ("--embeddings", "vectors.npy", "--encoder", "my_own_encoder:encode")
+    person.answers = 6
+    plain = run("label", "mail.csv", *OPTIONS).output
+    person.answers = 14
+    # the rows are the same ones with and without vectors
+    result = run("label", "mail.csv", *OPTIONS, *named, "--no-words", "-o", "mail.semisvm")
+    assert "6 answers are in" in plain
+    assert "20 answers are in" in result.output
+    command = next(line for line in plain.splitlines() if line.startswith("semisvm fit"))
+    assert "--embeddings" not in command
+    facts = json.loads(run("inspect", "mail.semisvm", "--json").stdout)
+    assert facts["columns"] == {"embeddings": "vector", "body__encoded": "vector"}
+    assert facts["settings"]["encoder"] == "my_own_encoder:encode"
+    run("predict", "mail.semisvm", "mail.csv", "-o", "found.csv", *named)
+    found = read("found.csv").text("label")
+    assert np.mean([found[row] == kind_of(row) for row in range(80)]) > 0.9
+    assert "--embeddings" in run("predict", "mail.semisvm", "mail.csv", code=2).stderr
+    line = run("label", "mail.csv", *OPTIONS, "--embeddings", "short.npy", code=2).stderr
+    assert "there are 79 vectors" in " ".join(line.split())
+    line = run("label", "mail.csv", *OPTIONS, "--no-words", code=2).stderr
+    assert "--no-words is for --encoder" in line
+
+
+def test_vectors_of_a_matrix_are_refused(mail, person):
+    np.savez("x.npz", X=np.eye(4), y=np.array([1, 2, -1, -1]))
+    line = run("label", "x.npz", "--embeddings", "x.npy", "--no-browser", code=2).stderr
+    assert "this is a matrix" in line
+
+
 def test_fit_goes_on_with_the_answers(mail, person):
     shown = run("label", "mail.csv", *OPTIONS).output
     command = next(line for line in shown.splitlines() if line.startswith("semisvm fit"))

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import semisvm
 from problems import hide, sparse_text
+from semisvm.io import read
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
@@ -144,10 +146,24 @@ def test_what_a_model_cannot_do(mail):
         assert f"{options[0]} needs probabilities" in said
     said = run("predict", mail / "plain", mail / "test.csv", "--coverage", "0.9", code=2).stderr
     assert "fit it with --probabilities" in said
-    options = ["--label", "kind", "-a", "svm", "--kernel", "rbf", "-q"]
-    run("fit", mail / "train.csv", *options, "-o", mail / "k")
+    run("fit", mail / "train.csv", "--label", "kind", "-a", "lds", "-q", "-o", mail / "k")
     said = run("predict", mail / "k", mail / "test.csv", "--explain", "3", code=2).stderr
     assert "has a kernel here" in said
+
+
+def test_training_rows_explain_a_model_with_a_kernel(mail):
+    options = ["--label", "kind", "-a", "svm", "--kernel", "rbf", "-q"]
+    run("fit", mail / "train.csv", *options, "-o", mail / "k")
+    explained = [mail / "k", mail / "test.csv", "--explain", "3"]
+    run("predict", *explained, "-o", mail / "why.jsonl")
+    rows = [json.loads(line) for line in (mail / "why.jsonl").read_text().splitlines()]
+    model, table = semisvm.load(mail / "k"), read(mail / "test.csv", label="kind")
+    expected = model.explain_by_rows(table, 3)
+    assert [row["because_rows"] for row in rows] == [[k + 1 for k, _ in each] for each in expected]
+    words = mail / "words.txt"
+    words.write_text("a\n")
+    said = run("predict", *explained, "--vocabulary", words, code=2).stderr
+    assert "lists training rows" in said
 
 
 def test_names_of_the_columns_of_a_matrix(tmp_path):

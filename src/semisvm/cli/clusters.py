@@ -13,6 +13,7 @@ from semisvm.cli.reading import Answered, FileFormat, LabelledFile
 from semisvm.cli.vectors import Vectors
 
 if TYPE_CHECKING:
+    from semisvm.cli.trusting import Answers
     from semisvm.columns import ColumnFeatures
     from semisvm.io import MatrixData, Table
     from semisvm.model import Model
@@ -224,19 +225,20 @@ def _same(value: Any) -> Any:
     return value
 
 
-def predict_labels(client: Any, bundle: "Model", data: "Table | MatrixData") -> Any:
-    """Return the predicted labels of data, computed by workers."""
+def answers_of(client: Any, bundle: "Model", data: "Table | MatrixData", asked: Any) -> "Answers":
+    """Return what the rules of `trusting.answers_of` give for data, computed by workers."""
     import numpy as np
 
+    from semisvm.cli import trusting
     from semisvm.remote.ordered import in_order
 
     model = client.submit(_same, bundle, pure=False)
-    arguments = ((model, piece) for piece in _pieces(data))
-    return np.concatenate(list(in_order(client, _labels, arguments)))
-
-
-def _labels(bundle: "Model", piece: Any) -> Any:
-    return bundle.predict(piece)
+    wanted = client.submit(_same, asked, pure=False)
+    arguments = ((model, piece, wanted) for piece in _pieces(data))
+    parts = list(in_order(client, trusting.answers_of, arguments))
+    codes, answered, inside = zip(*parts, strict=True)
+    sets = None if any(part is None for part in inside) else np.concatenate(inside)
+    return trusting.Answers(np.concatenate(codes), np.concatenate(answered), sets)
 
 
 def _pieces(data: "Table | MatrixData") -> Iterator["Table | MatrixData"]:

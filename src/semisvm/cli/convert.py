@@ -14,6 +14,7 @@ from semisvm.cli.features import Columns, Words
 from semisvm.cli.outputs import Output, rows_output
 from semisvm.cli.reading import LabelledFile
 from semisvm.cli.stopping import leave
+from semisvm.cli.vectors import Embeddings
 
 if TYPE_CHECKING:
     from semisvm.converting import Progress
@@ -54,6 +55,7 @@ def convert(
     single: Annotated[
         bool, typer.Option("--float32", help="Write values in single precision.")
     ] = False,
+    embeddings: Embeddings = None,
     file: LabelledFile,
     cluster: Cluster,
     quiet: shared.Quiet = False,
@@ -87,6 +89,7 @@ def convert(
             label=label,
             features=features,
             dtype="float32" if single else "float64",
+            embeddings=embeddings,
             progress=progress,
             cluster=client,
             **file.arguments(),

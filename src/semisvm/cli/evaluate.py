@@ -54,11 +54,6 @@ def evaluate(
 
     bundle = as_model(load(model))
     asked = trusting.wanted(bundle, rules)
-    if cluster.asked and (asked.coverage or not asked.decision.is_usual):
-        raise UserError(
-            "--abstain-below, --threshold, --cost and --coverage are judged in one process: leave "
-            "out --workers and --cluster."
-        )
     options = form.arguments()
     options["na_is_class"] = marks.na_is_class or bundle.settings.get("na_is_class") is True
     added = Added(bundle, vectors)
@@ -66,11 +61,12 @@ def evaluate(
     table, weight = take_weights(table, sample_weight)
     (table,) = added.to_all(iter([table]))
     with cluster.connected() as client:
-        if client is not None:
-            predicted = clusters.predict_labels(client, bundle, table)
-            assessed = {**assess(bundle, table, predicted, weight), "trust": {}}
+        if client is None:
+            answers = trusting.answers_of(bundle, table, asked)
         else:
-            assessed = _assess_trust(bundle, table, asked, weight)
+            answers = clusters.answers_of(client, bundle, table, asked)
+    assessed = assess(bundle, table, bundle.classes_[answers.codes], weight)
+    assessed["trust"] = trusting.judged(bundle, table.labels, asked, answers)
     likeness = trusting.Likeness(bundle)
     list(likeness.watch([table]))
     notes = [*about_missing(table.missing_words), *likeness.sentences()]
@@ -123,13 +119,13 @@ def _read(
 
 
 def assess(
-    bundle: "Model", data: "Table | MatrixData", labels: Any = None, weight: Any = None
+    bundle: "Model", data: "Table | MatrixData", labels: Any, weight: Any = None
 ) -> dict[str, Any]:
     """Compute accuracy, macro F, the scores of every class, and the confusion table.
 
     Labels are compared as text, so that 1 in one file is 1 in another. Classes that the
-    model does not know count as errors. ``labels`` are the predicted ones, if they are known,
-    ``weight`` the weights of the rows, if they have some.
+    model does not know count as errors. ``labels`` are the predicted ones, ``weight`` the weights
+    of the rows, if they have some.
     """
     import numpy as np
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
@@ -144,7 +140,6 @@ def assess(
     each = None if weight is None else weight[known]
     if each is not None and not each.any():
         raise UserError(f"all rows of {data.path} with a label have weight 0.")
-    labels = bundle.predict(data) if labels is None else labels
     truth = np.array([str(value) for value in data.labels[known]])
     predicted = np.array([str(value) for value in labels[known].tolist()])
     trained = [str(value) for value in bundle.classes_.tolist()]
@@ -170,16 +165,6 @@ def assess(
         "most_frequent_class": frequent,
         "chance": {**asdict(chance), "sentence": chance.sentence("the model")},
     }
-
-
-def _assess_trust(
-    bundle: "Model", data: "Table | MatrixData", asked: trusting.Wanted, weight: Any = None
-) -> dict[str, Any]:
-    """Do what `assess` does by the rules for answers, and judge these and the sets of classes."""
-    X = bundle.matrix(data)
-    codes, answered = asked.labels(bundle, X)
-    facts = assess(bundle, data, bundle.classes_[codes], weight)
-    return {**facts, "trust": trusting.judged(bundle, X, data.labels, asked, (codes, answered))}
 
 
 def _show(facts: dict[str, Any]) -> None:

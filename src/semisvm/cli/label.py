@@ -1,6 +1,7 @@
 """``semisvm label``: label rows in the browser while a model learns."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from semisvm.cli.outputs import Output, binary_output, file_option
 from semisvm.cli.reading import FileFormat, Key, Marks
 from semisvm.cli.stopping import finish_when_stopped, leave
 from semisvm.cli.suggesting import fit_command
+from semisvm.cli.vectors import TrainingVectors
 from semisvm.visible import visible
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ def label(
     key: Key = None,
     columns: OtherColumns,
     words: Words,
+    vectors: TrainingVectors,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
@@ -99,6 +102,7 @@ def label(
             answers=place,
             random_state=seed,
             reading={**marks.arguments(), **form.arguments()},
+            vectors=partial(vectors.add, shown=True) if vectors.given else None,
         )
     except SittingError as error:
         raise UserError(str(error)) from error

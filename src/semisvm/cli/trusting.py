@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -37,7 +37,8 @@ Explain = Annotated[
         "--explain",
         min=1,
         metavar="K",
-        help="Write the K words or columns that speak most for each label.",
+        help="Write the K words or columns that speak most for each label; with a kernel, the K "
+        "training rows.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -120,7 +121,7 @@ class Wanted:
     top, explain : int
         Numbers of classes and of reasons.
     names : array of shape (d,), optional
-        Of the features, if there are reasons.
+        Of the features, if they are the reasons; else training rows are.
     """
 
     decision: "Decision"
@@ -150,7 +151,12 @@ class Wanted:
                 found[f"probability_{k}"] = p[range(len(best)), best].tolist()
         if self.coverage is not None:
             found["set"] = listed_sets(bundle, bundle.sets_of_rows(X, self.coverage))
-        if self.names is not None:
+        if self.explain and self.names is None:
+            by_rows = bundle.row_reasons_of_rows(X, codes, self.explain)
+            # as in other commands, rows are counted from 1
+            found["because_rows"] = [[row + 1 for row, _ in each] for each in by_rows]
+            found["contributions"] = [[part for _, part in each] for each in by_rows]
+        elif self.names is not None:
             reasons = bundle.reasons_of_rows(X, codes, self.explain, self.names)
             found["because"] = [[name for name, _ in row] for row in reasons]
             found["contributions"] = [[part for _, part in row] for row in reasons]
@@ -171,8 +177,9 @@ def wanted(
     vocabulary: Path | None = None,
 ) -> Wanted:
     """Check the options against the model, before anything is read or written."""
-    from semisvm.trust.explaining import check_weights
+    from semisvm.trust.explaining import check_weights, has_row_weights
 
+    by_rows = has_row_weights(bundle.estimator)
     needing = {
         "--abstain-below": rules.abstain_below,
         "--threshold": rules.threshold,
@@ -189,11 +196,13 @@ def wanted(
         decision = rules.decision(bundle)
         if rules.coverage is not None:
             bundle.check_coverage(rules.coverage)
-        if explain is not None:
+        if explain is not None and not by_rows:
             check_weights(bundle.estimator)
     if vocabulary is not None and explain is None:
         raise UserError("--vocabulary names the columns that --explain lists: give both.")
-    names = None if explain is None else feature_names(bundle, vocabulary)
+    if vocabulary is not None and by_rows:
+        raise UserError("--vocabulary names columns; with a kernel, --explain lists training rows.")
+    names = None if explain is None or by_rows else feature_names(bundle, vocabulary)
     return Wanted(decision, rules.coverage, top or 0, explain or 0, names)
 
 
@@ -237,44 +246,65 @@ def _number(option: str, text: str, number: str) -> float:
         raise UserError(f"{option} {text}: {number!r} is not a number.") from None
 
 
-def judged(
-    bundle: "Model", X: Any, labels: Any, asked: Wanted, decided: tuple[Any, Any]
-) -> dict[str, Any]:
-    """Compare answers by rules, and sets of classes, with labels that are known.
+class Answers(NamedTuple):
+    """What the rules give for rows.
 
-    Sets have the coverage that is asked for; else 0.9, if the model can have it.
+    Attributes
+    ----------
+    codes : int array of shape (n,)
+    answered : bool array of shape (n,)
+        Which rows get an answer.
+    inside : bool array of shape (n, m), or None
+        Sets of classes.
+    """
+
+    codes: "NDArray[Any]"
+    answered: "NDArray[Any]"
+    inside: "NDArray[Any] | None"
+
+
+def judged_coverage(bundle: "Model", asked: Wanted) -> float | None:
+    """Return the coverage of the sets to judge: what is asked for, else 0.9 if it can be had."""
+    if asked.coverage is not None or bundle.conformal is None:
+        return asked.coverage
+    return USUAL_COVERAGE if bundle.conformal.most_coverage >= USUAL_COVERAGE else None
+
+
+def answers_of(bundle: "Model", piece: Any, asked: Wanted) -> Answers:
+    """Apply the rules to rows."""
+    X = bundle.matrix(piece)
+    coverage = judged_coverage(bundle, asked)
+    inside = None if coverage is None else bundle.sets_of_rows(X, coverage)
+    return Answers(*asked.labels(bundle, X), inside)
+
+
+def judged(bundle: "Model", labels: Any, asked: Wanted, answers: Answers) -> dict[str, Any]:
+    """Compare answers by rules, and sets of classes, with labels that are known.
 
     Parameters
     ----------
     bundle : Model
-    X : features of the rows
     labels : object array of shape (n,)
     asked : Wanted
-    decided : tuple of arrays of shape (n,)
-        Codes, and which rows get an answer.
+    answers : Answers
     """
     import numpy as np
 
-    codes, answered = decided
     places = {str(label): k for k, label in enumerate(bundle.classes_.tolist())}
     known = np.array([label is not None for label in labels])
     truth = np.array([places.get(str(label), -1) for label in labels])[known]
+    codes, kept = answers.codes[known], answers.answered[known]
     facts: dict[str, Any] = {}
     if not asked.decision.is_usual:
-        kept, right = answered[known], (codes[known] == truth)
         facts["answered"] = float(kept.mean())
-        facts["accuracy_of_answered"] = float(right[kept].mean()) if kept.any() else None
+        facts["accuracy_of_answered"] = _mean((codes == truth)[kept])
     if asked.decision.costs is not None and (truth >= 0).all():
-        paid = asked.decision.costs[truth, codes[known]]
-        facts["mean_cost"] = float(paid[kept].mean()) if kept.any() else None
-    coverage = asked.coverage
-    if coverage is None and bundle.conformal is not None:
-        coverage = USUAL_COVERAGE if bundle.conformal.most_coverage >= USUAL_COVERAGE else None
-    if coverage is not None:
-        inside = bundle.sets_of_rows(X, coverage)[known]
+        facts["mean_cost"] = _mean(asked.decision.costs[truth, codes][kept])
+    if answers.inside is not None:
+        inside = answers.inside[known]
         covered = inside[np.arange(len(truth)), truth] & (truth >= 0)
         facts["sets"] = {
-            "coverage": coverage,
+            "coverage": judged_coverage(bundle, asked),
             "covered": float(covered.mean()),
             "covered_by_class": {
                 name: float(covered[truth == k].mean())
@@ -285,6 +315,10 @@ def judged(
             "single": float((inside.sum(axis=1) == 1).mean()),
         }
     return facts
+
+
+def _mean(values: Any) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def in_short(facts: dict[str, Any]) -> dict[str, Any]:

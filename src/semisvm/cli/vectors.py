@@ -21,14 +21,32 @@ if TYPE_CHECKING:
     from semisvm.model import Model
 
 PANEL = "Vectors"
+Embeddings = Annotated[
+    Path | None,
+    typer.Option(
+        "--embeddings",
+        metavar="FILE",
+        help="An array of vectors (.npy), one for each row of the data, in their order.",
+        rich_help_panel=PANEL,
+    ),
+]
 
 
 @dataclass
 class Encoded:
-    """How many texts are encoded, for a progress bar."""
+    """How many texts of a piece of data are encoded, for a progress bar.
+
+    Attributes
+    ----------
+    done, total : int
+        Of this piece.
+    before : int
+        Of earlier pieces.
+    """
 
     done: int = 0
     total: int = 1
+    before: int = 0
 
     def tell(self, done: int, total: int) -> None:
         """Count texts."""
@@ -40,22 +58,15 @@ class Encoded:
 
     def text(self) -> str:
         """Say what is running."""
-        return f"encoding: {self.done:,} of {self.total:,} texts"
+        earlier = f", after {self.before:,} of earlier rows" if self.before else ""
+        return f"encoding: {self.done:,} of {self.total:,} texts{earlier}"
 
 
 @dataclass(frozen=True)
 class Vectors:
     """Vectors of rows, given or computed."""
 
-    embeddings: Annotated[
-        Path | None,
-        typer.Option(
-            "--embeddings",
-            metavar="FILE",
-            help="An array of vectors (.npy), one for each row of the data, in their order.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
+    embeddings: Embeddings = None
     encoder: Annotated[
         str | None,
         typer.Option(
@@ -85,6 +96,11 @@ class TrainingVectors(Vectors):
             rich_help_panel=PANEL,
         ),
     ] = False
+
+    @property
+    def given(self) -> bool:
+        """Whether any of the options is given."""
+        return self.asked or self.no_words
 
     def add(
         self, data: "Table | MatrixData", features: "ColumnFeatures", shown: bool
@@ -166,6 +182,7 @@ class Added:
         self._vectors = None if embeddings is None else _loaded(embeddings)
         self._columns: list[str] = list(said.get("encoded") or ())
         self._function = None if encoder is None else _imported(encoder)
+        self._progress = Encoded()
 
     @staticmethod
     def _check_embeddings(needed: bool, given: Path | None) -> None:
@@ -204,6 +221,7 @@ class Added:
 
     def to(self, data: Any) -> Any:
         """Add the vectors of the next rows; a matrix stays as it is."""
+        from semisvm.cli.progress import shown as show
         from semisvm.columns.encoders import encode_texts
         from semisvm.io import Table
 
@@ -212,7 +230,10 @@ class Added:
         if self._vectors is not None:
             data = self._vectors.join(data)
         if self._function is not None:
-            data = encode_texts(data, self._columns, self._function)
+            told = self._progress
+            with show(told, True):
+                data = encode_texts(data, self._columns, self._function, tell=told.tell)
+            told.before += len(self._columns) * len(data)
         return data
 
     def to_all(self, pieces: Iterator[Any]) -> Iterator[Any]:

@@ -27,7 +27,7 @@ class Block(Protocol):
         ...
 
     def matrix(self, table: Table) -> Any:
-        """Compute the features of a table as a CSR matrix of float64, not yet scaled."""
+        """Compute the features of a table, CSR matrix or array of float64, not yet scaled."""
         ...
 
     def names(self) -> list[str]:
@@ -82,12 +82,12 @@ class NumericBlock:
             np.asarray(missing.any(axis=0)),
         )
 
-    def matrix(self, table: Table) -> Any:
+    def matrix(self, table: Table) -> NDArray[np.float64]:
         """Compute standardised values, then indicators."""
         values = np.column_stack([table.numbers(name) for name in self.columns])
         missing = np.isnan(values)
         standard = (np.where(missing, self.median, values) - self.mean) / self.scale
-        return sparse.csr_matrix(np.hstack([standard, missing[:, self.indicated]]))
+        return np.hstack([standard, missing[:, self.indicated]])
 
     def width(self) -> int:
         """Return the number of features."""

@@ -84,7 +84,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Levels beyond the most frequent ones are rare.
     dtype : float64 or float32, default=float64
     sparse_output : bool, default=True
-        False gives a dense array, which ``set_output(transform="pandas")`` needs.
+        False gives a dense array, which ``set_output(transform="pandas")`` needs. If all columns
+        are numbers or vectors, the features are a dense array in any case.
 
     Attributes
     ----------
@@ -172,6 +173,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         features : CSR matrix of shape (n, d), or array or frame if asked for
+            An array also if all columns are numbers or vectors.
         """
         table = as_table(X)
         if len(table) == 0:
@@ -197,6 +199,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         features : CSR matrix of shape (n, d), or array or frame if asked for
+            An array also if all columns are numbers or vectors.
         """
         check_is_fitted(self)
         table = as_table(X)
@@ -309,9 +312,18 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return [HashedTextBlock.of(name, width, **self._words()) for name in columns]
 
     def _join(self, parts: Iterable[Any]) -> Any:
-        scaled = [part * scale for part, scale in zip(parts, self.scales_.tolist(), strict=True)]
-        joined = sparse.csr_matrix(sparse.hstack(scaled, format="csr"), dtype=np.dtype(self.dtype))
-        return joined if self.sparse_output else joined.toarray()
+        kept, scales = np.dtype(self.dtype), self.scales_.tolist()
+        if is_dense(self.kinds_):
+            parts = list(parts)
+            joined, first = np.empty((len(parts[0]), self.n_features_out_), dtype=kept), 0
+            for part, scale in zip(parts, scales, strict=True):
+                place = joined[:, first : first + part.shape[1]]
+                np.multiply(part, scale, out=place, casting="same_kind")
+                first += part.shape[1]
+            return joined
+        scaled = [sparse.csr_matrix(part) * s for part, s in zip(parts, scales, strict=True)]
+        together = sparse.csr_matrix(sparse.hstack(scaled, format="csr"), dtype=kept)
+        return together if self.sparse_output else together.toarray()
 
     def to_state(self) -> tuple[State, Arrays]:
         """Return what restores the fitted transformer: data for JSON, and arrays by name."""
@@ -390,9 +402,14 @@ def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:
     return {k: [name for name in kinds if kinds[name] == k] for k in (*KINDS, HASHED, VECTOR)}
 
 
+def is_dense(kinds: Mapping[str, str]) -> bool:
+    """Tell whether all columns are numbers or vectors, so that hardly an entry is zero."""
+    return set(kinds.values()) <= {NUMERIC, VECTOR}
+
+
 def squares(part: Any) -> float:
     """Sum the squares of a part of the features."""
-    return float(part.multiply(part).sum())
+    return float(np.vdot(part, part) if isinstance(part, np.ndarray) else part.multiply(part).sum())
 
 
 def scales_of(squared: Sequence[float], n_rows: int) -> NDArray[np.float64]:

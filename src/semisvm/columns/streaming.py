@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.columns.blocks import Block, CategoricalBlock
-from semisvm.columns.features import ColumnFeatures, columns_by_kind, scales_of, squares
+from semisvm.columns.features import (
+    ColumnFeatures,
+    columns_by_kind,
+    is_dense,
+    scales_of,
+    squares,
+)
 from semisvm.columns.hashed import HASHED
 from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR
 from semisvm.columns.tallies import LevelTally, NumberTally, WordTally
@@ -45,7 +51,7 @@ class StreamedFeatures:
     @property
     def is_dense(self) -> bool:
         """Whether all columns are numbers or vectors, so that hardly an entry is zero."""
-        return set(self.kinds.values()) <= {NUMERIC, VECTOR}
+        return is_dense(self.kinds)
 
     def look(self, table: Table) -> None:
         """Find the kinds of the columns in the first piece."""
@@ -124,7 +130,9 @@ class StreamedFeatures:
         parts = [block.matrix(table) for block in self.features.blocks_]
         self._squares += [squares(part) for part in parts]
         self._transformed += len(table)
-        return sparse.csr_matrix(sparse.hstack(parts, format="csr"))
+        if self.is_dense:
+            return np.hstack(parts)
+        return sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(p) for p in parts], format="csr"))
 
     def finish(self) -> NDArray[np.float64]:
         """Complete the features; return by what to multiply each of their columns."""

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from semisvm.columns.blocks import Arrays, State
 from semisvm.columns.kinds import VECTOR
@@ -46,10 +45,10 @@ class VectorBlock:
         """The column that is read."""
         return [self.column]
 
-    def matrix(self, table: Table) -> Any:
+    def matrix(self, table: Table) -> NDArray[np.float64]:
         """Compute the centred vectors."""
         centred = read_vectors(table, self.column, self.width()) - self.mean
-        return sparse.csr_matrix(np.nan_to_num(centred, nan=0.0))
+        return np.nan_to_num(centred, copy=False, nan=0.0)
 
     def width(self) -> int:
         """Return the number of features."""

@@ -208,12 +208,10 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
 
     def _html_repr(self) -> str:
         """Return what notebooks show: scikit-learn's diagram, and below it the fit."""
-        diagram = str(estimator_html_repr(self))
-        if not hasattr(self, "trace_"):
-            return diagram
-        from semisvm.pages.notebook import estimator_view
+        from semisvm.pages.notebook import diagram_view, estimator_view
 
-        return diagram + estimator_view(self)
+        diagram = diagram_view(str(estimator_html_repr(self)))
+        return diagram + estimator_view(self) if hasattr(self, "trace_") else diagram
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

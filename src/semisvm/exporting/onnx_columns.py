@@ -30,7 +30,6 @@ SIGMAS = frozenset("\u03c3\u03c2")
 FEATURES_FIRST = (
     "Leave out columns=True: the file then takes features, which model.features.transform makes."
 )
-WORDS = "words of single length (ngram_range=(1, 1)) without stripped accents"
 
 
 def add_columns(graph: Graph, features: ColumnFeatures, taken: set[str]) -> tuple[str, list[Any]]:
@@ -168,8 +167,8 @@ def _check_words(block: TextBlock, words: list[str], lowercase: bool) -> None:
         what = "has words with a Greek sigma in lower case"
     if what is not None:
         raise ValueError(
-            f"the column {block.column!r} {what}; with equal results ONNX finds {WORDS} only. "
-            f"{FEATURES_FIRST}"
+            f"the column {block.column!r} {what}, which ONNX does not find as Python does; it "
+            f"finds single words. {FEATURES_FIRST}"
         )
 
 

@@ -38,7 +38,7 @@ def to_onnx(model: Any, path: str | Path | BinaryIO, *, columns: bool = False) -
         strings of shape (n,), without blanks around a category; numbers as float64 of shape (n,),
         NaN if missing; vectors as float64 of shape (n, k). A column that is called like an output
         gets ``_column`` after its name. Files with texts need onnxruntime, since they use its
-        tokeniser.
+        tokeniser, and one row or more.
 
     Raises
     ------
@@ -65,7 +65,8 @@ def _made(linear: LinearModel, features: ColumnFeatures | None) -> Any:
             "ONNX files need the package onnx: pip install 'semisvm[onnx]'."
         ) from error
     graph = Graph()
-    X, inputs = "X", [("X", graph.double, [ROWS, linear.n_features])]
+    X = "X"
+    inputs: list[Any] = [(X, graph.double, [ROWS, linear.n_features])]
     if features is not None:
         X, inputs = add_columns(graph, features, {"label", "scores", "probabilities"})
     outputs = _fill(graph, linear, X)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from semisvm.designs import Floats
 from semisvm.graphs import Neighbors
 
 NEIGHBORS = "neighbors"
@@ -50,6 +51,14 @@ class LocalMap:
     def features(self) -> Any:
         """Return the features of the training rows, CSR of shape (rank, rank)."""
         return sparse.eye_array(self.rank, format="csr")
+
+    def expansion(self, coef: Floats) -> Floats:
+        """Return the weights of the training rows, which those of the features are."""
+        return coef
+
+    def similarities(self, X: Any) -> Any:
+        """Compute how much each training row counts for rows, CSR of shape (n, rank)."""
+        return self.transform(X)
 
     def transform(self, X: Any) -> Any:
         """Compute the features of rows, CSR of shape (n, rank)."""

@@ -79,8 +79,19 @@ class KernelMap:
         parts = [self._part(X[low : low + ROWS], low) for low in range(0, X.shape[0], ROWS)]
         return np.concatenate(parts) if parts else np.empty((0, self.rank))
 
+    def expansion(self, coef: Floats) -> Floats:
+        """Return the weights of the pivots, shape (s, rank), for weights of the features.
+
+        A score w . phi(x) is the sum over the pivots of a_p k(p, x), with a = L_P^-T w.
+        """
+        return np.asarray(solve_triangular(self.corner, coef.T, lower=True, trans="T").T)
+
+    def similarities(self, X: Any) -> Floats:
+        """Compute the kernel of rows and pivots, shape (n, rank)."""
+        return self._values(in_kind(X, not is_sparse(self.rows)))
+
     def _part(self, X: Any, first: int) -> Floats:
-        values = self._values(in_kind(X, not is_sparse(self.rows)))
+        values = self.similarities(X)
         if not np.isfinite(values).all():
             row = first + int(np.argmin(np.isfinite(values).all(axis=1)))
             raise ValueError(

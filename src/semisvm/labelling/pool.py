@@ -1,6 +1,6 @@
 """The rows of a sitting: what a person sees, what identifies them, what a model learns from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,8 @@ from semisvm.labelling.searching import WordIndex
 from semisvm.preparing import Prepared, features_of
 from semisvm.scaling import fit_scaling
 
+AddVectors = Callable[[Table, ColumnFeatures], tuple[Table, dict[str, Any]]]
+"""Adds columns of vectors to a table; returns it, and what a model has to remember."""
 SHOWN = {TEXT: "text", NUMERIC: "number", CATEGORICAL: "category", IMAGE: IMAGE}
 LONG = 60
 """Characters from which a cell of no kind is text."""
@@ -149,7 +151,11 @@ class Pool:
 
 
 def make_pool(
-    data: Any, label: str | None, key: str | None, features: ColumnFeatures | None
+    data: Any,
+    label: str | None,
+    key: str | None,
+    features: ColumnFeatures | None,
+    vectors: AddVectors | None = None,
 ) -> Pool:
     """Look at rows: which columns are pictures, which are features.
 
@@ -160,6 +166,8 @@ def make_pool(
     key : str or None
     features : ColumnFeatures or None
         Not fitted; by default one for all columns.
+    vectors : AddVectors, optional
+        See `Sitting`.
     """
     found = _taken(data, label)
     check_columns(found, label, key)
@@ -167,10 +175,16 @@ def make_pool(
     if len(found) == 0:
         raise DataError("there are no rows to label.", found.path)
     if isinstance(found, MatrixData):
+        if vectors is not None:
+            raise DataError("vectors are added to tables, but this is a matrix.", found.path)
         return Pool(found, label or LABEL, None, {}, given, _of_matrix(found))
     pictures = [name for name in found.names if holds_pictures(found.columns[name])]
     left_out = [*pictures, *([] if key is None else [key])]
-    prepared, why = _prepared(found.without(left_out), features, pictures)
+    features, learnt = features or ColumnFeatures(), found.without(left_out)
+    settings: dict[str, Any] = {}
+    if vectors is not None:
+        learnt, settings = vectors(learnt, features)
+    prepared, why = _prepared(learnt, features, pictures, settings)
     kinds = _kinds(found, pictures, {} if prepared is None else prepared.features.kinds_)  # type: ignore[union-attr]
     return Pool(found, label or LABEL, key, kinds, given, prepared, why)
 
@@ -203,7 +217,7 @@ def _of_matrix(data: MatrixData) -> Prepared:
 
 
 def _prepared(
-    table: Table, features: ColumnFeatures | None, pictures: list[str]
+    table: Table, features: ColumnFeatures, pictures: list[str], settings: dict[str, Any]
 ) -> tuple[Prepared | None, str | None]:
     try:
         X, transformer = features_of(replace(table, labels=None), features)
@@ -213,11 +227,12 @@ def _prepared(
         named = ", ".join(pictures)
         return None, (
             f"there is nothing to learn from: pictures ({named}) are shown, but they are not "
-            f"features, and {error.message} Add columns of numbers that describe the pictures."
+            f"features, and {error.message} Add columns of numbers, or vectors, that describe the "
+            "pictures."
         )
     assert transformer is not None
     empty = np.full(len(table), None, dtype=object)
-    return Prepared(X, empty, transformer, {}, list(transformer.notes_)), None
+    return Prepared(X, empty, transformer, settings, list(transformer.notes_)), None
 
 
 def _kinds(table: Table, pictures: list[str], used: Mapping[str, str]) -> dict[str, str]:

@@ -29,7 +29,7 @@ from semisvm.labelling.learning import METHOD, model_of
 from semisvm.labelling.looking import Looking
 from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.policy import Policy
-from semisvm.labelling.pool import make_pool
+from semisvm.labelling.pool import AddVectors, make_pool
 from semisvm.labelling.records import CHOSEN, RANDOM, SURE, Query
 from semisvm.labelling.store import Store
 
@@ -68,6 +68,9 @@ class Sitting(Looking):
     random_state : int, default=0
     settings : mapping, optional
         How the file was read, to be kept with the model.
+    vectors : (table, features) -> (table, settings), optional
+        Adds columns of vectors to learn from, and may change the features, which are not fitted;
+        ``settings`` are kept with the model. The rows are shown, and found again, without them.
     **parameters
         Of the estimator.
 
@@ -107,9 +110,10 @@ class Sitting(Looking):
         background: bool = True,
         random_state: int = 0,
         settings: Mapping[str, Any] | None = None,
+        vectors: AddVectors | None = None,
         **parameters: Any,
     ) -> None:
-        self._pool = make_pool(data, label, key, features)
+        self._pool = make_pool(data, label, key, features, vectors)
         self._store = Store(self._pool, class_names(classes), answers)
         self._book = self._store.book
         self._lock = threading.RLock()

@@ -4,7 +4,7 @@ They are made again by a fit on a few rows that lead to what they know, so that 
 sets, and checks, what it needs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ TYPES = ("float64", "float32", "int64", "int32")
 AUTO, GIVEN = "auto", "given"
 """Whether the categories are those of the data, or were a parameter."""
 FREQUENT = 2
+BYTES_A_CELL = 24
+"""Of the rows that an encoder is fitted on, and of the copies that scikit-learn makes."""
 
 
 def levels(value: Any, where: str, sizes: Sizes) -> None:
@@ -87,13 +89,17 @@ def _positions(known: list[Any], few: list[Any]) -> list[int]:
     return found
 
 
-def make_encoder(parameters: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def make_encoder(
+    parameters: dict[str, Any], attributes: dict[str, Any], spend: Callable[[int], None]
+) -> Any:
     """Make a fitted encoder: rare categories occur once in what it is fitted on, others twice."""
     from sklearn.preprocessing import OneHotEncoder
 
     categories, rare = attributes.pop("categories_"), attributes.pop("infrequent")
     if any(few and few[-1] >= len(known) for few, known in zip(rare, categories, strict=True)):
         raise ValueError("a rare category is none of the categories")
+    if any(rare):
+        spend(BYTES_A_CELL * FREQUENT * max(map(len, categories)) * len(categories))
     if parameters["categories"] == GIVEN:
         parameters["categories"] = [known.tolist() for known in categories]
     given = [_objects(known.tolist()) for known in categories]
@@ -132,7 +138,9 @@ def _rows(categories: list[NDArray[Any]], rare: list[list[int] | None]) -> NDArr
     return rows
 
 
-def make_imputer(parameters: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def make_imputer(
+    parameters: dict[str, Any], attributes: dict[str, Any], spend: Callable[[int], None]
+) -> Any:
     """Make a fitted imputer: of one row, that row is the mean, the median and the most frequent."""
     from sklearn.impute import SimpleImputer
 

@@ -93,8 +93,8 @@ def columns_state(name: str, step: Any) -> Iterator[tuple[str, Any, Any]]:
         # those of the remainder follow from all others
         selected = _selected(columns) if k < len(step.transformers) else None
         _check(f"{name}__{part}", optional(SELECTED), selected)
-        if selected == [] or (isinstance(selected, list) and set(selected) == {False}):
-            transformer = DROP  # it was never fitted
+        if isinstance(selected, list) and all(column is False for column in selected):
+            transformer = DROP  # of no column, so it was never fitted
         elif getattr(transformer, "func", "") is None:
             transformer = PASSTHROUGH
         yield part, transformer, selected

@@ -162,7 +162,7 @@ def _restore(
     elif kind == COLUMN_FEATURES:
         step = restore_features(from_plain(state), arrays, budget.spend)
     else:
-        step = restore_step(kind, state, arrays, where)
+        step = restore_step(kind, state, arrays, where, budget.spend)
     if each["output"] != "default":
         step.set_output(transform=each["output"])
     return step

@@ -115,8 +115,8 @@ class Step:
         Of the fitted step: those that it has, and those that it may lack or that may be None.
     read : (step) -> dict, optional
         Returns attributes that are kept in another form than the step has them.
-    make : (parameters, attributes) -> step, optional
-        For steps that are not made by setting their attributes.
+    make : (parameters, attributes, spend) -> step, optional
+        For steps that are not made by setting their attributes; ``spend`` is told of memory.
     """
 
     module: str
@@ -124,7 +124,7 @@ class Step:
     attributes: Mapping[str, Check] = field(default_factory=dict)
     missing: Mapping[str, Check] = field(default_factory=dict)
     read: Callable[[Any], dict[str, Any]] | None = None
-    make: Callable[[dict[str, Any], dict[str, Any]], Any] | None = None
+    make: Callable[[dict[str, Any], dict[str, Any], Callable[[int], None]], Any] | None = None
 
 
 def _read_words(vectorizer: Any) -> dict[str, Any]:
@@ -262,8 +262,16 @@ def _check_step(
         raise error(said)
 
 
-def restore_step(name: str, state: Any, arrays: Mapping[str, NDArray[Any]], where: str) -> Any:
+def restore_step(
+    name: str,
+    state: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    where: str,
+    spend: Callable[[int], None],
+) -> Any:
     """Make a fitted step of the known kind that a name stands for.
+
+    ``spend`` is told of memory that is needed, or raises.
 
     Raises
     ------
@@ -279,17 +287,23 @@ def restore_step(name: str, state: Any, arrays: Mapping[str, NDArray[Any]], wher
     _check_step(
         kind, parameters, attributes, lambda said: ModelFileError(f"{DAMAGED}{where}: {said}")
     )
-    return _made(name, kind, dict(parameters), attributes)
+    return _made(name, kind, dict(parameters), attributes, spend)
 
 
-def _made(name: str, kind: Step, parameters: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _made(
+    name: str,
+    kind: Step,
+    parameters: dict[str, Any],
+    attributes: dict[str, Any],
+    spend: Callable[[int], None],
+) -> Any:
     if "dtype" in parameters:
         parameters["dtype"] = np.dtype(parameters["dtype"]).type
     for key in ("ngram_range", "feature_range"):
         if key in parameters:
             parameters[key] = tuple(parameters[key])
     if kind.make is not None:
-        step = kind.make(parameters, attributes)
+        step = kind.make(parameters, attributes, spend)
     else:
         step = getattr(import_module(kind.module), name)(**parameters)
     words = attributes.pop("words", None)

@@ -14,7 +14,7 @@ from semisvm.pages.figures import trace_figure
 from semisvm.pages.html import Markup, table, tag
 from semisvm.pages.parts import comparison_parts, paragraph, percent, show, verdict_box
 from semisvm.pages.phases import LEVELS, runs, trace_data
-from semisvm.pages.style import VIEW, view_style
+from semisvm.pages.style import DIAGRAM, VIEW, diagram_style, view_style
 from semisvm.wording import counted, measured_time
 
 ROUNDS = 200
@@ -27,6 +27,11 @@ MOST_NOTES = 10
 def view(*content: Any) -> Markup:
     """Make a part of a notebook, with its style."""
     return tag("div", tag("style", Markup(view_style())), *content, class_=VIEW)
+
+
+def diagram_view(diagram: str) -> Markup:
+    """Hold a diagram of scikit-learn, which follows the page then."""
+    return tag("div", tag("style", Markup(diagram_style())), Markup(diagram), class_=DIAGRAM)
 
 
 def trace_view(trace: Any) -> Markup:

@@ -4,8 +4,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
-VIEW = "semisvm-view"
-"""Class of the element that holds a part of a notebook."""
+VIEW, DIAGRAM = "semisvm-view", "semisvm-diagram"
+"""Classes of the elements that hold a part of a notebook, and a diagram of scikit-learn."""
 RULE = re.compile(r"([^{}]+)\{")
 VARIABLES = re.compile(r":root \{(.*?)\}", re.DOTALL)
 BOTH = "color-scheme: light dark;"
@@ -33,6 +33,50 @@ def view_style() -> str:
             f"{_themes(DARK)} {{ color-scheme: dark; {dark} }}",
         ]
     )
+
+
+# scikit-learn has dark lines on a dark page, but boxes that stay light
+DARK_BOXES = {
+    "text": "#e8e8e8",
+    "text-muted": "#b0b0b0",
+    "line": "#8a8a8a",
+    "text-on-default-background": "#e8e8e8",
+    "background": "#111",
+    "border-box": "#9a9a9a",
+    "icon": "#9a9a9a",
+    "unfitted-level-0": "#33261a",
+    "unfitted-level-1": "#433122",
+    "unfitted-level-2": "#57402b",
+    "unfitted-level-3": "#e08a4a",
+    "fitted-level-0": "#17293a",
+    "fitted-level-1": "#1f3850",
+    "fitted-level-2": "#2a4a69",
+    "fitted-level-3": "#7fa8f0",
+}
+DARK_TABLES = {
+    " table tr:nth-child(odd)": "background-color: #17191c;",
+    " table tr:nth-child(even)": "background-color: #202327;",
+    " table tr:hover": "background-color: #33383e;",
+    " table tr:hover td": "background-color: #33383e;",
+    " .default td": "color: #e8e8e8;",
+    " .estimator-table th": "color: #e8e8e8;",
+    " td i": "color: #e8e8e8;",
+    " .copy-paste-icon": "filter: invert(1);",
+}
+"""Tables of parameters and features, which are white in all themes."""
+
+
+@cache
+def diagram_style() -> str:
+    """Return the style that makes a diagram of scikit-learn dark on a dark page.
+
+    Its own script finds out what the page is; without scripts, the theme of a notebook tells.
+    """
+    colours = " ".join(f"--sklearn-color-{name}: {value};" for name, value in DARK_BOXES.items())
+    inside = f".{DIAGRAM} .sk-global"
+    dark = f":is({inside}.dark, {', '.join(f'{theme} {inside}' for theme in DARK)})"
+    rules = {"": colours, **DARK_TABLES}
+    return "\n".join(f"{dark}{part} {{ {rule} }}" for part, rule in rules.items())
 
 
 def _themes(themes: tuple[str, ...]) -> str:

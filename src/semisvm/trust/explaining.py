@@ -1,4 +1,4 @@
-"""The columns that speak for a prediction of a linear model."""
+"""The columns, or with a kernel the training rows, that speak for a prediction."""
 
 from typing import Any
 
@@ -30,9 +30,53 @@ def check_weights(estimator: Any) -> Floats:
     if weights is None:
         raise ValueError(
             f"{type(estimator).__name__} has a kernel here, so its columns have no weights that "
-            "could explain a prediction. Fit a method without a kernel, such as tsvm."
+            f"could explain a prediction. {_instead(estimator)}"
         )
     return weights
+
+
+def _instead(estimator: Any) -> str:
+    without = "fit a method without a kernel, such as tsvm."
+    if not has_row_weights(estimator):
+        return without.capitalize()
+    return f"explain_by_rows names the training rows that speak for it; or {without}"
+
+
+def has_row_weights(estimator: Any) -> bool:
+    """Tell whether scores are sums over training rows that the model keeps."""
+    return hasattr(getattr(estimator, "kernel_map_", None), "expansion")
+
+
+def row_reasons(
+    estimator: Any, X: Any, scores: Floats, codes: NDArray[np.intp], count: int
+) -> list[Reasons]:
+    """Find the training rows that speak most for the class of each row.
+
+    A score of a kernel method is b + sum_p a_p k(p, x), over training rows p (`reasons` with
+    k(p, x) in place of x_p, and a_p of w_p).
+
+    Parameters
+    ----------
+    estimator : fitted, with a kernel
+    X : rows, as the estimator takes them
+    scores, codes, count
+        As of `reasons`.
+
+    Returns
+    -------
+    found : list of lists of (training row, contribution)
+    """
+    if not has_row_weights(estimator):
+        raise ValueError(
+            f"{type(estimator).__name__} has no weights of training rows here that could explain a "
+            "prediction. Models with a kernel such as rbf have; linear ones are explained by "
+            "their columns."
+        )
+    known = estimator.kernel_map_
+    weights = known.expansion(np.asarray(estimator.coef_))
+    found = reasons(weights, known.similarities(X), scores, codes, count)
+    rows = known.pivots
+    return [[(int(rows[k]), part) for k, part in each] for each in found]
 
 
 def reasons(

@@ -96,10 +96,15 @@ def test_tables_come_back(transformers, settings, tmp_path):
     clone(loaded).fit(TABLE, LABELS)
 
 
-def test_arrays_come_back(tmp_path):
+@pytest.mark.parametrize(
+    "columns",
+    [[0], [0, -1], np.array([2]), [True, False, False, True, False], [False] * 5, slice(0, 1)],
+    ids=str,
+)
+def test_arrays_come_back(columns, tmp_path):
     X, y = two_blobs(60, 5)
     columns = ColumnTransformer(
-        [("scaled", StandardScaler(), [0, -1]), ("rest", MinMaxScaler(), [1])],
+        [("scaled", StandardScaler(), columns), ("other", MinMaxScaler(), [1])],
         remainder="passthrough",
     )
     fitted = make_pipeline(columns, NewtonSVC()).fit(X, hide(y, 20))
@@ -251,3 +256,15 @@ def test_damaged_tables_are_refused(change, tmp_path):
             archive.writestr(name, content)
     with pytest.raises(ModelFileError):
         semisvm.load(path)
+
+
+def test_rare_categories_take_no_more_memory_than_a_file_may(tmp_path):
+    """A long column beside many short ones would need rows for each of them."""
+    pairs = range(60)
+    table = pd.DataFrame({f"c{k}": ["a", "a", "b"] * 20 for k in pairs})
+    table["long"] = [f"v{k}" for k in range(60)]
+    rare = OneHotEncoder(min_frequency=5, handle_unknown="infrequent_if_exist")
+    saved([("k", rare, list(table))], tmp_path / "m", Y[np.arange(60) % 2], table)
+    with pytest.raises(ModelFileError, match="larger max_bytes"):
+        semisvm.load(tmp_path / "m", max_bytes=200_000)
+    semisvm.load(tmp_path / "m")

@@ -13,7 +13,7 @@ from problems import hide, two_blobs
 from semisvm import AnnealedSVC, MultiLabelSVC, NewtonSVC, Trace, TransductiveSVC
 from semisvm.model_selection import Choice, compare
 from semisvm.pages.phases import trace_data
-from semisvm.pages.style import VIEW, view_style
+from semisvm.pages.style import DIAGRAM, VIEW, diagram_style, view_style
 
 EVIL = "<script>alert(1)</script>"
 
@@ -127,6 +127,22 @@ def test_a_fitted_estimator(fitted, blobs):
     unfitted = AnnealedSVC()._repr_html_()
     assert "sk-top-container" in unfitted
     assert VIEW not in unfitted
+
+
+def test_the_diagram_is_dark_on_a_dark_page(fitted):
+    for page in (fitted._repr_html_(), AnnealedSVC()._repr_html_()):
+        # what holds the diagram, with rules for it alone
+        assert page.startswith(f'<div class="{DIAGRAM}"><style>')
+        rules = page[: page.index("</style>")].split("<style>")[1].splitlines()
+        for rule in rules:
+            themes = re.match(r":is\((.*)\)", rule).group(1).split(",")
+            assert all(f".{DIAGRAM} .sk-global" in each for each in themes)
+            assert any('data-jp-theme-light="false"' in each for each in themes)
+    # all colours that scikit-learn has, so that none stays light
+    page = AnnealedSVC()._repr_html_()
+    theirs = set(re.findall(r"(--sklearn-color-[a-z0-9-]+):", page.split("</style>", 1)[1]))
+    if "sk-global" in page.split("</style>", 1)[1]:  # since scikit-learn 1.9
+        assert theirs <= set(re.findall(r"(--sklearn-color-[a-z0-9-]+):", diagram_style()))
 
 
 def test_settings_of_scikit_learn_hold(fitted):

@@ -6,9 +6,18 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from problems import hide, sparse_text, two_blobs
-from semisvm import Model, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
+from semisvm import (
+    ClusterKernelSVC,
+    LaplacianSVC,
+    LowDensitySeparation,
+    Model,
+    NewtonSVC,
+    SemiSupervisedCommittee,
+    TransductiveSVC,
+)
 from semisvm.io import DataError
 from semisvm.trust.explaining import reasons
+from semisvm.trust.predicting import columns_of
 
 
 def total(model, X, codes):
@@ -60,12 +69,62 @@ def test_the_largest_come_first_and_none_speaks_against():
     assert model.top_features(2, names)[1][0][0] in ("word 0", "word 1")
 
 
+@pytest.mark.parametrize(
+    ("estimator", "classes"),
+    [
+        (NewtonSVC(kernel="rbf"), 2),
+        (NewtonSVC(kernel="rbf"), 3),
+        (TransductiveSVC(kernel="poly", degree=2), 2),
+        (ClusterKernelSVC(n_runs=5, random_state=0), 2),
+        (LaplacianSVC(kernel="neighbors"), 2),
+    ],
+    ids=lambda value: str(value)[:14],
+)
+def test_training_rows_add_up_to_the_score(estimator, classes):
+    X, y = two_blobs(60)
+    labels = hide(y if classes == 2 else y + (X[:, 2] > 0.3), 30)
+    fitted = estimator.fit(X, labels)
+    scores = columns_of(fitted.decision_function(X))
+    codes = scores.argmax(axis=1)
+    known, everyone = fitted.kernel_map_, len(X)
+    weights, K = known.expansion(fitted.coef_), known.similarities(X)
+    both = [reasons(w, K, scores, codes, everyone) for w in (weights, -weights)]
+    sums = [np.array([sum(part for _, part in row) for row in found]) for found in both]
+    rows, others = np.arange(len(X)), scores.copy()
+    others[rows, codes] = -np.inf
+    against = others.argmax(axis=1)
+    plain = scores - (columns_of(fitted.intercept_) if classes == 2 else fitted.intercept_)
+    lead = plain[rows, codes] - (0.0 if classes == 2 else plain[rows, against])
+    np.testing.assert_allclose(sums[0] - sums[1], lead, atol=1e-8)
+    found = Model.of(fitted).explain_by_rows(X, 3)
+    assert [[(known.pivots[k], part) for k, part in row[:3]] for row in both[0]] == found
+    assert {row for each in found for row, _ in each} <= set(known.pivots.tolist())
+
+
+def test_only_labelled_rows_speak_in_a_supervised_machine():
+    X, y = two_blobs(60)
+    labels = hide(y, 30)
+    fitted = NewtonSVC(kernel="rbf", gamma=1.0).fit(X, labels)
+    assert fitted.kernel_map_.rank == len(X)  # all rows are in the expansion
+    new = X[labels >= 0]
+    for (row, _), *_ in Model.of(fitted).explain_by_rows(new, 1):
+        assert labels[row] >= 0
+
+
 def test_what_cannot_be_explained():
     X, y = two_blobs(60)
     kernel = Model.of(NewtonSVC(kernel="rbf").fit(X, y))
-    with pytest.raises(ValueError, match=r"has a kernel here.*such as tsvm"):
+    with pytest.raises(ValueError, match=r"has a kernel here.*explain_by_rows.*such as tsvm"):
         kernel.explain(X)
     linear = Model.of(NewtonSVC().fit(X, y))
+    paths = Model.of(LowDensitySeparation().fit(X, hide(y, 20)))
+    with pytest.raises(ValueError, match=r"has a kernel here.* Fit a method"):
+        paths.explain(X)
+    for model in (linear, paths):
+        with pytest.raises(ValueError, match="no weights of training rows"):
+            model.explain_by_rows(X)
+    with pytest.raises(ValueError, match="count"):
+        kernel.explain_by_rows(X, 0)
     with pytest.raises(ValueError, match="count"):
         linear.explain(X, 0)
     with pytest.raises(DataError, match="2 names, but the model has 6 columns"):
