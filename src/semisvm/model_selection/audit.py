@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs import Floats, Index
 from semisvm.model_selection.calibration import Calibrator
-from semisvm.model_selection.crossfit import CrossFit, cross_fit
+from semisvm.model_selection.crossfit import CrossFit, cross_fit_all
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import encode
 from semisvm.trust.conformal import nonconformity
@@ -173,9 +173,7 @@ def audit_labels(
     folds = PartialLabelKFold(
         cv, n_repeats=n_repeats, shuffle=True, random_state=random_state, unlabeled=unlabeled
     )
-    found = cross_fit(estimator, X, y, folds)
-    assert found is not None
-    rows, scores, codes = mean_scores(found)
+    rows, scores, codes = mean_scores(cross_fit_all(estimator, X, y, folds))
     p = Calibrator.fit(scores, codes, len(labels.classes), "temperature").probabilities(scores)
     best, own = scores.argmax(axis=1), np.arange(len(codes))
     order = np.argsort(p[own, codes], kind="stable")

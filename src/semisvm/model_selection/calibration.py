@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats
-from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit
+from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit_all
 from semisvm.partial_labels import encode
 from semisvm.trust.conformal import Conformal
 from semisvm.trust.predicting import TrustedPredictions
@@ -259,8 +259,7 @@ class CalibratedPartialClassifier(
         fitted = clone_estimator(estimator).fit(X, y)
         cv = check_splitter(self.cv, self.unlabeled)
         labels = encode(y, self.unlabeled)
-        found = cross_fit(estimator, X, y, cv)
-        assert found is not None
+        found = cross_fit_all(estimator, X, y, cv)
         learnt = learn_from(found, len(labels.classes), self.method)
         self.calibrator_: Calibrator = learnt[0]
         self.conformal_: Conformal | None = learnt[1]
