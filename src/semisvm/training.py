@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from semisvm.columns import ColumnFeatures
 from semisvm.columns.unknown import unknown_shares
 from semisvm.io import DataError, MatrixData, Table, count_labels
+from semisvm.io.labels import count_repeated
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.ondisk import RowsOnDisk
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from semisvm.loop import Callback
     from semisvm.model_selection.calibration import Calibrator
     from semisvm.model_selection.choice import Choice
+    from semisvm.model_selection.crossfit import CrossFit
     from semisvm.model_selection.watching import Told
     from semisvm.trust.conformal import Conformal
 
-CALIBRATION_FOLDS = 5
+HELD_OUT_FOLDS = 5
 FEW_TO_CALIBRATE = 20
 QUICK_FIT = 1.0
 """Seconds of a fit up to which five more are made to compare the model with a guess."""
@@ -244,21 +246,12 @@ def _familiarity(prepared: Prepared) -> Familiarity | None:
 def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[str]:
     """Say if a model is no better than a guess, by held-out labels; only where that is quick."""
     from semisvm.model_selection.chance import against_labels
-    from semisvm.model_selection.crossfit import cross_fitted_scores
-    from semisvm.model_selection.splits import PartialLabelKFold
 
-    counts = [count for count in count_labels(prepared.labels).values() if count > 1]
-    if sum(counts) < FEWEST_TO_JUDGE or model.summary["fit_seconds"] > QUICK_FIT:
+    repeated = count_repeated(prepared.labels)
+    if repeated < FEWEST_TO_JUDGE or model.summary["fit_seconds"] > QUICK_FIT:
         return []
-    cv = PartialLabelKFold(
-        CALIBRATION_FOLDS, shuffle=True, random_state=random_state, unlabeled=None
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        scores, codes = cross_fitted_scores(
-            model.estimator, prepared.X, prepared.labels, cv, prepared.weight
-        )
-    found = against_labels(scores, codes)
+    held_out = _held_out(model.estimator, prepared, random_state)
+    found = against_labels(held_out.scores, held_out.codes)
     return [] if found.better else [found.sentence(model.summary["method"])]
 
 
@@ -275,22 +268,26 @@ def calibrate(
     random_state : int, default=0
     """
     from semisvm.model_selection.calibration import learn_from
-    from semisvm.model_selection.crossfit import cross_fit
-    from semisvm.model_selection.splits import PartialLabelKFold
 
-    repeated = sum(count for count in count_labels(prepared.labels).values() if count > 1)
-    if repeated < 2:
+    if count_repeated(prepared.labels) < 2:
         raise DataError(
             "probabilities need labelled rows to hold out, but no class has two labels."
         )
-    folds = min(CALIBRATION_FOLDS, repeated)
+    found = _held_out(estimator, prepared, random_state)
+    return learn_from(found, len(estimator.classes_), "temperature")
+
+
+def _held_out(estimator: Any, prepared: Prepared, random_state: int) -> "CrossFit":
+    """Score the labelled rows by models to which they were unlabelled."""
+    from semisvm.model_selection.crossfit import cross_fit_all
+    from semisvm.model_selection.splits import PartialLabelKFold
+
+    folds = min(HELD_OUT_FOLDS, count_repeated(prepared.labels))
     cv = PartialLabelKFold(folds, shuffle=True, random_state=random_state, unlabeled=None)
     with warnings.catch_warnings():
-        # the note about few labels says it
+        # a note says that labels are few
         warnings.simplefilter("ignore", UserWarning)
-        found = cross_fit(estimator, prepared.X, prepared.labels, cv, prepared.weight)
-    assert found is not None
-    return learn_from(found, len(estimator.classes_), "temperature")
+        return cross_fit_all(estimator, prepared.X, prepared.labels, cv, prepared.weight)
 
 
 def _about_calibration(labels: NDArray[np.object_]) -> list[str]:

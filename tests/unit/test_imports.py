@@ -61,10 +61,10 @@ ALLOWED = {
     "method": "costs",
     "registry": "costs estimators method naming",
     "model_selection": (
-        "compiling costs designs estimators hierarchy loop losses method methods naming objectives "
-        "ondisk pages partial_labels registry row_weights rows trust validation wording"
+        "_lazy compiling costs designs estimators hierarchy loop losses method methods naming "
+        "objectives ondisk pages partial_labels registry row_weights rows trust validation wording"
     ),
-    "displays": "loop margins model_selection pages partial_labels rows",
+    "displays": "_lazy loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",
     "columns": "io naming",
     "model": "columns io ondisk rows scaling trust",
@@ -79,7 +79,7 @@ ALLOWED = {
     "exporting": "_version columns io model scaling",
     "checkpoints": "_version io loop model_files",
     "report": (
-        "_version io jsonable margins model model_files model_selection pages partial_labels "
+        "_lazy _version io jsonable margins model model_files model_selection pages partial_labels "
         "registry wording"
     ),
     "labelling": (

@@ -113,10 +113,11 @@ def _shares(prior: str | None, method: Any, table: "Table | MatrixData") -> dict
 def _audited(prepared: "Prepared", estimator: Any, repeats: int, seed: int) -> "Audit":
     import warnings
 
-    from semisvm.io import DataError, count_labels
+    from semisvm.io import DataError
+    from semisvm.io.labels import count_repeated
     from semisvm.model_selection import audit_labels
 
-    repeated = sum(count for count in count_labels(prepared.labels).values() if count > 1)
+    repeated = count_repeated(prepared.labels)
     if repeated < 2:
         raise DataError("labels are held out in turn, but no class has two labels.")
     with warnings.catch_warnings():

@@ -143,10 +143,9 @@ def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method],
 
 
 def _folds(prepared: "Prepared") -> int:
-    from semisvm.io import count_labels
+    from semisvm.io.labels import count_repeated
 
-    repeated = sum(n for n in count_labels(prepared.labels).values() if n > 1)
-    return max(2, min(FOLDS, repeated))
+    return max(2, min(FOLDS, count_repeated(prepared.labels)))
 
 
 def _plan(

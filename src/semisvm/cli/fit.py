@@ -198,10 +198,10 @@ def _write(
 
     for note in model.summary.get("choice", {}).get("notes", []):
         say(f"note: {in_options(note)}")
-    save(model, output.target, created=_today())
+    save(model, output.target, created=reporting.today())
     leave(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
-    failure = reporting.write(model, report, title=title, created=_today())
+    failure = reporting.write(model, report, title=title, created=reporting.today())
     if as_json:
         print_json({"model": output, **model.summary, **_outcome(model)})
     elif shown:
@@ -223,12 +223,6 @@ def _check_has(algorithm: str, names: list[str]) -> None:
 
 def _name(data: list[Path]) -> str:
     return data[0].name if len(data) == 1 else f"{len(data)} files"
-
-
-def _today() -> str:
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
 def _outcome(model: "Model") -> dict[str, Any]:

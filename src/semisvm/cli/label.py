@@ -201,15 +201,9 @@ def _finish(sitting: "Sitting", output: Output | None, report: Output | None) ->
         if place is None:
             continue
         try:
-            write(place.target, created=_today())
+            write(place.target, created=reporting.today())
         except SittingError as error:
             say(f"note: {place} was not written. {error}")
-
-
-def _today() -> str:
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
 def _tell(

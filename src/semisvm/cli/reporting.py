@@ -82,3 +82,10 @@ def tell(output: Output | None, what: str = "Report") -> None:
 
     if output is not None and not output.is_standard:
         print_line(f"{what} {output}")
+
+
+def today() -> str:
+    """Return the date for what is written, in UTC."""
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).strftime("%Y-%m-%d")

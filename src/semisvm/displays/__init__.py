@@ -4,8 +4,9 @@ The public names are imported when they are first used; matplotlib, the extra
 ``semisvm[plots]``, when something is drawn.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from semisvm._lazy import attributes
 
 if TYPE_CHECKING:
     from semisvm.displays.boundary import DecisionBoundaryDisplay2D
@@ -31,11 +32,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.io.errors import DataError
-from semisvm.io.labels import At, Labels, label_value, missing_words, reader_of
+from semisvm.io.labels import At, Labels, label_values, missing_words, reader_of
 from semisvm.io.options import Options
 
 MOST_CLASSES = 100_000
@@ -39,13 +39,7 @@ class LabelCodes:
         words = {} if options.na_is_class else missing_words(cells, options.markers)
         self.words.update(words)
         blank = {"", *(marker.strip() for marker in (*options.markers, *words))}
-        values = []
-        for row, cell in enumerate(cells):
-            try:
-                values.append(label_value(cell, blank))
-            except ValueError as error:
-                raise at(str(error), row) from error
-        return self.of_values(values)
+        return self.of_values(label_values(cells, blank, at))
 
     def of_values(self, labels: Labels | Sequence[Any]) -> Codes:
         """Return the codes of labels, None for a row without one."""

@@ -101,15 +101,20 @@ def text_labels(cells: Iterable[Any], markers: Sequence[str] = (), at: At = _som
     -------
     labels : object array of shape (n,)
     """
-    blank = {"", *(str(marker).strip() for marker in markers)}
+    values = label_values(cells, {"", *(str(marker).strip() for marker in markers)}, at)
+    read = reader_of([value for value in values if value is not None])
+    return objects([None if value is None else read(value) for value in values])
+
+
+def label_values(cells: Iterable[Any], blank: set[str], at: At) -> list[Any]:
+    """Return the values of cells; an error says in which row it is."""
     values = []
     for row, cell in enumerate(cells):
         try:
             values.append(label_value(cell, blank))
         except ValueError as error:
             raise at(str(error), row) from error
-    read = reader_of([value for value in values if value is not None])
-    return objects([None if value is None else read(value) for value in values])
+    return values
 
 
 def label_value(cell: Any, blank: set[str]) -> Any:
@@ -264,6 +269,11 @@ def count_labels(labels: Labels) -> dict[Any, int]:
     """Count the rows of every class, without the unlabelled ones."""
     counts = Counter(label for label in labels.tolist() if label is not None)
     return dict(sorted(counts.items(), key=lambda item: str(item[0])))
+
+
+def count_repeated(labels: Labels) -> int:
+    """Count the labels that can be held out: those of classes that have two or more."""
+    return sum(count for count in count_labels(labels).values() if count > 1)
 
 
 def remarks(labels: Labels) -> list[str]:

@@ -102,7 +102,8 @@ def open_text(
 
 
 @contextmanager
-def _explained(path: str | Path) -> Iterator[None]:
+def there_to_read(path: str | Path) -> Iterator[None]:
+    """Say what is wrong with a file that cannot be opened."""
     try:
         yield
     except FileNotFoundError as error:
@@ -111,6 +112,13 @@ def _explained(path: str | Path) -> Iterator[None]:
         raise DataError("this is a folder, not a file.", path) from error
     except PermissionError as error:
         raise DataError("this file may not be read (permission denied).", path) from error
+
+
+@contextmanager
+def _explained(path: str | Path) -> Iterator[None]:
+    try:
+        with there_to_read(path):
+            yield
     except EOFError as error:
         raise DataError(
             "the gzip file ends too early: it is truncated. Copy or download it again.", path

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from semisvm.io.errors import DataError
+from semisvm.io.opening import there_to_read
 from semisvm.io.writing import write_bytes
 from semisvm.model_files.arrays import KINDS, array_type, read_array, read_exactly, size_of
 from semisvm.model_files.budget import Budget
@@ -134,17 +134,10 @@ def read_archive(
     DataError
         If there is no such file, or it may not be read.
     """
-    try:
-        with open(path, "rb") as stream:
-            careful = _Careful(stream)
-            budget = Budget.of(careful.size, max_bytes)
-            return *_read(careful, budget), budget
-    except FileNotFoundError as error:
-        raise DataError("there is no such file.", path) from error
-    except IsADirectoryError as error:
-        raise DataError("this is a folder, not a file.", path) from error
-    except PermissionError as error:
-        raise DataError("this file may not be read (permission denied).", path) from error
+    with there_to_read(path), open(path, "rb") as stream:
+        careful = _Careful(stream)
+        budget = Budget.of(careful.size, max_bytes)
+        return *_read(careful, budget), budget
 
 
 class _Careful(io.BufferedIOBase):

@@ -3,8 +3,9 @@
 The public names are imported when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from semisvm._lazy import attributes
 
 if TYPE_CHECKING:
     from semisvm.model_selection.audit import Audit, Doubt, audit_labels
@@ -62,11 +63,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs import Floats, Index
 from semisvm.model_selection.calibration import Calibrator
-from semisvm.model_selection.crossfit import CrossFit, counting_codes, cross_fit
+from semisvm.model_selection.crossfit import CrossFit, counting_codes, cross_fit_all
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import encode
 from semisvm.row_weights import checked_weights
@@ -180,9 +180,7 @@ def audit_labels(
         cv, n_repeats=n_repeats, shuffle=True, random_state=random_state, unlabeled=unlabeled
     )
     weight = checked_weights(sample_weight, labels.codes, labels)
-    found = cross_fit(estimator, X, y, folds, weight)
-    assert found is not None
-    rows, scores, codes, mass = mean_scores(found)
+    rows, scores, codes, mass = mean_scores(cross_fit_all(estimator, X, y, folds, weight))
     learnt = Calibrator.fit(scores, codes, len(labels.classes), "temperature", mass)
     p = learnt.probabilities(scores)
     best, own = scores.argmax(axis=1), np.arange(len(codes))

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats
-from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit
+from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit_all
 from semisvm.partial_labels import encode
 from semisvm.row_weights import checked_weights
 from semisvm.trust.conformal import Conformal
@@ -284,8 +284,7 @@ class CalibratedPartialClassifier(
         weight = checked_weights(sample_weight, labels.codes, labels)
         weighted = {} if weight is None else {"sample_weight": weight}
         fitted = clone_estimator(estimator).fit(X, y, **weighted)
-        found = cross_fit(estimator, X, y, cv, weight)
-        assert found is not None
+        found = cross_fit_all(estimator, X, y, cv, weight)
         learnt = learn_from(found, len(labels.classes), self.method)
         self.calibrator_: Calibrator = learnt[0]
         self.conformal_: Conformal | None = learnt[1]

@@ -10,11 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats
 from semisvm.estimators.annealed import AnnealedSVC
-from semisvm.estimators.base import (
-    UNSURE_WEIGHT,
-    LinearSemiSupervisedClassifier,
-    Specification,
-)
+from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.class_shares import UNSURE_WEIGHT
 from semisvm.estimators.parameters import (
     ClassPrior,
     InterceptParameters,

@@ -3,8 +3,9 @@
 The public names are imported when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from semisvm._lazy import attributes
 
 if TYPE_CHECKING:
     from semisvm.report.card import render_card, write_card
@@ -22,11 +23,7 @@ _HOMES = {
 __all__ = ["render", "render_card", "report_data", "write_card", "write_report"]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
