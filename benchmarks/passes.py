@@ -1,9 +1,9 @@
 """The least time that the machine allows a fit: what its reads of the data take on their own.
 
 There are three products with the rows: scores (x_i . w), sums over rows (of v_i x_i) and the
-curvature, which is both in one. Scores or sums alone take about half as long as a curvature. So the
-limit counts each read at the price of its kind, over all rows, in turn with the fits: a product with
-the curvature, or half of one in which the scores of all rows come before the sums.
+curvature, which is both in one. Scores or sums alone take about half as long as a curvature. So
+the limit counts each read at the price of its kind, over all rows, in turn with the fits: a product
+with the curvature, or half of one in which the scores of all rows come before the sums.
 """
 
 from collections import Counter
@@ -117,9 +117,9 @@ def counting() -> Iterator[Counter[str]]:
 
 
 def _counted(product: Callable[..., Any], kind: str, found: Counter[str]) -> Callable[..., Any]:
-    def call(design: Design, *arguments: Any) -> Any:
+    def call(design: Design, *arguments: Any, **options: Any) -> Any:
         inner, before = found.total(), design.passes()
-        result = product(design, *arguments)
+        result = product(design, *arguments, **options)
         # a product may be made of others, which have been counted
         found[kind] += design.passes() - before - (found.total() - inner)
         return result
