@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
+from benchmarks.parts import shares_of
 from benchmarks.passes import limit_of, passing, reads_of
 from semisvm.reproduce.data import UNLABELED, PartlyLabeled
 from semisvm.reproduce.many import draw, load_many
@@ -106,17 +107,25 @@ def threads_row(data: str, name: str, timings: Timings) -> dict[str, Any]:
     }
 
 
+def parts_row(data: str, name: str, problem: PartlyLabeled, repeat: int) -> dict[str, Any]:
+    """Tell where the time of a method goes, with one thread."""
+    shares = shares_of(partial(fitted, name, problem, n_jobs=1), repeat)
+    return {"set": data, "method": name, **shares}
+
+
 def run(folder: Path, repeat: int) -> dict[str, Any]:
     """Print the ratios for every set."""
     report = Report(
         "manyspeed", rows=N_ROWS, reg=REG, unlabeled_weight=UNLABELED_WEIGHT, rounds=repeat
     )
-    fits, threads = [], []
+    fits, threads, parts = [], [], []
     for data in N_LABELED:
         problem = problem_of(folder, data)
         timings = time_methods(problem, repeat)
         fits += [row(data, name, problem, timings) for name in SEMI_SUPERVISED]
         threads += [threads_row(data, name, timings) for name in SEMI_SUPERVISED]
+        parts += [parts_row(data, name, problem, repeat) for name in SEMI_SUPERVISED]
     report.table("one thread, processor seconds", fits)
+    report.table("parts of the processor time, one thread, %", parts)
     report.table("two threads", threads)
     return report.result()

@@ -1,12 +1,12 @@
 """The least time that the machine allows a fit: what its reads of the data take on their own.
 
 There are three products with the rows: scores (x_i . w), sums over rows (of v_i x_i) and the
-curvature, which is both in one. Scores or sums alone take about half as long as a curvature. So the
-limit counts each read at the price of its kind, over all rows, in turn with the fits: a product with
-the curvature, or half of one in which the scores of all rows come before the sums.
+curvature, which is both in one. Scores or sums alone take about half as long as a curvature. So
+the limit counts each read at the price of its kind, over all rows, in turn with the fits: a product
+with the curvature, or half of one in which the scores of all rows come before the sums.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -104,9 +104,9 @@ def _random(shape: Any) -> Any:
 
 
 @contextmanager
-def counting() -> Iterator[Counter[str]]:
+def counting() -> Iterator[dict[str, float]]:
     """Count the reads of all designs in this process by kind, in units of all their rows."""
-    found: Counter[str] = Counter()
+    found: dict[str, float] = defaultdict(float)
     with ExitStack() as stack:
         for design in (CsrDesign, DenseDesign):
             for kind, names in KINDS.items():
@@ -116,12 +116,12 @@ def counting() -> Iterator[Counter[str]]:
         yield found
 
 
-def _counted(product: Callable[..., Any], kind: str, found: Counter[str]) -> Callable[..., Any]:
-    def call(design: Design, *arguments: Any) -> Any:
-        inner, before = found.total(), design.passes()
-        result = product(design, *arguments)
+def _counted(product: Callable[..., Any], kind: str, found: dict[str, float]) -> Callable[..., Any]:
+    def call(design: Design, *arguments: Any, **options: Any) -> Any:
+        inner, before = sum(found.values()), design.passes()
+        result = product(design, *arguments, **options)
         # a product may be made of others, which have been counted
-        found[kind] += design.passes() - before - (found.total() - inner)
+        found[kind] += design.passes() - before - (sum(found.values()) - inner)
         return result
 
     return call

@@ -148,7 +148,7 @@ class HardLabeledRows(ScoredRows):
         self._solved = self.labels
 
     def follow_labels(
-        self, ratio: float, lam: float
+        self, ratio: float, lam: float, onto: Floats | None = None
     ) -> tuple[float, float, Floats | None, int] | None:
         """Return how value and gradient change with the chosen labels and their weight.
 
@@ -158,6 +158,8 @@ class HardLabeledRows(ScoredRows):
             Weight of the unlabelled rows, divided by the weight before.
         lam : float
             Weight of the unlabelled rows.
+        onto : array of shape (n_weights,), optional
+            The gradient before. It is changed to the one below added to ``ratio`` times it.
 
         Returns
         -------
@@ -185,9 +187,11 @@ class HardLabeledRows(ScoredRows):
         now, then = (at(labels[switched], each) for labels in (self.labels, self._solved))
         fit = self.loss.at_labels(scores[given], self.positive[:n], self.weight[:n])
         self._solved = self.labels
+        if onto is not None and ratio != 1.0:
+            onto *= ratio
         missing = np.empty(len(scores))
         missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
-        gradient = self.design.pull_back(missing, rows, np.empty(self.design.n_weights))
+        gradient = self._pull_back(missing, rows, onto)
         return fit[0], now[0] - then[0], gradient, now[2] - then[2]
 
 

@@ -191,10 +191,15 @@ class ManyScoredRows:
         )
         return sum(values), self._pull_back(slope, self._rows), len(self._rows)
 
-    def _pull_back(self, slope: Floats, rows: RowList) -> Floats:
-        """Sum x_i (outer) slope_i over the listed rows, by node, as a flat vector."""
-        slopes = self.hierarchy.node_slopes(slope)
-        return self.design.pull_back_many(slopes, rows, np.empty(self._shape)).ravel()
+    def _pull_back(self, slope: Floats, rows: RowList, onto: Floats | None = None) -> Floats:
+        """Sum x_i (outer) slope_i over the listed rows, by node, as a flat vector.
+
+        The sum is added to a vector, if there is one.
+        """
+        slopes, add = self.hierarchy.node_slopes(slope), onto is not None
+        out = np.empty(self.n_weights) if onto is None else onto
+        self.design.pull_back_many(slopes, rows, out.reshape(self._shape), add=add)
+        return out
 
     def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
         """Multiply a vector by the curvature: sum of x_i (outer) H_i (x_i P)."""
@@ -243,8 +248,16 @@ class ManyScoredRows:
         add(self.scores.reshape(-1), t, self._step.reshape(-1))
         self._label_costs = None
 
-    def advance(self, t: float) -> tuple[float, int, Floats | None] | None:
+    def advance(
+        self, t: float, onto: Floats | None = None
+    ) -> tuple[float, int, Floats | None] | None:
         """Move along the step; return the value, and what the curvature does not predict.
+
+        Parameters
+        ----------
+        t : float
+        onto : array of shape (n_weights,), optional
+            Vector to which the gradient below is added, and which is returned in its place.
 
         Returns
         -------
@@ -270,7 +283,7 @@ class ManyScoredRows:
         changed = self.design.rows(np.concatenate([found for _, found in parts]))
         if changed.work > MAX_CHANGED * self._rows.work:
             return None
-        gradient = self._pull_back(self._step, changed) if len(changed) else None
+        gradient = self._pull_back(self._step, changed, onto) if len(changed) else None
         return sum(value for value, _ in parts), len(self._rows), gradient
 
     # Hard labels ---------------------------------------------------------------------------
@@ -347,7 +360,7 @@ class ManyScoredRows:
         return float(dot(self.weight, given[np.arange(len(self.codes)), self.codes]))
 
     def follow_labels(
-        self, ratio: float, lam: float
+        self, ratio: float, lam: float, onto: Floats | None = None
     ) -> tuple[float, float, Floats | None, int] | None:
         """Return how value and gradient change with the chosen labels and their weight.
 
@@ -357,6 +370,8 @@ class ManyScoredRows:
             Weight of the unlabelled rows, divided by the weight before.
         lam : float
             Weight of the unlabelled rows.
+        onto : array of shape (n_weights,), optional
+            The gradient before. It is changed to the one below added to ``ratio`` times it.
 
         Returns
         -------
@@ -386,11 +401,13 @@ class ManyScoredRows:
         )
         fit = at(scores[:n], self.codes[:n], self.weight[:n])
         self._solved = self.labels
+        if onto is not None and ratio != 1.0:
+            onto *= ratio
         if not len(index):
             return 0.0, 0.0, None, 0
         missing = np.zeros_like(self.scores)
         missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
-        return fit[0], now[0] - then[0], self._pull_back(missing, rows), 0
+        return fit[0], now[0] - then[0], self._pull_back(missing, rows, onto), 0
 
     def predicted_counts(self) -> Counts:
         """Count the unlabelled rows by the class of their largest score, by mass."""

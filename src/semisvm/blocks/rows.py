@@ -176,13 +176,36 @@ class Rows(Generic[Block]):
         """Compute the first two derivatives along the step, at each of several lengths."""
         return [totals(parts) for parts in zip(*self.ask("along", times), strict=True)]
 
-    def advance(self, t: float) -> tuple[float, int, list[Floats | None]] | None:
-        """Move along the step; see `OneScoreBlock.advance`. None if recomputing is cheaper."""
-        parts = self.ask("advance", t)
+    def advance(self, t: float, predicted: Floats) -> tuple[float, int] | None:
+        """Move along the step, and correct the predicted gradient; return value and active rows.
+
+        See `OneScoreBlock.advance`. None if recomputing is cheaper.
+        """
+        parts = self._added_onto("advance", 2, predicted, 1.0, t)
+        if parts is None:
+            return None
+        return sum(part[0] for part in parts), sum(part[1] for part in parts)
+
+    def _added_onto(
+        self, name: str, place: int, vector: Floats, ratio: float, *arguments: Any
+    ) -> Answers | None:
+        """Ask for sums over rows, and add them to ``ratio`` times a vector.
+
+        They are in this place of the answers. A block in this process adds its rows itself. If a
+        block has no answer, the vector stays as it is, and None is returned.
+        """
+        if len(self.blocks) == 1 and not self.elsewhere:
+            [answer] = self.ask(name, *arguments, vector)
+            return None if answer is None else [answer]
+        parts = self.ask(name, *arguments)
         if any(part is None for part in parts):
             return None
-        value, n_active = sum(part[0] for part in parts), sum(part[1] for part in parts)
-        return value, n_active, [part[2] for part in parts]
+        if ratio != 1.0:
+            vector *= ratio
+        for part in parts:
+            if part[place] is not None:
+                vector += part[place]
+        return parts
 
     def move(self, t: float) -> None:
         """Move along the step."""
@@ -193,10 +216,12 @@ class Rows(Generic[Block]):
         fit, rest = totals(self.ask("losses"))
         return fit, rest
 
-    def follow_labels(self, ratio: float, lam: float) -> Answers | None:
-        """Return how value and gradient change with the labels; see the block's method."""
-        parts = self.ask("follow_labels", ratio, lam)
-        return None if any(part is None for part in parts) else parts
+    def follow_labels(self, ratio: float, lam: float, gradient: Floats) -> Answers | None:
+        """Change a gradient with the labels, and return how the value changes.
+
+        See the block's method. None, and the gradient as it was, if recomputing is cheaper.
+        """
+        return self._added_onto("follow_labels", 2, gradient, ratio, ratio, lam)
 
     def predictions(self) -> Codes:
         """Predict the classes of the unlabelled rows, as codes."""

@@ -299,8 +299,16 @@ class ScoredRows:
         add(self.scores, t, self._step)
         self._scores_moved()
 
-    def advance(self, t: float) -> tuple[float, int, Floats | None] | None:
+    def advance(
+        self, t: float, onto: Floats | None = None
+    ) -> tuple[float, int, Floats | None] | None:
         """Move along the step; return the value, and what the curvature does not predict.
+
+        Parameters
+        ----------
+        t : float
+        onto : array of shape (n_weights,), optional
+            Vector to which the gradient below is added, and which is returned in its place.
 
         Returns
         -------
@@ -330,8 +338,13 @@ class ScoredRows:
             return None
         gradient = None
         if len(changed):
-            gradient = self.design.pull_back(self._step, changed, np.empty(self.design.n_weights))
+            gradient = self._pull_back(self._step, changed, onto)
         return sum(found[0] for found in parts), sum(found[1] for found in parts), gradient
+
+    def _pull_back(self, v: Floats, rows: RowList, onto: Floats | None = None) -> Floats:
+        """Sum v_i x_i over the listed rows, onto a vector if there is one."""
+        out = np.empty(self.n_weights) if onto is None else onto
+        return self.design.pull_back(v, rows, out, add=onto is not None)
 
     def shift(self, amount: float) -> None:
         """Add a constant to all scores."""

@@ -191,9 +191,9 @@ class Design(ABC):
         self._run_blocks(task, rows)
         return out
 
-    def pull_back(self, v: Floats, rows: RowList, out: Floats) -> Floats:
-        """Write the sum of v_i x_i over the listed rows to ``out``."""
-        return self._accumulate("pull_back", (v,), rows, out)
+    def pull_back(self, v: Floats, rows: RowList, out: Floats, *, add: bool = False) -> Floats:
+        """Write the sum of v_i x_i over the listed rows to ``out``, or add it."""
+        return self._accumulate("pull_back", (v,), rows, out, add)
 
     def pull_back_found(
         self, v: Floats, rows: RowList, find: Callable[[Index], tuple[T, Index]], out: Floats
@@ -247,11 +247,12 @@ class Design(ABC):
             out[rows.index, k] = column[rows.index]
         return out
 
-    def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
-        """Write the sum of x_i (outer) v_i over the listed rows to ``out``."""
-        column = np.empty(self.n_weights)
+    def pull_back_many(self, V: Floats, rows: RowList, out: Floats, *, add: bool = False) -> Floats:
+        """Write the sum of x_i (outer) v_i over the listed rows to ``out``, or add it."""
         for k in range(V.shape[1]):
-            out[:, k] = self.pull_back(np.ascontiguousarray(V[:, k]), rows, column)
+            column = np.ascontiguousarray(out[:, k]) if add else np.empty(self.n_weights)
+            v = np.ascontiguousarray(V[:, k])
+            out[:, k] = self.pull_back(v, rows, column, add=add)
         return out
 
     def curvature_many(
@@ -311,14 +312,19 @@ class Design(ABC):
         return self.products(rows, rows)
 
     def _accumulate(
-        self, name: str, vectors: tuple[Floats, ...], rows: RowList, out: Floats
+        self,
+        name: str,
+        vectors: tuple[Floats, ...],
+        rows: RowList,
+        out: Floats,
+        add: bool = False,
     ) -> Floats:
         kernel = getattr(self._kernels, name)
 
         def task(start: int, stop: int, into: Floats) -> None:
             kernel(*self._arrays, *vectors, self.bias, rows.index, start, stop, into)
 
-        return self._sum_blocks(task, rows, out)
+        return self._sum_blocks(task, rows, out, add)
 
     def _run_blocks(self, task: Callable[[int, int, int], None], rows: RowList) -> None:
         """Let threads read the rows, each block for itself."""
@@ -326,16 +332,25 @@ class Design(ABC):
         self.workers.run(task, rows.pieces)
 
     def _sum_blocks(
-        self, task: Callable[[int, int, Floats], None], rows: RowList, out: Floats
+        self,
+        task: Callable[[int, int, Floats], None],
+        rows: RowList,
+        out: Floats,
+        onto: bool = False,
     ) -> Floats:
-        """Let each block add to its own output, and sum the outputs in order."""
+        """Let each block add to its own output, and sum the outputs in order.
+
+        The output of the first block is ``out``, which is cleared before unless the sum is to be
+        added to what is there.
+        """
         self.rows_read += len(rows)
         blocks = self._blocks_for(rows, out.size)
         partial = self._partial_sums(len(blocks) - 1, out.shape)
 
         def block(k: int, start: int, stop: int) -> None:
             into = partial[k - 1] if k else out
-            into[...] = 0.0
+            if k or not onto:
+                into[...] = 0.0
             task(start, stop, into)
 
         def add(start: int, stop: int) -> None:

@@ -100,15 +100,15 @@ class CsrDesign(Design):
         self._run_blocks(task, rows)
         return out
 
-    def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
-        """Write the sum of x_i (outer) v_i over the listed rows to ``out``."""
+    def pull_back_many(self, V: Floats, rows: RowList, out: Floats, *, add: bool = False) -> Floats:
+        """Write the sum of x_i (outer) v_i over the listed rows to ``out``, or add it."""
 
         def task(start: int, stop: int, into: Floats) -> None:
             self._kernels.pull_back_many(
                 *self._arrays, V, self.bias, rows.index, start, stop, BY_ROW, into
             )
 
-        return self._sum_blocks(task, rows, out)
+        return self._sum_blocks(task, rows, out, add)
 
     def curvature_many(
         self, P: Floats, operator: RowOperator, rows: RowList, out: Floats

@@ -89,14 +89,14 @@ class DenseDesign(Design):
         self._run_blocks(task, rows)
         return out
 
-    def pull_back_many(self, V: Floats, rows: RowList, out: Floats) -> Floats:
-        """Write the sum of x_i (outer) v_i over the listed rows to ``out``."""
+    def pull_back_many(self, V: Floats, rows: RowList, out: Floats, *, add: bool = False) -> Floats:
+        """Write the sum of x_i (outer) v_i over the listed rows to ``out``, or add it."""
 
         def task(start: int, stop: int, into: Floats) -> None:
             for low, high in self._chunks(V.shape[1], start, stop):
                 self._add(self._chunk(rows, low, high), V[self._at(rows, low, high)], into)
 
-        return self._sum_blocks(task, rows, out)
+        return self._sum_blocks(task, rows, out, add)
 
     def curvature_many(
         self, P: Floats, operator: RowOperator, rows: RowList, out: Floats

@@ -13,7 +13,6 @@ from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
 from semisvm.losses.base import SmoothManyClassLoss
 
-
 _SUMS = {"reassoc", "contract"}
 
 

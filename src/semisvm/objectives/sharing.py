@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 from semisvm.blocks import ManyScoreRows, OneScoreRows
-from semisvm.blocks.sums import added
 from semisvm.designs import Floats
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.woodbury import HeavyRows, are_few, heavy_rows
@@ -63,7 +62,7 @@ class RowsTask(ABC):
         ----------
         state : State
             With the objective, the gradient and the number of active rows for the labels
-            and the weight before.
+            and the weight before. The gradient is changed in place.
         ratio : float
             Weight of the unlabelled rows, divided by the weight before.
         lam : float
@@ -73,11 +72,12 @@ class RowsTask(ABC):
         -------
         here : Linearization, or None if computing it from scratch is cheaper
         """
-        parts = self.rows.follow_labels(ratio, lam) if self.smooth else None
-        if parts is None or state.gradient is None:
+        gradient = state.gradient
+        if gradient is None or not self.smooth:
             return None
-        gradient = added([part[2] for part in parts], len(state.gradient))
-        add(gradient, ratio, state.gradient)
+        parts = self.rows.follow_labels(ratio, lam, gradient)
+        if parts is None:
+            return None
         if ratio != 1.0:
             add(gradient, (1.0 - ratio) * self.reg, state.w)
         value = ratio * (state.objective - 0.5 * self.reg * dot(state.w, state.w))

@@ -202,7 +202,7 @@ class LineSearch(Search):
         blend(-t, residual, 1.0 - t, here.gradient)
         there = problem.advance(state.w, t, residual)
         if problem.spare is not None:
-            problem.spare += [step, here.gradient]
+            problem.spare.extend([step, here.gradient])
         return there
 
 

@@ -213,13 +213,10 @@ class RowsProblem:
 
     def advance(self, w: Floats, t: float, predicted: Floats) -> Linearization:
         """Move along the step and linearize there, from the rows that change sides."""
-        found = self.rows.advance(t)
+        found = self.rows.advance(t, predicted)
         if found is None:
             return self.linearize(w)
-        value, n_active, parts = found
-        for part in parts:
-            if part is not None:
-                predicted += part
+        value, n_active = found
         return Linearization(value, predicted, n_active, exact=False)
 
 

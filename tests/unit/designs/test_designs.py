@@ -11,7 +11,16 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from problems import sparse_text
 from semisvm import TransductiveSVC
-from semisvm.designs import CsrDesign, DenseDesign, Design, Workers, csr, make_design, workers
+from semisvm.designs import (
+    CsrDesign,
+    DenseDesign,
+    Design,
+    Workers,
+    csr,
+    dense,
+    make_design,
+    workers,
+)
 from semisvm.designs.workers import balanced_blocks
 from semisvm.kernels import fit_map
 
@@ -192,6 +201,65 @@ def test_pairs_of_numbers_change_no_bit(form, n_threads, renumber, monkeypatch):
     np.testing.assert_array_equal(found[1], found[3])
 
 
+@pytest.mark.parametrize("form", ["csr64", "dense64", "dense32"])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_sums_are_added_to_what_is_there(form, n_threads, monkeypatch):
+    monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+    X, _ = sparse_text(60, 90)
+    rng = np.random.default_rng(0)
+    with Workers(n_threads) as pool:
+        design = make_design(FORMS[form](X), BIAS, pool)
+        rows, V = design.rows(np.arange(0, 60, 2)), rng.standard_normal((60, 5))
+        start = rng.standard_normal((design.n_weights, 5))
+        for many in (True, False):
+            product = design.pull_back_many if many else design.pull_back
+            pick = (lambda a: a) if many else (lambda a: a[:, 0].copy())
+            alone = product(pick(V), rows, np.empty_like(pick(start)))
+            onto = product(pick(V), rows, pick(start).copy(), add=True)
+            np.testing.assert_allclose(onto, pick(start) + alone, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("form", ["csr64", "dense64"])
+def test_products_do_not_depend_on_the_length_of_chunks(form, monkeypatch):
+    X, _ = sparse_text(300, 40)
+    rng = np.random.default_rng(0)
+    design = make_design(FORMS[form](X), BIAS, Workers())
+    P, V = rng.standard_normal((design.n_weights, 3)), rng.standard_normal((300, 3))
+    scale = rng.random((300, 3))
+
+    def operator(index, start, stop, Q):
+        Q[: stop - start] *= scale[index[start:stop]]
+
+    def products(index):
+        rows = design.rows(index)
+        yield design.curvature_many(P, operator, rows, np.empty_like(P))
+        yield design.scores_many(P, rows, np.zeros((300, 3)))
+        yield design.pull_back_many(V, rows, np.empty_like(P))
+
+    lists = (np.arange(300), np.arange(0, 300, 2), np.arange(0))
+    usual = [[*products(index)] for index in lists]
+    monkeypatch.setattr(csr, "LEAST_CHUNK", 7)
+    monkeypatch.setattr(dense, "LEAST_CHUNK", 7)
+    monkeypatch.setattr(dense, "CHUNK_PRODUCTS", 1)
+    for index, expected in zip(lists, usual, strict=True):
+        for found, known in zip(products(index), expected, strict=True):
+            np.testing.assert_allclose(found, known, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("form", ["csr64", "dense64"])
+def test_a_design_alone_has_one_thread_and_counts_for_itself(form, monkeypatch):
+    monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
+    X, _ = sparse_text(60, 90)
+    with Workers(3) as pool:
+        shared, single = (make_design(FORMS[form](X), BIAS, own) for own in (pool, Workers()))
+        other, v = shared.alone(), np.random.default_rng(0).standard_normal(60)
+        found = other.pull_back(v, other.all_rows, np.empty(other.n_weights))
+    assert len(other.all_rows.blocks) == 1 < len(shared.all_rows.blocks)
+    assert (other.passes(), shared.passes()) == (1.0, 0.0)
+    expected = single.pull_back(v, single.all_rows, np.empty(single.n_weights))
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_same_bits_every_time(monkeypatch):
     monkeypatch.setattr(workers, "MIN_WORK_PER_THREAD", 10)
     X, _ = sparse_text(300, 400)
@@ -301,8 +369,8 @@ def test_dense_products_with_many_columns_agree_with_sparse_ones(dtype, part):
                     design.curvature_many(P, double, rows, np.empty((10, 4))),
                 ]
             )
-    for dense, thin in zip(*answers, strict=True):
-        np.testing.assert_allclose(dense, thin, rtol=1e-10, atol=1e-9)
+    for full, thin in zip(*answers, strict=True):
+        np.testing.assert_allclose(full, thin, rtol=1e-10, atol=1e-9)
 
 
 @given(

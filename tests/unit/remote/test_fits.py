@@ -83,8 +83,9 @@ class TestThreads:
     @pytest.mark.parametrize("m", [2, 3])
     def test_methods(self, method, m):
         X, labels, _ = blobs(m)
-        here = method(reg=1e-2).fit(X, labels)
-        there = method(reg=1e-2).fit(in_chunks(X, thin=True), labels)
+        # with a looser tolerance rounding decides where a fit ends
+        here = method(reg=1e-2, tol=1e-8).fit(X, labels)
+        there = method(reg=1e-2, tol=1e-8).fit(in_chunks(X, thin=True), labels)
         check_same(here, there)
         assert "rounds" not in there.trace_.columns
         assert there.trace_["passes"][-1] > 0
