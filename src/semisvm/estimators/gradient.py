@@ -32,7 +32,7 @@ from semisvm.validation import check_real
 FIRST, FIRST_OF_MANY = 1e-3, 0.1
 RATE = 2.0
 # Share of the unlabelled rows by which predictions may be further from the class shares than those
-# of the supervised machine. Beyond that, one class against the rest mostly does harm.
+# of the supervised machine. Beyond that, one class against the rest often does harm.
 FURTHER = 0.01
 
 
@@ -143,7 +143,7 @@ def _compare_shares(task: ManyClassTask, before: float) -> None:
     if now > before + FURTHER:
         task.recorder.note(
             f"the predictions miss the class shares by {now:.1%} of the unlabelled rows, those of "
-            f"the supervised machine by {before:.1%}: it is probably the more accurate one"
+            f"the supervised machine by {before:.1%}: it is often the more accurate one then"
         )
 
 
@@ -167,8 +167,8 @@ class GradientTSVC(KernelParameters, GradientDescentClassifier):
     More than two classes start from a model in which every unlabelled row has one class,
     under the class counts: that of `TransductiveSVC`, solved loosely. From there each class
     against the rest is a problem of its own, with the mean output of the start. If the
-    predictions end further from the class shares than those of the supervised machine, the
-    fit has probably done harm, and ``trace_.notes`` says so.
+    predictions end further from the class shares than those of the supervised machine, this
+    one is often more accurate, and ``trace_.notes`` says so.
 
     Parameters
     ----------
