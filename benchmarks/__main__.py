@@ -30,6 +30,7 @@ BENCHMARKS = {
     "paths": "a path of ten regularisations against one fit, and what it chooses",
     "shares": "class shares that nobody told: how far off, and what the models gain",
     "careful": "how much unlabelled rows should weigh where their class shares are estimated",
+    "gradient": "GradientTSVC with many classes: where it does harm, and whether its note says so",
     "audit": "labels that were made wrong: are they among those that the audit doubts",
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
@@ -60,7 +61,7 @@ TOOLS = {
 }
 
 ONLY = {
-    "sets": ("audit", "labelling", "ranks", "shares", "strengths"),
+    "sets": ("audit", "gradient", "labelling", "ranks", "shares", "strengths"),
     "methods": ("shares", "outofcore", "distributed"),
     "base": ("revisions",),
     "head": ("revisions",),

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import approx_fprime
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
 
 from problems import hide, sparse_text, two_blobs, two_class_task
 from semisvm import GradientTSVC, NewtonSVC, TransductiveSVC
@@ -155,3 +156,23 @@ def test_uneven_classes_keep_their_rows():
     assigned = TransductiveSVC(class_prior=prior).fit(X, partly).score(X[free], y[free])
     model = GradientTSVC(class_prior=prior).fit(X, partly)
     assert model.score(X[free], y[free]) > max(assigned, 0.9) - 0.01
+
+
+@pytest.mark.parametrize(("seed", "harmed"), [(0, False), (4, True)])
+def test_notes_say_where_classes_lost_their_shares(seed, harmed):
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(y), 600, replace=False)
+    X, y = normalize(X[rows]), y[rows]
+    partly = np.full(len(y), -1)
+    known = rng.choice(len(y), 40, replace=False)
+    partly[known] = y[known]
+    free = partly < 0
+    model = GradientTSVC(class_prior=np.full(10, 0.1)).fit(X, partly)
+    supervised = NewtonSVC().fit(X, partly)
+    assert (model.score(X[free], y[free]) < supervised.score(X[free], y[free])) == harmed
+    found = np.bincount(model.predict(X[free]), minlength=10) / free.sum()
+    missed = 0.5 * np.abs(found - 0.1).sum()
+    said = [note for note in model.trace_.notes if "miss the class shares" in note]
+    assert len(said) == harmed
+    assert not harmed or f"by {missed:.1%} of the unlabelled rows" in said[0]
