@@ -1,6 +1,7 @@
 """The library names its parameters; the command line names its options."""
 
 import ast
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import typer
 import semisvm
 from commands import run
 from semisvm.cli.app import app
-from semisvm.cli.errors import UserError, message_of
+from semisvm.cli.errors import UserError, guarded, message_of
 from semisvm.cli.spelling import OPTIONS, SWITCHES, in_options
 from semisvm.io import DataError, read
 
@@ -100,3 +101,18 @@ def test_notes_say_which_shares_were_used(tmp_path):
     run(*fit, "--prior", "labels")
     assert semisvm.load(tmp_path / "m").estimator.class_prior == "labels"
     assert semisvm.load(tmp_path / "m").estimator.class_prior_.tolist() == [0.5, 0.5]
+
+
+def test_warnings_that_differ_in_numbers_only_are_shown_once(capsys):
+    @guarded
+    def command():
+        for count in (3, 1.5e-4, 12):
+            warnings.warn(f"{count} rows are off.", UserWarning, stacklevel=1)
+        warnings.warn("another matter.", UserWarning, stacklevel=1)
+
+    command()
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: 3 rows are off.",
+        "warning: another matter.",
+        "2 more warnings differed from these in numbers only",
+    ]

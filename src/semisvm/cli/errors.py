@@ -2,8 +2,10 @@
 
 import functools
 import os
+import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
@@ -13,8 +15,10 @@ import typer
 from semisvm.cli.spelling import in_options
 from semisvm.cli.stopping import leave, say_last_words
 from semisvm.visible import visible
+from semisvm.wording import counted
 
 OURS, MISTAKE, INTERRUPTED = 1, 2, 130
+NUMBER = re.compile(r"\d[\d.,e+-]*")
 
 
 class UserError(Exception):
@@ -116,6 +120,9 @@ def say(text: str) -> None:
 
 @contextmanager
 def _short_warnings() -> Iterator[None]:
+    """Show warnings as one line each; of those that differ in numbers only, the first."""
+    kinds: Counter[str] = Counter()
+
     def show(
         message: Warning | str,
         category: type[Warning],
@@ -124,7 +131,11 @@ def _short_warnings() -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        say(f"warning: {_one_line(in_options(str(message)))}")
+        text = _one_line(in_options(str(message)))
+        kind = NUMBER.sub("#", text)
+        kinds[kind] += 1
+        if kinds[kind] == 1:
+            say(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -132,3 +143,6 @@ def _short_warnings() -> Iterator[None]:
         warnings.filterwarnings("ignore", category=FutureWarning)
         warnings.showwarning = show
         yield
+    more = kinds.total() - len(kinds)
+    if more:
+        say(f"{counted(more, 'more warning')} differed from these in numbers only")

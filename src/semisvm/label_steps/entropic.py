@@ -229,9 +229,12 @@ def _newton(
             total, sums = rows.gibbs(ahead, temperature)
             new = total + float(counts @ ahead)
             error = float(np.abs(counts - sums).max())
-            # near the optimum the value no longer resolves the gain; the gradient does
-            level = new >= value - ROUNDING * (abs(total) + abs(value))
-            if new >= value + 1e-4 * t * slope or (level and error <= (1.0 - 0.1 * t) * before):
+            if new >= value + 1e-4 * t * slope:
+                break
+            # near the optimum the value no longer resolves the gain; the gradient does. Elsewhere
+            # a smaller gradient at a lower value would be one beyond the optimum
+            noise = ROUNDING * (abs(total) + float(counts @ np.abs(ahead)))
+            if new >= value - noise and error <= (1.0 - 0.1 * t) * before:
                 break
             t *= 0.5
         nu, value = ahead, new

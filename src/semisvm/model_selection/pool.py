@@ -115,4 +115,4 @@ def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _takes_kernel(size: Size) -> bool:
-    return not size.is_sparse and size.n_rows <= MOST_KERNEL_ROWS
+    return size.suits_array and size.n_rows <= MOST_KERNEL_ROWS

@@ -5,6 +5,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from problems import hide, sparse_text, two_blobs
 from promises import clusters
@@ -95,6 +96,16 @@ def test_the_pool_suits_the_data():
     given = {entry.name for entry in pool(X, encode([0, 1, -1]), {"reg": 1.0, "kernel": "linear"})}
     assert not any(" " in name for name in given)
     assert [m.name for m in candidates(encode([0, 1]), True)] == ["svm"]
+
+
+def test_a_table_is_offered_a_kernel_in_whatever_form_it_comes():
+    """Files of numbers are read as CSR."""
+    X, labels = np.random.default_rng(0).standard_normal((30, 20)), encode([0, 1, *[-1] * 28])
+    names = {entry.name for entry in pool(sparse.csr_matrix(X), labels, {})}
+    assert names == {entry.name for entry in pool(X, labels, {})}
+    assert "gradient rbf" in names
+    texts = sparse.random_array((30, 200), density=0.1, format="csr", rng=0)
+    assert "gradient rbf" not in {entry.name for entry in pool(texts, labels, {})}
 
 
 def test_a_second_regularisation_is_tried_where_the_default_does_not_suit():
