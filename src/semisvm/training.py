@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -109,7 +109,21 @@ def prepare(
         Weights of the rows.
     """
     notes = _check_labels(data)
-    labels, kept = _labels(data), dict(settings or {})
+    found = prepare_rows(data, _labels(data), features, settings, as_is=as_is)
+    return replace(found, notes=[*notes, *found.notes], weight=sample_weight)
+
+
+def prepare_rows(
+    data: Table | MatrixData,
+    labels: NDArray[np.object_],
+    features: ColumnFeatures | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    as_is: bool = False,
+) -> Prepared:
+    """Do what `prepare` does, for labels that need no check: shape (n,), or (n, k) of several."""
+    notes: list[str] = []
+    kept = dict(settings or {})
     start = perf_counter()
     X, transformer = features_of(data, features)
     scaling = None
@@ -125,7 +139,7 @@ def prepare(
     if transformer is not None:
         notes += transformer.notes_
     cells = None if isinstance(data, MatrixData) else data.take(some_rows(len(data)).tolist())
-    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, sample_weight, cells)
+    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, None, cells)
 
 
 def features_of(
@@ -347,10 +361,10 @@ def bundled(
     }
     calibrator, conformal = held_out or (None, None)
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
-    return Model(estimator, *about, conformal, _familiarity(prepared))
+    return Model(estimator, *about, conformal, familiarity_of(prepared))
 
 
-def _familiarity(prepared: Prepared) -> Familiarity | None:
+def familiarity_of(prepared: Prepared) -> Familiarity | None:
     """Learn what the rows look like, from a sample of them."""
     X, n = prepared.X, prepared.X.shape[0]
     sample = some_rows(n)

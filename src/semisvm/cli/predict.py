@@ -13,6 +13,8 @@ from semisvm.cli.errors import UserError
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import FileFormat
 from semisvm.cli.rows import PARQUET, SUFFIXES, EscapeFormulas, row_writer
+from semisvm.cli.several import ONE_LABEL, check_kept, check_plain
+from semisvm.cli.several import predicted_rows as rows_of_labels
 from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
@@ -50,15 +52,30 @@ def predict(
     """Predict the labels of files, which may be larger than memory.
 
     A row that gets no answer, as --abstain-below asks for, has a blank label. A warning says if the
-    rows look unlike those of the fit.
+    rows look unlike those of the fit. A model of several labels per row writes one column per
+    label.
 
     With --workers or --cluster, workers compute what this process reads.
     """
     from semisvm.converting import files_of
+    from semisvm.label_models import LabelsModel
     from semisvm.model_files import load
 
-    bundle = as_model(load(model))
-    asked = trusting.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
+    bundle = as_model(load(model), several=True)
+    asked = None
+    if isinstance(bundle, LabelsModel):
+        check_plain(
+            {
+                "--top": top is not None,
+                "--explain": explain is not None,
+                "--vocabulary": vocabulary is not None,
+                "--cluster or --workers": cluster.asked,
+                **rules.given,
+            },
+        )
+        check_kept(bundle, keep or [])
+    else:
+        asked = trusting.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
     added = Added(bundle, vectors)
     pieces = added.to_all(
         chain.from_iterable(
@@ -71,27 +88,35 @@ def predict(
         cluster.connected() as client,
         row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
     ):
-        if client is not None:
+        if client is not None and asked is not None:
             for rows in clusters.predicted(client, bundle, watched, keep or [], all_scores, asked):
                 write(rows)
         else:
             for piece in watched:
-                write(predicted_rows(bundle, piece, keep or [], all_scores, asked))
+                if asked is not None:
+                    write(predicted_rows(bundle, piece, keep or [], all_scores, asked))
+                elif isinstance(bundle, LabelsModel):
+                    write(rows_of_labels(bundle, piece, keep or [], all_scores))
     likeness.warn()
 
 
-def as_model(loaded: Any) -> "Model":
-    """Return a bundle, also for an estimator that was saved on its own."""
+def as_model(loaded: Any, several: bool = False) -> "Model":
+    """Return a bundle, also for an estimator that was saved on its own.
+
+    Models of several labels per row are refused, unless the command knows what to do with them.
+    """
+    from semisvm.label_models import LabelsModel
     from semisvm.model import Model
 
-    if isinstance(loaded, Model):
-        return loaded
-    if hasattr(loaded, "steps") or hasattr(loaded, "label_names_"):
-        what = "pipeline" if hasattr(loaded, "steps") else "model of several labels"
+    if hasattr(loaded, "steps"):
         raise UserError(
-            f"this file holds a {what}, which is for Python: semisvm.load(FILE).predict(X)."
+            "this file holds a pipeline, which is for Python: semisvm.load(FILE).predict(X)."
         )
-    return Model.of(loaded)
+    if isinstance(loaded, LabelsModel) or hasattr(loaded, "label_names_"):
+        if not several:
+            raise UserError(ONE_LABEL)
+        return loaded if isinstance(loaded, LabelsModel) else LabelsModel(loaded)
+    return loaded if isinstance(loaded, Model) else Model.of(loaded)
 
 
 def _pieces(

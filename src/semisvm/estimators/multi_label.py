@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
 from semisvm.estimators.annealed import AnnealedSVC
@@ -30,8 +30,9 @@ from semisvm.methods.solution import Solution, decoded
 from semisvm.multi_labels import LabelTable, read_shares, read_table, table_cells
 from semisvm.naming import listing
 from semisvm.partial_labels import PartialLabels, is_unlabeled
+from semisvm.row_weights import checked_weights
 from semisvm.rows import read_rows
-from semisvm.validation import check_finite_model, check_same_length
+from semisvm.validation import check_finite_model, check_same_length, check_weights
 
 MACHINES = (TransductiveSVC, AnnealedSVC, GradientTSVC, NewtonSVC)
 """Estimators whose fits of several labels can share the data."""
@@ -189,7 +190,7 @@ class MultiLabelSVC(ScoringClassifier):
     _: KW_ONLY
     class_prior: Any = None
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit one machine per label.
 
         Parameters
@@ -198,12 +199,14 @@ class MultiLabelSVC(ScoringClassifier):
         y : {array-like, DataFrame, sparse matrix} of shape (n, k)
             One column per label with one of two values, such as 0 and 1, and the marker in cells
             that are not known. Entries that a sparse matrix does not store are 0.
+        sample_weight : array-like of shape (n,), optional
+            Of the rows in the fits of all labels: one of weight two counts like two rows.
 
         Returns
         -------
         self : MultiLabelSVC
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _machine(self) -> Any:
         return TransductiveSVC(annealing_rate=RATE) if self.estimator is None else self.estimator
@@ -248,6 +251,7 @@ class MultiLabelSVC(ScoringClassifier):
         X = read_rows(X, self, in_passes=self.reads_in_passes)
         table = read_table(y, self.unlabeled)
         check_same_length(X, table.codes, "Y")
+        weight = self._checked_weights(sample_weight, X)
         shares = read_shares(self.class_prior, table)
         machines = [self._of_label(share) for share in shares]
         recorder = Recorder(self.callback, self.verbose)
@@ -261,9 +265,17 @@ class MultiLabelSVC(ScoringClassifier):
             shared = Shared(X, first._specification().bias, workers, most)
             recorder.counters = {"passes": shared.design.passes}
             found = [
-                _fit_label(machine, table, k, shared, recorder)
+                _fit_label(machine, table, k, shared, recorder, weight)
                 for k, machine in enumerate(machines)
             ]
+        self._note_shares(
+            [
+                one.shares
+                for one, m in zip(found, machines, strict=True)
+                if m.shares_are_estimated and len(one.solution.codes)
+            ],
+            recorder,
+        )
         self.kernel_map_ = kernel_map
         self.reg_ = first._specification().reg
         self._publish_labels(table, found, recorder)
@@ -275,6 +287,44 @@ class MultiLabelSVC(ScoringClassifier):
             given = share if isinstance(share, str) else [1.0 - share, share]
             machine.set_params(class_prior=given)
         return machine
+
+    def _checked_weights(self, sample_weight: Any, X: Any) -> Floats | None:
+        machine = self._machine()
+        if sample_weight is not None and not has_fit_parameter(machine, "sample_weight"):
+            raise ValueError(f"{type(machine).__name__} takes no sample_weight.")
+        return check_weights(sample_weight, X)
+
+    def machine_of(self, k: int) -> LinearSemiSupervisedClassifier:
+        """Return the machine of label k, not fitted, with the share of the label that was used.
+
+        Parameters
+        ----------
+        k : int
+            Its column in Y.
+        """
+        check_is_fitted(self)
+        table = LabelTable(self.label_names_, self.classes_, np.empty((0, len(self.label_names_))))
+        machine = self._of_label(read_shares(self.class_prior, table)[k])
+        machine.set_params(unlabeled=self.unlabeled)
+        if machine.shares_are_estimated:
+            share = float(self.class_prior_[k])
+            machine.take_estimate(np.array([1.0 - share, share]))
+        return machine
+
+    def _note_shares(self, shares: list[Shares], recorder: Recorder) -> None:
+        """Say how sure the shares are that were estimated."""
+        if not shares:
+            return
+        error = max(float(share.errors[1]) for share in shares)
+        doubtful = sum(share.doubtful for share in shares)
+        doubt = (
+            f"; held-out labels of {doubtful} do not show that the unlabelled rows help, and their "
+            "shares were moved towards what the supervised model predicts"
+        )
+        recorder.note(
+            f"shares of {len(shares)} labels estimated: standard errors up to {error:.1%}"
+            f"{doubt if doubtful else ''}"
+        )
 
     def _publish_labels(self, table: LabelTable, found: list[Fitted], recorder: Recorder) -> None:
         self.coef_ = np.concatenate([one.coef for one in found])
@@ -397,14 +447,17 @@ def _fit_label(
     k: int,
     shared: Shared,
     recorder: Recorder,
+    sample_weight: Floats | None,
 ) -> Fitted:
     """Fit the machine of one label."""
     name, labels, design = table.names.tolist()[k], table.column(k), shared.design
     own = recorder.part(k, table.n_labels, name)
     try:
-        shares = machine._class_shares(labels, None, shared.X, own, shared)
+        weight = checked_weights(sample_weight, shared.X, labels)
+        # one note is about all shares
+        shares = machine._class_shares(labels, weight, shared.X, Recorder(), shared)
         nodes = flat(labels.classes)
-        solution = machine._solve(design, labels, shares.values, None, nodes, own)
+        solution = machine._solve(design, labels, shares.values, weight, nodes, own)
         check_finite_model(solution.w, shared.X)
     except ValueError as error:
         raise ValueError(f"label {name!r}: {error}") from error
