@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from semisvm.model import Model
+from semisvm.trust.conformal import Conformal
 from semisvm.trust.explaining import column_weights
 
 ONE_LABEL = (
@@ -89,6 +90,9 @@ class LabelsModel(Model):
     ) -> list[list[tuple[str, float]]]:
         """Raise ValueError: reasons are those of one prediction per row."""
         raise ValueError(ONE_LABEL.format("reasons of predictions"))
+
+    def _held_out(self) -> tuple[Conformal | None, Any]:
+        raise ValueError(ONE_LABEL.format("sets of classes"))
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         raise ValueError(ONE_LABEL.format("decisions by probabilities"))
