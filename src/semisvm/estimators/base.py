@@ -19,7 +19,7 @@ from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import Identity, Recorder
 from semisvm.losses import LOG, LOSSES, Loss
 from semisvm.losses.log import probabilities
-from semisvm.methods.shares import Sampling, Shares, estimate_shares, sampled_shares
+from semisvm.methods.shares import TOL, Sampling, Shares, estimate_shares, sampled_shares
 from semisvm.methods.solution import Solution, decoded
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.tasks import Task, make_task
@@ -350,6 +350,7 @@ class LinearSemiSupervisedClassifier(ScoringClassifier):
             "reg": self.get_params(deep=False).get("reg"),
             "bias": self._specification().bias,
             "n_jobs": self._n_jobs(),
+            "tol": TOL if sampling is None else sampling.tol,
         }
         return estimate_shares(X, labels, weight=weight, sampling=sampling, **of_models)
 

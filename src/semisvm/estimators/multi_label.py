@@ -25,7 +25,7 @@ from semisvm.hierarchy import flat
 from semisvm.loop import Recorder
 from semisvm.losses import LOG
 from semisvm.methods.fold_fits import MOST_UNLABELED, drawn_rows, line_places, used_rows
-from semisvm.methods.shares import Shares
+from semisvm.methods.shares import TOL, Shares
 from semisvm.methods.solution import Solution, decoded
 from semisvm.multi_labels import LabelTable, read_shares, read_table, table_cells
 from semisvm.naming import listing
@@ -44,6 +44,9 @@ ENOUGH = 1e-3
 FEWER = 1000
 """Its unlabelled rows for the estimate of a share, which is the most work of a label. It is known
 to a few parts in a hundred whatever the number of rows."""
+
+LOOSE = 5e-2
+"""Tolerance of its models for that estimate: a tenth less work than 1e-2, the same shares."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,15 @@ class Shared:
     workers : Workers
     most : int
         Most unlabelled rows of the sample.
+    tol : float
+        Of the models for the estimates of the shares.
     """
 
-    def __init__(self, X: Any, bias: float, workers: Workers, most: int) -> None:
+    def __init__(self, X: Any, bias: float, workers: Workers, most: int, tol: float) -> None:
         self.X = X
         self.design = make_design(X, bias, workers)
         self.most = most
+        self.tol = tol
         self._workers = workers
         self._sample: tuple[bytes, Any, Design] | None = None
 
@@ -266,8 +272,8 @@ class MultiLabelSVC(ScoringClassifier):
         with Workers(thread_count(first._n_jobs())) as workers:
             if kernel_map is None and first.reg is None:
                 warn_of_length(X, recorder)
-            most = FEWER if self.estimator is None else MOST_UNLABELED
-            shared = Shared(X, first._specification().bias, workers, most)
+            effort = (FEWER, LOOSE) if self.estimator is None else (MOST_UNLABELED, TOL)
+            shared = Shared(X, first._specification().bias, workers, *effort)
             recorder.counters = {"passes": shared.design.passes}
             found = [
                 _fit_label(machine, table, k, shared, recorder, weight)

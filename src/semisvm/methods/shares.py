@@ -113,7 +113,9 @@ class Shares:
 
 
 class Sampling(Protocol):
-    """Rows for the estimates of several shares."""
+    """Rows for the estimates of several shares, and how tightly their models are solved."""
+
+    tol: float
 
     def used(self, labels: PartialLabels) -> Index:
         """Return the rows that are used for some labels, ascending; see `used_rows`."""
