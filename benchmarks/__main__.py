@@ -48,6 +48,7 @@ BENCHMARKS = {
     "selection": "which rows to have labelled: clusters, margins, chance",
     "costs": "seconds of a fit of every method, beside the estimate of the registry",
     "manyspeed": "many classes against one supervised machine per class that is given all labels",
+    "manylabels": "several labels per row: MultiLabelSVC against one fit per label",
     "labelspeed": "the labelling page: next row of 100,000 texts, 20 answers per second",
     "labelsteps": "label steps on their own: times, gaps, and their effect",
     "meanqp": "the quadratic program of label means against an interior point solver",

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -90,7 +90,21 @@ def prepare(
         Weights of the rows.
     """
     notes = _check_labels(data)
-    labels, kept = _labels(data), dict(settings or {})
+    found = prepare_rows(data, _labels(data), features, settings, as_is=as_is)
+    return replace(found, notes=[*notes, *found.notes], weight=sample_weight)
+
+
+def prepare_rows(
+    data: Table | MatrixData,
+    labels: NDArray[np.object_],
+    features: ColumnFeatures | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    as_is: bool = False,
+) -> Prepared:
+    """Do what `prepare` does, for labels that need no check: shape (n,), or (n, k) of several."""
+    notes: list[str] = []
+    kept = dict(settings or {})
     start = perf_counter()
     X, transformer = features_of(data, features)
     scaling = None
@@ -106,7 +120,7 @@ def prepare(
     if transformer is not None:
         notes += transformer.notes_
     cells = None if isinstance(data, MatrixData) else data.take(some_rows(len(data)).tolist())
-    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, sample_weight, cells)
+    return Prepared(X, labels, transformer, kept, notes, seconds, scaling, None, cells)
 
 
 def features_of(

@@ -228,10 +228,10 @@ def bundled(
     }
     calibrator, conformal = held_out or (None, None)
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
-    return Model(estimator, *about, conformal, _familiarity(prepared))
+    return Model(estimator, *about, conformal, familiarity_of(prepared))
 
 
-def _familiarity(prepared: Prepared) -> Familiarity | None:
+def familiarity_of(prepared: Prepared) -> Familiarity | None:
     """Learn what the rows look like, from a sample of them."""
     X, n = prepared.X, prepared.X.shape[0]
     sample = some_rows(n)

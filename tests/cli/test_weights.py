@@ -142,3 +142,17 @@ def test_evaluate_weighs_rows(mail):
     assert weighted["rows"] == plain["rows"] == 60
     assert weighted["confusion"] == plain["confusion"]
     assert any("weigh rows by 'weight'" in note for note in weighted["notes"])
+
+
+def test_audit_weighs_rows(tmp_path):
+    equal = write(tmp_path / "equal.csv", [2] * 60, n_labels=24)
+    other = write(tmp_path / "other.csv", [0, *numbers(59)], n_labels=24)
+    features = ("--features", "text", "--features", "size")
+    audit = ("--label", "kind", "--json")
+    plain = json.loads(run("audit", equal, *audit, *features).stdout)
+    same = json.loads(run("audit", equal, *audit, "--sample-weight", "weight").stdout)
+    assert same == plain
+    weighed = json.loads(run("audit", other, *audit, "--sample-weight", "weight").stdout)
+    assert weighed["n_checked"] == 23, "a label of weight zero counts like none"
+    said = run("audit", other, "--label", "kind", "-a", "rlp", "--sample-weight", "weight", code=2)
+    assert "takes no --sample-weight" in said.stderr

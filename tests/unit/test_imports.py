@@ -69,12 +69,16 @@ ALLOWED = {
     "columns": "io naming",
     "model": "columns io ondisk rows scaling trust",
     "preparing": "columns io model_files ondisk rows scaling trust",
+    "label_models": "model trust",
     "training": ("columns io margins model model_selection ondisk preparing registry rows trust"),
+    "training_labels": (
+        "columns estimators io label_models model_selection preparing registry training"
+    ),
     "converting_files": "columns io ondisk remote",
     "converting": "columns converting_files io ondisk",
     "model_files": (
-        "_version columns graphs hierarchy io kernels loop model model_selection naming registry "
-        "scaling trust"
+        "_version columns graphs hierarchy io kernels label_models loop model model_selection "
+        "naming registry scaling trust"
     ),
     "exporting": "_version columns io model scaling",
     "checkpoints": "_version io loop model_files",
@@ -97,8 +101,9 @@ ALLOWED = {
     "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
         "_version active checkpoints columns converting costs demo displays exporting io jsonable "
-        "labelling loop method model model_files model_selection naming ondisk partial_labels "
-        "preparing registry remote report reproduce training trust visible wording"
+        "label_models labelling loop method model model_files model_selection naming ondisk "
+        "partial_labels preparing registry remote report reproduce training training_labels trust "
+        "visible wording"
     ),
     "__main__": "cli",
 }

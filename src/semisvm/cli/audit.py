@@ -10,7 +10,7 @@ from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_s
 from semisvm.cli.features import Columns, Words
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.priors import class_shares
-from semisvm.cli.reading import Answered, LabelledFile, check_column
+from semisvm.cli.reading import Answered, LabelledFile, check_column, take_weights
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
 from semisvm.registry import get
 
@@ -56,6 +56,7 @@ def audit(
     ] = None,
     escape: EscapeFormulas = True,
     prior: shared.Prior = None,
+    sample_weight: shared.SampleWeight = None,
     columns: Columns,
     words: Words,
     as_is: shared.AsIs = False,
@@ -75,12 +76,15 @@ def audit(
     check_new(output, WHAT)
     with parameters_are_the_users():
         method = get(algorithm)
+    if sample_weight is not None and not method.takes_weights:
+        raise UserError(f"the method {method.name!r} takes no --sample-weight.")
     table, notes = file.read_and_join(data, label, answered)
     for name in keep or ():
         check_column(table, name)
     features = columns.features(words)
     with parameters_are_the_users(), remarks_in_summary(not as_json):
-        prepared = prepare(answered.without_key(table), features, as_is=as_is)
+        rows, weight = take_weights(answered.without_key(table), sample_weight)
+        prepared = prepare(rows, features, as_is=as_is, sample_weight=weight)
         prepared.notes += notes
         estimator = method.make(unlabeled=None, **_shares(prior, method, table))
         found = _audited(prepared, estimator, repeats, seed)
@@ -131,6 +135,7 @@ def _audited(prepared: "Prepared", estimator: Any, repeats: int, seed: int) -> "
             n_repeats=repeats,
             unlabeled=None,
             random_state=seed,
+            sample_weight=prepared.weight,
         )
 
 

@@ -10,10 +10,13 @@ from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
 from semisvm.cli.reading import FileFormat, LabelsFile, Marks, take_weights
+from semisvm.cli.several import LABELS, TAGS, check_plain, show_assessed, take_labels
+from semisvm.cli.several import assess as assess_labels
 from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
+    from semisvm.label_models import LabelsModel
     from semisvm.model import Model
 
 WIDEST, WIDTH, MOST_ERRORS = 10, 70, 10
@@ -46,13 +49,24 @@ def evaluate(
     """Compare predictions with known labels.
 
     Rows without a label are skipped. Of a model that was fitted with --probabilities, the sets of
-    classes are judged too: how often they hold the true class.
+    classes are judged too: how often they hold the true class. Of a model of several labels per
+    row, every label is judged, in the columns that it was fitted to.
     """
     from semisvm.cli.output import print_json
     from semisvm.io import about_missing
+    from semisvm.label_models import LabelsModel
     from semisvm.model_files import load
 
-    bundle = as_model(load(model))
+    bundle = as_model(load(model), several=True)
+    if isinstance(bundle, LabelsModel):
+        given = {"--label": label is not None, "--labels": labels is not None, **rules.given}
+        check_plain({**given, "--cluster or --workers": cluster.asked})
+        facts = _several(bundle, data, sample_weight, marks, vectors, form)
+        if as_json:
+            print_json({"model": model, "data": data, **facts})
+        else:
+            show_assessed(facts)
+        return
     asked = trusting.wanted(bundle, rules)
     options = form.arguments()
     options["na_is_class"] = marks.na_is_class or bundle.settings.get("na_is_class") is True
@@ -80,6 +94,39 @@ def evaluate(
         print_json({"model": model, "data": data, **facts})
     else:
         _show(facts)
+
+
+def _several(
+    bundle: "LabelsModel",
+    data: Any,
+    sample_weight: str | None,
+    marks: Marks,
+    vectors: Vectors,
+    form: FileFormat,
+) -> dict[str, Any]:
+    """Judge a model of several labels per row, whose columns are those of the fit."""
+    from semisvm.io import read
+
+    settings = bundle.settings
+    if bundle.features is None or not (TAGS in settings or LABELS in settings):
+        raise UserError(
+            "a model of several labels is compared with columns of a table, and this one was not "
+            "fitted to one. In Python: semisvm.load(FILE).score(X, Y)."
+        )
+    added, weights = Added(bundle, vectors), [sample_weight] if sample_weight else []
+    names = [settings[TAGS]] if TAGS in settings else settings[LABELS]
+    columns = [*added.columns(bundle.features.columns_), *weights, *names]
+    table = read(data, columns=list(dict.fromkeys(columns)), **form.arguments())
+    table, weight = take_weights(table, sample_weight)
+    marks = Marks(
+        marks.unlabeled or settings.get("unlabeled"),
+        marks.na_is_class or settings.get("na_is_class") is True,
+    )
+    table, found = take_labels(table, settings, marks, bundle.label_names)
+    (table,) = added.to_all(iter([table]))
+    likeness = trusting.Likeness(bundle)
+    list(likeness.watch([table]))
+    return {**assess_labels(bundle, table, found, weight), "notes": likeness.sentences()}
 
 
 def _read(

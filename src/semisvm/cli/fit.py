@@ -14,6 +14,7 @@ from semisvm.cli.outputs import Output, binary_output, file_option
 from semisvm.cli.priors import class_shares
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
 from semisvm.cli.resuming import Keeping
+from semisvm.cli.several import Several, outcome, read_shares, show_fit
 from semisvm.cli.spelling import OPTIONS, in_options
 from semisvm.cli.stopping import leave
 from semisvm.cli.vectors import TrainingVectors
@@ -94,7 +95,7 @@ def fit(
         ),
     ],
     *,
-    label: shared.Label = None,
+    several: Several,
     answered: Answered,
     columns: Columns,
     method: MethodOptions,
@@ -126,8 +127,23 @@ def fit(
 
     With --workers or --cluster, several files are converted and fitted by worker processes, which
     share the rows.
+
+    With --tags COLUMN, or several --label, rows have several labels, and there is one machine per
+    label.
     """
     method.check()
+    several.check(
+        {
+            "--answers": bool(answered.answers),
+            "--labels": file.labels is not None,
+            "--checkpoint": keeping.checkpoint is not None,
+            "--cluster or --workers": cluster.asked,
+            "--report": report is not None,
+            "--quick": method.quick,
+            "--time-limit": method.time_limit is not None,
+        }
+    )
+    label = several.one
     keeping.check(method.algorithm)
     parameters = method.parameters(jobs, prior)
     if cluster.asked:
@@ -141,6 +157,7 @@ def fit(
         )
     from semisvm.cli.progress import Shown
     from semisvm.training import train
+    from semisvm.training_labels import train_labels
 
     features, shown = columns.features(words), not quiet and not as_json
     place = cluster.scratch or output.path.parent
@@ -161,31 +178,42 @@ def fit(
     ):
         table, notes = answered.join(table, label, file.marks)
         table, weight = take_weights(table, sample_weight)
+        if several.asked:
+            table, cells = several.take(table, file.marks)
         shares = class_shares(prior, table)
         if shares is not None:
             parameters["class_prior"] = shares
         table, added = vectors.add(answered.without_key(table), features, shown)
-        model = train(
-            table,
-            method.algorithm,
-            features=features,
-            settings={
-                "label": label,
-                "unlabeled": file.marks.unlabeled,
-                "na_is_class": file.marks.na_is_class or None,
-                **added,
-            },
-            probabilities=probabilities,
-            as_is=as_is,
-            quick=method.quick,
-            time_limit=method.time_limit,
-            random_state=seed,
-            notes=notes,
-            progress=keeping.kept(Shown(shown)),
-            n_parts=None if client is None else clusters.n_parts(client),
-            sample_weight=weight,
+        settings = {
+            "label": label,
+            "unlabeled": file.marks.unlabeled,
+            "na_is_class": file.marks.na_is_class or None,
+            **added,
+        }
+        common: dict[str, Any] = {
+            "features": features,
+            "probabilities": probabilities,
+            "as_is": as_is,
+            "random_state": seed,
+            "notes": notes,
+            "progress": keeping.kept(Shown(shown)),
+            "sample_weight": weight,
             **parameters,
-        )
+        }
+        if several.asked:
+            settings |= several.settings
+            common["class_prior"] = read_shares(prior, cells.names)
+            model: Model = train_labels(table, cells, method.algorithm, settings=settings, **common)
+        else:
+            model = train(
+                table,
+                method.algorithm,
+                settings=settings,
+                quick=method.quick,
+                time_limit=method.time_limit,
+                n_parts=None if client is None else clusters.n_parts(client),
+                **common,
+            )
     _write(model, output, report, f"Model of {_name(data)}", shown, as_json)
 
 
@@ -194,6 +222,7 @@ def _write(
 ) -> None:
     """Save the model and its report, and show a summary."""
     from semisvm.cli.output import print_json
+    from semisvm.label_models import LabelsModel
     from semisvm.model_files import save
 
     for note in model.summary.get("choice", {}).get("notes", []):
@@ -202,8 +231,11 @@ def _write(
     leave(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
     failure = reporting.write(model, report, title=title, created=reporting.today())
+    told = outcome(model) if isinstance(model, LabelsModel) else _outcome(model)
     if as_json:
-        print_json({"model": output, **model.summary, **_outcome(model)})
+        print_json({"model": output, **model.summary, **told})
+    elif shown and isinstance(model, LabelsModel):
+        show_fit(model, f"Model {output}")
     elif shown:
         _show(model, output)
     if failure is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli import trusting
+from semisvm.cli import several, trusting
 from semisvm.cli.convert import describe_rows, show_rows
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
@@ -34,6 +34,7 @@ def inspect(
     per class. Of a folder: its size, labels and columns; its checksums are compared.
     """
     from semisvm.cli.output import print_json
+    from semisvm.label_models import LabelsModel
     from semisvm.model_files import load
 
     if model.is_dir():
@@ -41,11 +42,16 @@ def inspect(
             raise UserError("--vocabulary is for a model: a folder of rows has no weights to show.")
         _inspect_rows(model, as_json)
         return
-    bundle = as_model(load(model))
+    bundle = as_model(load(model), several=True)
     names = None if vocabulary is None else trusting.feature_names(bundle, vocabulary)
-    facts = describe(bundle, top, words, names)
+    if isinstance(bundle, LabelsModel):
+        facts = several.describe(bundle, top, words, names)
+    else:
+        facts = describe(bundle, top, words, names)
     if as_json:
         print_json({"model": model, **facts})
+    elif isinstance(bundle, LabelsModel):
+        several.show(bundle, facts)
     else:
         show(facts)
 

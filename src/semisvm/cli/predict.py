@@ -9,18 +9,25 @@ import typer
 
 from semisvm.cli import clusters, trusting
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError, say
+from semisvm.cli.errors import UserError
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import FileFormat
-from semisvm.cli.rows import PARQUET, SUFFIXES, EscapeFormulas, row_writer
+from semisvm.cli.rows import (
+    PARQUET,
+    SUFFIXES,
+    EscapeFormulas,
+    Rows,
+    row_writer,
+    tell_of_new_names,
+    with_kept,
+)
+from semisvm.cli.several import ONE_LABEL, check_plain
+from semisvm.cli.several import predicted_rows as rows_of_labels
 from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
     from semisvm.io import MatrixData, Table
     from semisvm.model import Model
-
-KEPT = "kept_"
-"""Before the name of a column that is copied, if the output has one of that name."""
 
 
 def predict(
@@ -53,14 +60,26 @@ def predict(
     """Predict the labels of files, which may be larger than memory.
 
     A row that gets no answer, as --abstain-below asks for, has a blank label. A warning says if the
-    rows look unlike those of the fit.
+    rows look unlike those of the fit. A model of several labels per row writes one column per
+    label.
 
     With --workers or --cluster, workers compute what this process reads.
     """
     from semisvm.converting import files_of
+    from semisvm.label_models import LabelsModel
     from semisvm.model_files import load
 
-    bundle = as_model(load(model))
+    bundle = as_model(load(model), several=True)
+    if isinstance(bundle, LabelsModel):
+        check_plain(
+            {
+                "--top": top is not None,
+                "--explain": explain is not None,
+                "--vocabulary": vocabulary is not None,
+                "--cluster or --workers": cluster.asked,
+                **rules.given,
+            },
+        )
     asked = trusting.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
     added = Added(bundle, vectors)
     kept = list(dict.fromkeys(keep or ()))
@@ -75,29 +94,37 @@ def predict(
         cluster.connected() as client,
         row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
     ):
-        if client is not None:
+        found: Iterator[Rows]
+        if isinstance(bundle, LabelsModel):
+            found = (rows_of_labels(bundle, piece, kept, all_scores) for piece in watched)
+        elif client is not None:
             found = clusters.predicted(client, bundle, watched, kept, all_scores, asked)
         else:
             found = (predicted_rows(bundle, piece, kept, all_scores, asked) for piece in watched)
         for k, rows in enumerate(found):
             if k == 0:
-                _tell_of_new_names(kept, rows)
+                tell_of_new_names(kept, rows)
             write(rows)
     likeness.warn()
 
 
-def as_model(loaded: Any) -> "Model":
-    """Return a bundle, also for an estimator that was saved on its own."""
+def as_model(loaded: Any, several: bool = False) -> "Model":
+    """Return a bundle, also for an estimator that was saved on its own.
+
+    Models of several labels per row are refused, unless the command knows what to do with them.
+    """
+    from semisvm.label_models import LabelsModel
     from semisvm.model import Model
 
-    if isinstance(loaded, Model):
-        return loaded
-    if hasattr(loaded, "steps") or hasattr(loaded, "label_names_"):
-        what = "pipeline" if hasattr(loaded, "steps") else "model of several labels"
+    if hasattr(loaded, "steps"):
         raise UserError(
-            f"this file holds a {what}, which is for Python: semisvm.load(FILE).predict(X)."
+            "this file holds a pipeline, which is for Python: semisvm.load(FILE).predict(X)."
         )
-    return Model.of(loaded)
+    if isinstance(loaded, LabelsModel) or hasattr(loaded, "label_names_"):
+        if not several:
+            raise UserError(ONE_LABEL)
+        return loaded if isinstance(loaded, LabelsModel) else LabelsModel(loaded)
+    return loaded if isinstance(loaded, Model) else Model.of(loaded)
 
 
 def _pieces(
@@ -136,7 +163,6 @@ def predicted_rows(
     """
     import numpy as np
 
-    from semisvm.io import Table
     from semisvm.trust.decisions import labels_or_none
 
     X = bundle.matrix(piece)
@@ -151,26 +177,4 @@ def predicted_rows(
         for k, label in enumerate(bundle.classes_.tolist()):
             columns[f"score_{label}"] = scores[:, k].tolist()
     columns |= asked.columns(bundle, X, codes)
-    if isinstance(piece, Table):
-        names = _names_of_kept(keep, set(columns))
-        columns = {names[name]: piece.text(name) for name in keep} | columns
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _names_of_kept(keep: list[str], written: set[str]) -> dict[str, str]:
-    """Return the names under which columns are copied: their own, unless these are taken."""
-    names = {name: name for name in keep}
-    for name in keep:
-        while names[name] in written or (names[name] != name and names[name] in names):
-            names[name] = KEPT + names[name]
-    return names
-
-
-def _tell_of_new_names(keep: list[str], rows: list[dict[str, Any]]) -> None:
-    # columns that are kept come first
-    for name, written in zip(keep, next(iter(rows), {}), strict=False):
-        if written != name:
-            say(
-                f"note: the column {name!r} of the data is written as {written!r}, since "
-                f"{name!r} is what the model says."
-            )
+    return with_kept(piece, keep, columns)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -13,9 +13,14 @@ from semisvm.cli.errors import UserError, say
 from semisvm.cli.outputs import Output
 from semisvm.visible import visible_json
 
+if TYPE_CHECKING:
+    from semisvm.io import MatrixData, Table
+
 Rows = list[dict[str, Any]]
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 PARQUET = ".parquet"
+KEPT = "kept_"
+"""Before the name of a column that is copied, if the output has one of that name."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 EscapeFormulas = Annotated[
@@ -25,6 +30,36 @@ EscapeFormulas = Annotated[
         help="Put a ' before CSV and TSV cells that a spreadsheet would run, or keep them.",
     ),
 ]
+
+
+def with_kept(piece: "Table | MatrixData", keep: list[str], columns: dict[str, list[Any]]) -> Rows:
+    """Return the rows of columns to write, after columns of a table that are copied."""
+    from semisvm.io import Table
+
+    if isinstance(piece, Table):
+        names = _names_of_kept(keep, set(columns))
+        columns = {names[name]: piece.text(name) for name in keep} | columns
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _names_of_kept(keep: list[str], written: set[str]) -> dict[str, str]:
+    """Return the names under which columns are copied: their own, unless these are taken."""
+    names = {name: name for name in keep}
+    for name in keep:
+        while names[name] in written or (names[name] != name and names[name] in names):
+            names[name] = KEPT + names[name]
+    return names
+
+
+def tell_of_new_names(keep: list[str], rows: Rows) -> None:
+    """Say which columns could not keep their names."""
+    # columns that are kept come first
+    for name, written in zip(keep, next(iter(rows), {}), strict=False):
+        if written != name:
+            say(
+                f"note: the column {name!r} of the data is written as {written!r}, since "
+                f"{name!r} is what the model says."
+            )
 
 
 def check_suffix(output: Output | None, what: str, suffixes: tuple[str, ...] = SUFFIXES) -> str:

@@ -97,6 +97,16 @@ class Rules:
         ),
     ] = None
 
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which of these options are given."""
+        return {
+            "--abstain-below": self.abstain_below is not None,
+            "--threshold": bool(self.threshold),
+            "--cost": bool(self.cost),
+            "--coverage": self.coverage is not None,
+        }
+
     def decision(self, bundle: "Model") -> "Decision":
         """Return the rule for the classes of a model."""
         from semisvm.trust.decisions import Decision

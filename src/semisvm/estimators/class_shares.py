@@ -7,7 +7,7 @@ import numpy as np
 from semisvm.designs import Floats
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.loop import Recorder
-from semisvm.methods.shares import Sampling, Shares, estimate_shares, sampled_shares
+from semisvm.methods.shares import TOL, Sampling, Shares, estimate_shares, sampled_shares
 from semisvm.partial_labels import PartialLabels, check_empty_classes, resolve_prior
 
 ESTIMATE, LABELS = "estimate", "labels"
@@ -108,5 +108,6 @@ class SharesClassifier(ScoringClassifier):
             "reg": self.get_params(deep=False).get("reg"),
             "bias": self._specification().bias,
             "n_jobs": self._n_jobs(),
+            "tol": TOL if sampling is None else sampling.tol,
         }
         return estimate_shares(X, labels, weight=weight, sampling=sampling, **of_models)

@@ -68,10 +68,15 @@ def linear_model(model: Any) -> LinearModel:
     Raises
     ------
     ValueError
-        If it has a kernel.
+        If it has a kernel, or several labels per row.
     """
     bundle = model if isinstance(model, Model) else Model.of(model)
     check_is_fitted(bundle.estimator)
+    if hasattr(bundle.estimator, "label_names_"):
+        raise ValueError(
+            "a model of several labels per row is not exported: its labels are no classes of one. "
+            "Its weights are coef_ and intercept_, one row per label."
+        )
     coef, intercept = _weights(bundle.estimator)
     coef, intercept, rarities = _unscaled(bundle.scaling, coef, intercept)
     linear = LinearModel(bundle.classes_, coef, intercept, rarities)

@@ -19,8 +19,8 @@ the shares maximise ::
 
     E mean_x log(sum_k pi_k L_k(x)) + N sum_k q_k log pi_k
 
-(Saerens, Latinne and Decaestecker, 2002; Alexandari, Kundaje and Shrikumar, 2020), by
-expectation maximisation. N labels are behind q, at most 2 l. E says what the scores are
+(Saerens, Latinne and Decaestecker, 2002; Alexandari, Kundaje and Shrikumar, 2020), found by
+Newton's method. N labels are behind q, at most 2 l. E says what the scores are
 worth, in labels: E = l / (2 e), where e is the error rate of the held-out scores. What is
 known of the errors limits what they tell, so more unlabelled rows do not make E larger. The
 transductive models are fitted again with the shares found, from the weights found. The
@@ -86,6 +86,7 @@ LEEWAY = 0.5
 NEWTON_TOL = 1e-10
 NEWTON_STEPS = 100
 SHORTEST_STEP = 1e-10
+LEAST_GAIN = 1e-4
 
 
 Quadratic = tuple[float, Floats, Floats]
@@ -113,7 +114,9 @@ class Shares:
 
 
 class Sampling(Protocol):
-    """Rows for the estimates of several shares."""
+    """Rows for the estimates of several shares, and how tightly their models are solved."""
+
+    tol: float
 
     def used(self, labels: PartialLabels) -> Index:
         """Return the rows that are used for some labels, ascending; see `used_rows`."""
@@ -299,13 +302,14 @@ def calibrate(
     mass = np.ones(len(scores)) if mass is None else mass
     usual = np.log((SLOPE_OF_TWO if m == 2 else SLOPE_OF_MANY) / f)
     start = np.append(np.full(f, usual), np.zeros(m))
-
     by_model = np.ascontiguousarray(scores.transpose(1, 0, 2))
 
     def fit(parameters: Floats) -> Quadratic:
         return _calibration(parameters, usual, by_model, codes, shift, mass)
 
-    found = _minimize(fit, start)
+    # a step may go too far for exponentials
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _minimize(fit, start)
     return np.exp(found[:f]), found[f:]
 
 
@@ -352,7 +356,8 @@ def _minimize(fit: Callable[[Floats], Quadratic], start: Floats) -> Floats:
         if -slope <= NEWTON_TOL * (1.0 + abs(value)):
             break
         t, ahead = 1.0, fit(x + step)
-        while not ahead[0] <= value + 1e-4 * t * slope:
+        # a value that is no number is too far away
+        while not ahead[0] <= value + LEAST_GAIN * t * slope:
             t *= 0.5
             if t < SHORTEST_STEP:
                 # no further descent in double precision

@@ -28,8 +28,8 @@ def calibrator_state(calibrator: "Calibrator | None") -> dict[str, Any] | None:
     }
 
 
-def restore_calibrator(state: Mapping[str, Any] | None, n_classes: int) -> "Calibrator | None":
-    """Make a calibrator from its state, or raise if it does not fit the classes."""
+def restore_calibrator(state: Mapping[str, Any] | None, estimator: Any) -> "Calibrator | None":
+    """Make a calibrator from its state, or raise if it does not fit the estimator."""
     if state is None:
         return None
     from semisvm.model_selection.calibration import Calibrator
@@ -40,8 +40,11 @@ def restore_calibrator(state: Mapping[str, Any] | None, n_classes: int) -> "Cali
         np.array(state["slope"], dtype=np.float64),
         np.array(state["offset"], dtype=np.float64),
     )
+    n_classes = len(estimator.classes_)
     length = n_classes if calibrator.moves_boundary and n_classes > 2 else 1
-    if len(calibrator.slope) != length:
+    if hasattr(estimator, "label_names_"):
+        length = len(estimator.label_names_)
+    if len(calibrator.slope) != length or len(calibrator.offset) != length:
         raise ModelFileError("the calibration of the model does not fit its classes.")
     return calibrator
 

@@ -13,6 +13,7 @@ from semisvm._version import __version__
 from semisvm.columns import ColumnFeatures
 from semisvm.columns.features import is_dense
 from semisvm.io.errors import DataError
+from semisvm.label_models import LabelsModel
 from semisvm.model import Model
 from semisvm.model_files.archive import Arrays, read_archive, split_names, write_archive
 from semisvm.model_files.budget import Budget
@@ -179,7 +180,7 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     if parts or (of_pipeline and document["kind"] != "pipeline"):
         raise ModelFileError("this model file holds arrays that belong to nothing.")
     # the first files have no calibrations
-    calibrator = restore_calibrator(document.get("calibrator"), len(estimator.classes_))
+    calibrator = restore_calibrator(document.get("calibrator"), estimator)
     conformal = restore_conformal(document.get("conformal"), of_labels, estimator)
     if document["kind"] != "model":
         if calibrator is not None:
@@ -196,7 +197,8 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     width = int(estimator.n_features_in_)
     familiarity = restore_familiarity(document.get("familiarity"), of_rows, width)
     about = (features, settings, summary, calibrator, scaling)
-    return Model(estimator, *about, conformal, familiarity)
+    kind = LabelsModel if hasattr(estimator, "label_names_") else Model
+    return kind(estimator, *about, conformal, familiarity)
 
 
 def _restore_scaling(state: Any, arrays: dict[str, Any], estimator: Any) -> MatrixScaling | None:

@@ -13,7 +13,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats
-from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit_all
+from semisvm.estimators.multi_label import MultiLabelSVC
+from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit, cross_fit_all
+from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import encode
 from semisvm.row_weights import checked_weights
 from semisvm.trust.conformal import Conformal
@@ -93,6 +95,7 @@ class Calibrator:
     ----------
     method : {"sigmoid", "temperature"}
     slope, offset : arrays of shape (1,), or (m,) for one sigmoid per class
+        Of several labels per row: (k,), see `calibrate_labels`.
     """
 
     method: str
@@ -171,6 +174,57 @@ def learn_from(found: CrossFit, n_classes: int, method: str) -> tuple[Calibrator
         weights = found.coef[used], found.intercept[used]
     about = (found.score_columns[first], found.codes[first], found.folds[first])
     return calibrator, Conformal.fit(*about, weights)
+
+
+def calibrate_labels(
+    model: MultiLabelSVC,
+    X: Any,
+    Y: ArrayLike,
+    *,
+    cv: int = 5,
+    random_state: Any = 0,
+    sample_weight: Floats | None = None,
+) -> Calibrator:
+    """Learn the probabilities of several labels per row, each from its held-out cells.
+
+    Parameters
+    ----------
+    model : MultiLabelSVC
+        Fitted to the same rows and cells; the share of each label is taken from it.
+    X : rows
+    Y : array-like of shape (n, k)
+    cv : int, default=5
+        Maximum number of folds of the known cells of a label.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds.
+    sample_weight : array of shape (n,), optional
+
+    Returns
+    -------
+    calibrator : Calibrator
+        With one slope per label: the probability of label k at the score s is
+        1 / (1 + exp(-slope[k] s)), so predictions stay as they are.
+
+    Raises
+    ------
+    ValueError
+        If a label has no two known cells of the same value.
+    """
+    cells, slopes = np.asarray(Y), []
+    for k, name in enumerate(model.label_names_.tolist()):
+        codes = encode(cells[:, k], model.unlabeled).codes
+        counts = np.bincount(codes[codes >= 0])
+        repeated = int(counts[counts > 1].sum())
+        if repeated < 2:
+            raise ValueError(f"label {name!r} has no two known cells of the same value.")
+        folds = PartialLabelKFold(
+            min(cv, repeated), shuffle=True, random_state=random_state, unlabeled=model.unlabeled
+        )
+        found = cross_fit(model.machine_of(k), X, cells[:, k], folds, sample_weight)
+        assert found is not None
+        learnt = Calibrator.fit(found.scores, found.codes, 2, "temperature", found.mass)
+        slopes.append(float(learnt.slope[0]))
+    return Calibrator("temperature", np.array(slopes), np.zeros(len(slopes)))
 
 
 METHODS = {"sigmoid": "sigmoid", "temperature": "temperature"}

@@ -11,6 +11,8 @@ from sklearn.model_selection import GridSearchCV
 import semisvm
 from problems import sparse_text
 from semisvm import AnnealedSVC, GradientTSVC, MeanSVC, MultiLabelSVC, NewtonSVC, TransductiveSVC
+from semisvm.model_selection import CalibratedPartialClassifier
+from semisvm.model_selection.calibration import calibrate_labels
 from semisvm.multi_labels import read_shares, read_table
 
 SHARES = [0.5, 0.4, 0.3]
@@ -232,3 +234,53 @@ def test_shares_may_be_known_for_some_labels():
     assert read_shares({1: 0.3}, table) == [None, 0.3]
     assert read_shares(0.1, table) == [0.1, 0.1]
     assert read_shares("labels", table) == ["labels", "labels"]
+
+
+def test_a_row_of_weight_two_counts_like_two():
+    X, _, partly = labelled_text(120)
+    times = np.random.default_rng(0).integers(1, 3, len(partly))
+    rows = np.arange(len(partly)).repeat(times)
+    model = MultiLabelSVC(NewtonSVC(tol=1e-12))
+    repeated = clone(model).fit(X[rows], partly[rows])
+    weighed = clone(model).fit(X, partly, sample_weight=times)
+    np.testing.assert_allclose(weighed.coef_, repeated.coef_, atol=1e-5)
+    assert np.abs(weighed.coef_ - clone(model).fit(X, partly).coef_).max() > 0.05
+
+
+def test_weights_reach_all_machines():
+    X, _, partly = labelled_text(120)
+    times = np.random.default_rng(0).integers(1, 3, len(partly))
+    model = MultiLabelSVC(TransductiveSVC()).fit(X, partly, times)
+    for k in range(3):
+        alone = TransductiveSVC().fit(X, partly[:, k], sample_weight=times)
+        np.testing.assert_array_equal(model.coef_[k], alone.coef_[0])
+        assert model.class_prior_[k] == alone.class_prior_[1]
+    with pytest.raises(ValueError, match="label 0: sample_weight is zero"):
+        clone(model).fit(X, partly, np.where(partly[:, 0] < 0, 1.0, 0.0))
+
+
+def test_machines_of_labels_and_their_calibration():
+    X, _, partly = labelled_text()
+    model = MultiLabelSVC(TransductiveSVC()).fit(X, partly)
+    machine = model.machine_of(1)
+    assert machine.class_prior[1] == model.class_prior_[1]
+    # as careful as with the estimate that it was
+    assert machine.unlabeled_weight == 0.3
+    np.testing.assert_array_equal(machine.fit(X, partly[:, 1]).coef_[0], model.coef_[1])
+    learnt = calibrate_labels(model, X, partly, cv=3)
+    alone = CalibratedPartialClassifier(model.machine_of(1), method="temperature", cv=3)
+    alone.fit(X, partly[:, 1])
+    assert learnt.slope[1] == alone.calibrator_.slope[0]
+    assert learnt.slope.shape == learnt.offset.shape == (3,)
+    few = np.where(np.arange(len(partly))[:, None] < 2, [[0, 0, 1], [1, 1, 0]][0:1], -1)
+    few[1] = 1 - few[0]
+    lacking = MultiLabelSVC(class_prior=0.5).fit(X, few)
+    with pytest.raises(ValueError, match="label 0 has no two known cells"):
+        calibrate_labels(lacking, X, few)
+
+
+def test_one_note_about_all_shares():
+    X, _, partly = labelled_text()
+    notes = MultiLabelSVC().fit(X, partly).trace_.notes
+    assert sum("shares of 3 labels estimated" in note for note in notes) == 1
+    assert not MultiLabelSVC(class_prior=SHARES).fit(X, partly).trace_.notes

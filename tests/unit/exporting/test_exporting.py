@@ -187,3 +187,11 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"semisvm\[onnx\]"):
         to_onnx(NewtonSVC().fit(X, TWO), io.BytesIO())
+
+
+def test_several_labels_per_row_are_refused():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = semisvm.MultiLabelSVC(NewtonSVC()).fit(X, (X[:, :2] > 0).astype(int))
+    for export in (to_sklearn, lambda given: to_onnx(given, io.BytesIO())):
+        with pytest.raises(ValueError, match="several labels per row"):
+            export(model)

@@ -1,5 +1,7 @@
 """Calibrated probabilities and searches in model files."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -67,7 +69,7 @@ def test_a_slope_of_zero_leaves_predictions_alone():
 )
 def test_calibrations_must_fit(state):
     with pytest.raises(ModelFileError):
-        restore_calibrator(state, 3)
+        restore_calibrator(state, SimpleNamespace(classes_=[0, 1, 2]))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import normalize, scale
 
@@ -25,6 +26,7 @@ from semisvm.methods.shares import (
     LEEWAY,
     Evidence,
     Shares,
+    _calibration,
     calibrate,
     estimate_shares,
     explaining_shares,
@@ -160,6 +162,34 @@ def test_standard_errors_of_separated_classes():
     evidence = Evidence(np.eye(2)[codes.astype(int)] + 1e-12, np.full(200, 0.005), 90.0)
     found = explaining_shares(evidence, np.array([0.75, 0.25]), 10.0)
     np.testing.assert_allclose(found.errors, np.sqrt(3.0 * 0.75 * 0.25 / 100.0), rtol=1e-3)
+
+
+@pytest.mark.parametrize("m", [2, 5])
+def test_calibration_is_a_minimum(m):
+    """By finite differences, and by another method; extreme scores do no harm."""
+    rng = np.random.default_rng(0)
+    codes, mass = np.append(np.arange(m), rng.integers(0, m, 60)), rng.random(60 + m) + 0.5
+    scores, shift = rng.standard_normal((2, len(codes), m)), rng.standard_normal(m)
+
+    def loss(at):
+        return _calibration(at, 0.3, scores, codes, shift, mass)
+
+    at, h = 0.5 * rng.standard_normal(2 + m), 1e-5
+    slopes = [(loss(at + h * e)[0] - loss(at - h * e)[0]) / (2 * h) for e in np.eye(2 + m)]
+    np.testing.assert_allclose(loss(at)[1], slopes, rtol=1e-6, atol=1e-6)
+    usual = np.log((2.0 if m == 2 else 4.0) / 2)
+    found = calibrate(scores.transpose(1, 0, 2), codes, shift, mass)
+    best = minimize(
+        lambda x: _calibration(x, usual, scores, codes, shift, mass)[:2],
+        np.zeros(2 + m),
+        jac=True,
+        options={"gtol": 1e-8},
+    ).x
+    np.testing.assert_allclose(found[0], np.exp(best[:2]), rtol=1e-4)
+    np.testing.assert_allclose(found[1], best[2:], atol=1e-4)
+    far = calibrate(1e6 * scores.transpose(1, 0, 2), codes, shift, mass)
+    assert np.isfinite(far[0]).all()
+    assert np.isfinite(far[1]).all()
 
 
 def test_calibration_finds_the_slope():
