@@ -25,7 +25,6 @@ from semisvm.methods.solution import Solution, joined
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.solvers import State
 from semisvm.validation import check_real
 
 # Weights of the unlabelled rows at the first level.
@@ -113,9 +112,7 @@ class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassi
             return without_unlabeled_rows(task, self.tol)
         rounds, missed, parts = 0, np.inf, one_vs_rest(task, SQUARED_HINGE)
         if start is None:
-            state = first_state(task, None, LOOSE_TOL)
-            missed = task.imbalance()
-            assigned = self._assigned(task, state)
+            assigned, missed = self._assigned(task)
             start, rounds = assigned.w, assigned.n_iter
         pairs = zip(parts, start.reshape(-1, len(parts)).T, strict=True)
         found = [self._descend(part, one, keep_mean=True) for part, one in pairs]
@@ -125,16 +122,19 @@ class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassi
         _compare_shares(task, missed)
         return solution
 
-    def _assigned(self, task: ManyClassTask, state: State) -> Solution:
+    def _assigned(self, task: ManyClassTask) -> tuple[Solution, float]:
         """Find a transductive model in which every unlabelled row has one class.
 
         A class against the rest, from nothing, moves to where rows are sparse, whatever the
         others do: of six classes of texts with 24 labels three ended without rows.
+        Returned with it is the imbalance of the supervised model that it started from.
         """
         lam = float(self.unlabeled_weight)
         levels = rising(FIRST_OF_MANY, lam, self._rate, LOOSE_TOL)
+        state = first_state(task, None, LOOSE_TOL)
+        missed = task.imbalance()
         method = Assigning(task, state)
-        return finish(method, levels, lam=lam, max_rounds=self.max_iter)
+        return finish(method, levels, lam=lam, max_rounds=self.max_iter), missed
 
 
 def _compare_shares(task: ManyClassTask, before: float) -> None:
