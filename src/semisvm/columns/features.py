@@ -84,8 +84,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Levels beyond the most frequent ones are rare.
     dtype : float64 or float32, default=float64
     sparse_output : bool, default=True
-        False gives a dense array, which ``set_output(transform="pandas")`` needs. If all columns
-        are numbers or vectors, the features are a dense array in any case.
+        False gives a dense array, which ``set_output(transform="pandas")`` needs. If there are
+        vectors, and all other columns are numbers, the features are a dense array in any case.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         features : CSR matrix of shape (n, d), or array or frame if asked for
-            An array also if all columns are numbers or vectors.
+            An array also if there are vectors, and all other columns are numbers.
         """
         table = as_table(X)
         if len(table) == 0:
@@ -199,7 +199,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         features : CSR matrix of shape (n, d), or array or frame if asked for
-            An array also if all columns are numbers or vectors.
+            An array also if there are vectors, and all other columns are numbers.
         """
         check_is_fitted(self)
         table = as_table(X)
@@ -313,7 +313,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
     def _join(self, parts: Iterable[Any]) -> Any:
         kept, scales = np.dtype(self.dtype), self.scales_.tolist()
-        if is_dense(self.kinds_):
+        if is_array(self.kinds_):
             parts = list(parts)
             joined, first = np.empty((len(parts[0]), self.n_features_out_), dtype=kept), 0
             for part, scale in zip(parts, scales, strict=True):
@@ -405,6 +405,11 @@ def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:
 def is_dense(kinds: Mapping[str, str]) -> bool:
     """Tell whether all columns are numbers or vectors, so that hardly an entry is zero."""
     return set(kinds.values()) <= {NUMERIC, VECTOR}
+
+
+def is_array(kinds: Mapping[str, str]) -> bool:
+    """Tell whether features in memory are an array: those of vectors, perhaps with numbers."""
+    return is_dense(kinds) and VECTOR in kinds.values()
 
 
 def squares(part: Any) -> float:

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 from semisvm._version import __version__
 from semisvm.columns import ColumnFeatures
-from semisvm.columns.features import is_dense
+from semisvm.columns.features import is_array
 from semisvm.io.errors import DataError
 from semisvm.label_models import LabelsModel
 from semisvm.model import Model
@@ -216,7 +216,7 @@ def _restore_features(
     features = restore_features(from_plain(plain), arrays, budget.spend)
     if features.n_features_out_ != estimator.n_features_in_:
         raise ModelFileError("the features of the model do not fit its weights.")
-    sparse = features.sparse_output and not is_dense(features.kinds_)
+    sparse = features.sparse_output and not is_array(features.kinds_)
     if sparse and not get_tags(estimator).input_tags.sparse:
         raise ModelFileError("the features of the model are sparse, which its kernel cannot be.")
     return features
