@@ -100,25 +100,6 @@ def test_predict_writes_rows(mail):
     assert result.stdout.startswith("label,score,score_ham,score_spam\nspam,")
 
 
-def test_a_kept_column_never_gives_way_to_a_prediction(tmp_path):
-    rows = "".join(f"{i % 2 + i / 100},{i},{'ab'[i % 2] if i < 6 else ''}\n" for i in range(20))
-    (tmp_path / "x.csv").write_text("size,label,kind\n" + rows)
-    fit = ["--label", "kind", "--numeric", "size", "-a", "tsvm", "-q"]
-    run("fit", tmp_path / "x.csv", *fit, "-o", tmp_path / "m")
-    out = tmp_path / "out.csv"
-    predict = ["predict", tmp_path / "m", tmp_path / "x.csv", "-o", out, "--keep"]
-    assert "--keep 'label': the predictions have a column" in run(*predict, "label", code=2).stderr
-    assert not out.exists()
-    run(*predict, "kind")
-    assert out.read_text().startswith("kind,label,score\n")
-
-
-def test_a_matrix_for_a_model_of_columns_is_refused(mail):
-    (mail / "x.svm").write_text("1 1:2.0\n")
-    stderr = run("predict", mail / "m.semisvm", mail / "x.svm", code=2).stderr
-    assert "x.svm: a svmlight file is a matrix without named columns" in stderr
-
-
 def test_predict_with_probabilities_in_pieces(mail, monkeypatch):
     run("fit", mail / "train.csv", "--label", "kind", "-o", mail / "p", "-a", "maxent", "-q")
     whole, pieces = mail / "whole.jsonl", mail / "pieces.jsonl"

@@ -153,6 +153,8 @@ def predicted_rows(
     scores, (codes, answered) = bundle.score_columns(X), asked.labels(bundle, X)
     rows = np.arange(len(codes))
     columns: dict[str, list[Any]] = {}
+    if isinstance(piece, Table):
+        columns |= {name: piece.text(name) for name in keep}
     columns["label"] = labels_or_none(bundle.classes_, codes, answered).tolist()
     columns["score"] = scores[rows, codes].tolist()
     if bundle.has_probabilities:
@@ -161,17 +163,4 @@ def predicted_rows(
         for k, label in enumerate(bundle.classes_.tolist()):
             columns[f"score_{label}"] = scores[:, k].tolist()
     columns |= asked.columns(bundle, X, codes)
-    if isinstance(piece, Table):
-        columns = _kept(piece, keep, columns) | columns
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _kept(piece: "Table", keep: list[str], ours: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return the columns to copy, none of which may have the name of one that is written."""
-    taken = [name for name in keep if name in ours]
-    if taken:
-        raise UserError(
-            f"--keep {taken[0]!r}: the predictions have a column of this name too. Rename the one "
-            "of the data."
-        )
-    return {name: piece.text(name) for name in keep}

@@ -28,7 +28,7 @@ MAX_STEPS = 300
 NEGLIGIBLE = 1e-5
 # A belief changes by a factor exp(20) when its price moves by 20 T: no step needs more.
 LONGEST_STEP = 20.0
-# Relative error of a value, which is a sum over rows.
+# Error of the dual function, relative to the sums over rows that it is made of.
 ROUNDING = 1e-12
 # Below this fraction of the range of the costs the exact prices are the better start.
 COLD = 0.1
@@ -229,12 +229,9 @@ def _newton(
             total, sums = rows.gibbs(ahead, temperature)
             new = total + float(counts @ ahead)
             error = float(np.abs(counts - sums).max())
-            if new >= value + 1e-4 * t * slope:
-                break
-            # near the optimum the value no longer resolves the gain; the gradient does. Elsewhere
-            # a smaller gradient at a lower value would be one beyond the optimum
-            noise = ROUNDING * (abs(total) + float(counts @ np.abs(ahead)))
-            if new >= value - noise and error <= (1.0 - 0.1 * t) * before:
+            # near the optimum the value no longer resolves the gain; the gradient does
+            level = new >= value - ROUNDING * (abs(total) + abs(value))
+            if new >= value + 1e-4 * t * slope or (level and error <= (1.0 - 0.1 * t) * before):
                 break
             t *= 0.5
         nu, value = ahead, new

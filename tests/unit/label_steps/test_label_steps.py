@@ -204,15 +204,13 @@ def test_entropic_recovers_from_a_bad_start():
     np.testing.assert_allclose(step.beliefs.sum(axis=0), counts, atol=1e-9)
 
 
-@pytest.mark.parametrize("gap", [4.0, 5.0, 6.0, 7.0, 8.0])
-@pytest.mark.parametrize("deviation", [0.5, 1.0])
-def test_entropic_steps_do_not_leap_over_the_optimum_and_back(gap, deviation):
-    """Far from it, a step to where the counts are missed by less may be one too far."""
-    costs = np.zeros((100, 2))
-    costs[:, 0] = gap + deviation * np.random.default_rng(0).standard_normal(100)
-    step = entropic(costs, [70, 30], 1.0)
-    np.testing.assert_allclose(step.beliefs.sum(axis=0), [70, 30], atol=1e-6)
-    assert step.n_loops <= 20
+def test_entropic_returns_from_a_step_that_went_too_far():
+    # almost no row is of the first class at first, so the first step is the longest allowed;
+    # it ends with almost no row of the second class, which misses its count by less
+    scores = np.linspace(3.0, 7.0, 80)
+    costs = np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
+    step = entropic(costs, [59, 21], 1.0)
+    np.testing.assert_allclose(step.beliefs.sum(axis=0), [59, 21], rtol=1e-9)
 
 
 @pytest.mark.parametrize("step", [exact, switching, greedy, lambda c, n: entropic(c, n, 1.0)])
@@ -249,3 +247,14 @@ def test_entropic_steps_where_only_rounding_is_left_of_the_curvature(place):
     assert np.isfinite(direction).all()
     assert gradient @ direction > 0.0
     assert np.abs(direction).max() <= 20.1e-5
+
+
+@pytest.mark.parametrize("gap", [4.0, 5.0, 6.0, 7.0, 8.0])
+@pytest.mark.parametrize("deviation", [0.5, 1.0])
+def test_entropic_steps_do_not_leap_over_the_optimum_and_back(gap, deviation):
+    """Far from it, a step to where the counts are missed by less may be one too far."""
+    costs = np.zeros((100, 2))
+    costs[:, 0] = gap + deviation * np.random.default_rng(0).standard_normal(100)
+    step = entropic(costs, [70, 30], 1.0)
+    np.testing.assert_allclose(step.beliefs.sum(axis=0), [70, 30], atol=1e-6)
+    assert step.n_loops <= 20
