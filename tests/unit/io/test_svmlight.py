@@ -191,3 +191,9 @@ def test_round_trip(rows, tmp_path_factory):
     data = read(path, n_features=31, zero_based=False)
     assert (X.tocsr() != data.X).nnz == 0
     assert data.labels.tolist() == [label or None for label, _ in rows]
+
+
+def test_columns_of_a_matrix_are_refused(tmp_path):
+    (tmp_path / "x.svm").write_text("1 1:2.0\n")
+    with pytest.raises(DataError, match="a svmlight file is a matrix without named columns"):
+        list(read_chunks(tmp_path / "x.svm", columns=["a"]))
