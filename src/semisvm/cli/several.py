@@ -217,7 +217,7 @@ def predicted_rows(
     """Return one column per label, and its probability or score if there is one or it is asked."""
     from semisvm.io import Table
 
-    scores = bundle._scores(bundle.matrix(piece))
+    scores = bundle.decision_function(piece)
     columns: dict[str, list[Any]] = {}
     if isinstance(piece, Table):
         columns |= {name: piece.text(name) for name in keep}
