@@ -216,7 +216,7 @@ def predicted_rows(
     bundle: "LabelsModel", piece: "Table | MatrixData", keep: list[str], all_scores: bool
 ) -> list[dict[str, Any]]:
     """Return one column per label, and its probability or score if there is one or it is asked."""
-    scores = bundle._scores(bundle.matrix(piece))
+    scores = bundle.decision_function(piece)
     columns: dict[str, list[Any]] = {}
     found = {"": bundle.values_at(scores)}
     if bundle.has_probabilities:
