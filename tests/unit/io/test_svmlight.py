@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from reading import refused
-from semisvm.io import DataWarning, read, read_chunks, svmlight, write_bytes
+from semisvm.io import DataError, DataWarning, read, read_chunks, svmlight, write_bytes
 from semisvm.io._svmlight_kernels import FAST, SLOW, parse_number
 from semisvm.io.svmlight import write_svmlight
 
