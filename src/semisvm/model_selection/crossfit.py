@@ -199,11 +199,3 @@ def cross_fit_all(
     found = cross_fit(estimator, X, y, cv, sample_weight)
     assert found is not None
     return found
-
-
-def cross_fitted_scores(
-    estimator: Any, X: Any, y: ArrayLike, cv: PartialLabelKFold
-) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the scores (h,) or (h, m) of `cross_fit`, and the classes (h,)."""
-    found = cross_fit_all(estimator, X, y, cv)
-    return found.scores, found.codes

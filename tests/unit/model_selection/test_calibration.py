@@ -19,7 +19,7 @@ from semisvm.model_selection.calibration import (
     platt_targets,
     pooled_targets,
 )
-from semisvm.model_selection.crossfit import cross_fitted_scores
+from semisvm.model_selection.crossfit import cross_fit_all
 
 METHODS = ["sigmoid", "temperature"]
 
@@ -106,12 +106,12 @@ def test_cross_fitted_scores_do_not_see_the_labels():
     turned = partly.copy()
     row = next(cv.folds(partly))[0]
     turned[row] = 1 - turned[row]
-    scores, codes = cross_fitted_scores(NewtonSVC(), X, turned, cv)
+    found = cross_fit_all(NewtonSVC(), X, turned, cv)
     rows = np.concatenate(list(cv.folds(turned)))
     fold = next(fold for fold in cv.folds(turned) if row in fold)
     expected = NewtonSVC().fit(X, hide_labels(partly, fold)).decision_function(X[[row]])
-    assert scores[rows == row] == pytest.approx(expected, rel=1e-6)
-    np.testing.assert_array_equal(codes, turned[rows])
+    assert found.scores[rows == row] == pytest.approx(expected, rel=1e-6)
+    np.testing.assert_array_equal(found.codes, turned[rows])
 
 
 def test_texts_and_names():

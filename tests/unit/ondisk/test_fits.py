@@ -16,7 +16,7 @@ from semisvm import (
 from semisvm.designs import Workers, make_design
 from semisvm.methods.shares import shrunk_fractions
 from semisvm.model_selection import PartialLabelKFold, choose, estimate_prior
-from semisvm.model_selection.crossfit import cross_fitted_scores
+from semisvm.model_selection.crossfit import cross_fit_all
 from semisvm.ondisk import opened
 from stored_rows import problem, stored
 
@@ -114,9 +114,9 @@ def test_scores_of_held_out_rows(tmp_path, monkeypatch, estimator):
     X, y = problem(n=150)
     R = stored(tmp_path, X, y)
     cv = PartialLabelKFold(3)
-    expected = cross_fitted_scores(estimator, X, y, cv)[0]
+    expected = cross_fit_all(estimator, X, y, cv).scores
     monkeypatch.setattr(RowsOnDisk, "load", None)
-    assert np.array_equal(cross_fitted_scores(estimator, R, y, cv)[0], expected)
+    assert np.array_equal(cross_fit_all(estimator, R, y, cv).scores, expected)
     assert np.array_equal(estimator.fit(R, y).predict(R), estimator.fit(X, y).predict(X))
 
 
