@@ -26,6 +26,9 @@ UNLABELED_WEIGHT = Parameter(
     "--unlabeled-weight",
 )
 PRIOR = Parameter("class_prior", dict, "class shares among the unlabelled rows", "--prior")
+CLASS_WEIGHT = Parameter(
+    "class_weight", dict, "factors of the classes, or 'balanced'", "--class-weight"
+)
 JOBS = Parameter("n_jobs", int, "threads", "--jobs")
 LOSS = Parameter(
     "loss",
@@ -76,7 +79,7 @@ METHODS: tuple[Method, ...] = (
         "semisvm.estimators:NewtonSVC",
         "supervised linear SVM on the labelled rows: the baseline",
         SUPERVISED,
-        (REG, LOSS, KERNEL, JOBS),
+        (REG, LOSS, KERNEL, CLASS_WEIGHT, JOBS),
         Cost(entry=40),
         auto=True,
         varies="reg",

@@ -156,3 +156,29 @@ def test_audit_weighs_rows(tmp_path):
     assert weighed["n_checked"] == 23, "a label of weight zero counts like none"
     said = run("audit", other, "--label", "kind", "-a", "rlp", "--sample-weight", "weight", code=2)
     assert "takes no --sample-weight" in said.stderr
+
+
+@pytest.mark.parametrize("weights", ["balanced", "spam=5"])
+def test_class_weights_of_the_supervised_machine(mail, weights):
+    weighted = fit(mail, "-a", "svm", "--class-weight", weights, "-q")
+    given = "balanced" if weights == "balanced" else {"spam": 5.0}
+    assert weighted.estimator.get_params()["class_weight"] == given
+    again = semisvm.NewtonSVC(class_weight=given, unlabeled=None)
+    data = read(mail, label="kind")
+    again.fit(weighted.features.transform(data), data.labels)
+    np.testing.assert_allclose(weighted.estimator.coef_, again.coef_)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-a", "tsvm", "--class-weight", "balanced"), "'tsvm' has no --class-weight"),
+        (("--class-weight", "balanced"), "--class-weight is for --algorithm svm"),
+        (("-a", "svm", "--class-weight", "even"), "'even' has no '='"),
+        (("-a", "svm", "--class-weight", "spam=much"), "has 'much' for 'spam'"),
+        (("-a", "svm", "--class-weight", "spma=2"), "Did you mean 'spam'?"),
+        (("-a", "svm", "--class-weight", "spam=-2"), "must be a finite number >= 0"),
+    ],
+)
+def test_bad_class_weights(mail, options, said):
+    assert said in fit(mail, *options, code=2).stderr

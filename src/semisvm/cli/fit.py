@@ -11,7 +11,7 @@ from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
 from semisvm.cli.features import Columns, Words
 from semisvm.cli.outputs import Output, binary_output, file_option
-from semisvm.cli.priors import class_shares
+from semisvm.cli.priors import class_factors, class_shares
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
 from semisvm.cli.resuming import Keeping
 from semisvm.cli.several import Several, outcome, read_shares, show_fit
@@ -63,14 +63,27 @@ class MethodOptions:
         str | None,
         typer.Option("--kernel", help="Kernel: linear, rbf, poly, sigmoid, laplacian or cosine."),
     ] = None
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            "--class-weight",
+            metavar="WEIGHTS",
+            help="svm: factors of classes, as in spam=5, or balanced.",
+        ),
+    ] = None
 
     def check(self) -> None:
         """Refuse what only the choice of a method takes."""
         if self.algorithm != AUTO and (self.quick or self.time_limit is not None):
             raise UserError("--quick and --time-limit are for --algorithm auto.")
+        if self.algorithm == AUTO and self.class_weight is not None:
+            raise UserError(
+                "--class-weight is for --algorithm svm. Methods that use unlabelled rows take "
+                "--prior; --sample-weight weighs single rows."
+            )
 
     def parameters(self, jobs: int | None, prior: str | None) -> dict[str, Any]:
-        """Return the parameters that are given, if the method has them; not the class shares."""
+        """Return the parameters that are given, if the method has them; not those of classes."""
         given = {
             "reg": self.reg,
             "unlabeled_weight": self.unlabeled_weight,
@@ -79,7 +92,9 @@ class MethodOptions:
         }
         found = {name: value for name, value in given.items() if value is not None}
         if self.algorithm != AUTO:
-            _check_has(self.algorithm, [*found, *([] if prior is None else ["class_prior"])])
+            later = {"class_prior": prior, "class_weight": self.class_weight}
+            also = [name for name, value in later.items() if value is not None]
+            _check_has(self.algorithm, [*found, *also])
         return found
 
 
@@ -141,6 +156,7 @@ def fit(
             "--report": report is not None,
             "--quick": method.quick,
             "--time-limit": method.time_limit is not None,
+            "--class-weight": method.class_weight is not None,
         }
     )
     label = several.one
@@ -180,9 +196,11 @@ def fit(
         table, weight = take_weights(table, sample_weight)
         if several.asked:
             table, cells = several.take(table, file.marks)
-        shares = class_shares(prior, table)
-        if shares is not None:
-            parameters["class_prior"] = shares
+        of_classes = {
+            "class_prior": class_shares(prior, table),
+            "class_weight": class_factors(method.class_weight, table),
+        }
+        parameters |= {name: value for name, value in of_classes.items() if value is not None}
         table, added = vectors.add(answered.without_key(table), features, shown)
         settings = {
             "label": label,

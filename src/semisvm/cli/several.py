@@ -109,25 +109,13 @@ def take_labels(
 
 def read_shares(text: str | None, names: Sequence[str]) -> Any:
     """Read shares of labels such as ``spam=0.1,urgent=0.2``; those left out are estimated."""
-    from semisvm.cli.priors import ESTIMATE, LABELLED
+    from semisvm.cli.priors import ESTIMATE, LABELLED, read_numbers
 
     if text is None or text == ESTIMATE:
         return None
     if text in LABELLED:
         return "labels"
-    shares = {}
-    for part in text.split(","):
-        name, equals, number = part.rpartition("=")
-        if not equals or name.strip() not in names:
-            raise UserError(
-                f"--prior must be shares of labels, as in {names[0]}=0.1, or 'labelled'; {part!r} "
-                f"is not. The labels are {', '.join(names)}."
-            )
-        try:
-            shares[name.strip()] = float(number)
-        except ValueError:
-            raise UserError(f"--prior has the share {number!r}, which is not a number.") from None
-    return shares
+    return read_numbers(text, names, "--prior", ("label", "labels"))
 
 
 def outcome(model: "LabelsModel") -> dict[str, Any]:
