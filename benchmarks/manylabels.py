@@ -30,6 +30,7 @@ MOST_LABELS = 8
 RATIO_BAR = 0.5
 MARKER = -1
 SEEDS = (0, 1)
+REPEAT = 3
 
 
 def problem_of(folder: Path, name: str, seed: int) -> tuple[Any, NDArray[Any], NDArray[Any]]:

@@ -60,6 +60,10 @@ NOT_EQUIVALENT = {
     MeanSVC: "its solvers stop at a duality gap of tol, which is larger than the check allows",
     ClusterKernelSVC: "the clusters count every row once, whatever its weight",
     SemiSupervisedCommittee: "equal rows are dealt to different folds, one row to one fold",
+    **dict.fromkeys(
+        (CalibratedPartialClassifier, TransductiveSVCCV, AnnealedSVCCV),
+        "gives cv as a list of rows to train on and to test; here labels are held out, not rows",
+    ),
 }
 OF_THE_KERNEL = "the features of a kernel, and its gamma, are those of the rows as they are"
 

@@ -96,7 +96,8 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
             "set another marker with unlabeled=."
         )
     _refuse_string_marker(values, unlabeled)
-    if len(values) == len(target):
+    # who says that None marks unlabelled rows, as the readers of files do, means the words
+    if len(values) == len(target) and unlabeled is not None:
         _doubt_missing_words(values)
     check_classification_targets(values)
     classes, found = np.unique(values, return_inverse=True)

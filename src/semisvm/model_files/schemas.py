@@ -363,6 +363,7 @@ CHOICE = record(
         ),
         "skipped": mapping(text, text),
         "cost": text,
+        "name": text,
     },
     others=anything,
 )

@@ -43,6 +43,8 @@ class Choice:
         What was left out or given up, with the reason.
     cost : str
         A sentence about the time that the choice took; empty where nothing was compared.
+    name : str
+        What was chosen, as ``methods`` calls it, such as "svm reg=0.09".
     """
 
     method: str
@@ -54,6 +56,7 @@ class Choice:
     methods: Comparison | None = field(default=None, repr=False)
     skipped: dict[str, str] = field(default_factory=dict, repr=False)
     cost: str = ""
+    name: str = ""
 
     def make(self, **more: Any) -> Any:
         """Make the estimator, not fitted.
@@ -78,6 +81,7 @@ class Choice:
         }
         return {
             "method": self.method,
+            "name": self.name,
             "parameters": parameters,
             "members": [dict(vars(member)) for member in self.members],
             "reasons": list(self.reasons),

@@ -81,7 +81,8 @@ class Found:
         used = [entry.method for entry in chosen] + ([get(COMMITTEE)] if members else [])
         said = _unused(used, given, self.pool)
         facts = (tuple(self.reasons), *said, members)
-        return Choice(method, parameters, *facts, self.methods, self.skipped, self.cost)
+        name = COMMITTEE if members else chosen[0].name
+        return Choice(method, parameters, *facts, self.methods, self.skipped, self.cost, name)
 
 
 @dataclass(frozen=True)

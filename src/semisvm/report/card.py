@@ -129,7 +129,7 @@ def _metrics(data: Data) -> list[str]:
             "it on rows with labels, `semisvm compare` by cross-validation."
         ]
     confidence = f"{100 * found['confidence']:g}%"
-    fitted = {data["method"]["name"], data["method"]["estimator"]}
+    fitted = set(data["method"]["compared_as"])
     rows = []
     for method in found["methods"]:
         low, high = method["interval"]

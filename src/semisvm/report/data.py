@@ -71,12 +71,14 @@ def report_data(
     if y is not None:
         summary = {**_summary(bundle.estimator, X, y), **summary}
     # a model that was chosen among methods keeps how they compared
-    kept = summary.get("comparison") or (summary.get("choice") or {}).get("methods")
+    choice = summary.get("choice") or {}
+    kept = summary.get("comparison") or choice.get("methods")
     compared = kept if comparison is None else comparison
+    chosen = choice.get("name") if compared is choice.get("methods") else None
     data = {
         "title": title or "Report of a semi-supervised model",
         "created": created or summary.get("created"),
-        "method": _method(bundle.estimator),
+        "method": _method(bundle.estimator, chosen),
         "data": _data(bundle, summary),
         "prior": PRIORS[_prior_source(bundle.estimator)],
         "classes": _classes(bundle, summary),
@@ -103,11 +105,14 @@ def _summary(estimator: Any, X: Any, y: ArrayLike) -> dict[str, Any]:
     return {"rows": len(values), "labelled": sum(labels.values()), "labels": labels, **found}
 
 
-def _method(estimator: Any) -> dict[str, Any]:
-    entry = find(estimator)
+def _method(estimator: Any, chosen: str | None) -> dict[str, Any]:
+    """Describe the method, and say what it is called in the comparison."""
+    entry, kind = find(estimator), type(estimator).__name__
+    name = kind if entry is None else entry.name
     return {
-        "name": type(estimator).__name__ if entry is None else entry.name,
-        "estimator": type(estimator).__name__,
+        "name": name,
+        "estimator": kind,
+        "compared_as": [chosen] if chosen else [name, kind],
         "summary": None if entry is None else entry.summary,
         "objective": getattr(estimator, "objective_", None),
         "rounds": getattr(estimator, "n_iter_", None),

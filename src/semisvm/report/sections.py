@@ -71,7 +71,7 @@ def helped(data: Data) -> Markup:
 
 def _about_chance(data: Data) -> list[Markup]:
     """Say whether the model is better than a guess, where it was among the methods."""
-    fitted = {data["method"]["name"], data["method"]["estimator"]}
+    fitted = set(data["method"]["compared_as"])
     return [
         paragraph(AgainstChance(**method["chance"]).sentence(method["name"]))
         for method in data["comparison"]["methods"]
@@ -80,7 +80,7 @@ def _about_chance(data: Data) -> list[Markup]:
 
 
 def _other_method(data: Data, recommended: str) -> Markup | None:
-    fitted = {data["method"]["name"], data["method"]["estimator"]}
+    fitted = set(data["method"]["compared_as"])
     names = {method["name"] for method in data["comparison"]["methods"]}
     if recommended in fitted or not fitted & names:
         return None

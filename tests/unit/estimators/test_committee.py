@@ -9,7 +9,7 @@ from problems import hide
 from promises import clusters
 from semisvm import LaplacianSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC, registry
 from semisvm.designs import Workers
-from semisvm.estimators import base
+from semisvm.estimators import class_shares
 from semisvm.estimators.held_out import Grounds, held_out_scores
 from semisvm.partial_labels import encode, hide_labels
 
@@ -152,8 +152,8 @@ def test_class_shares_are_estimated_once_for_all_members(monkeypatch):
         estimated.append(X.shape)
         return estimate(X, labels, **options)
 
-    estimate = base.estimate_shares
-    monkeypatch.setattr(base, "estimate_shares", counted)
+    estimate = class_shares.estimate_shares
+    monkeypatch.setattr(class_shares, "estimate_shares", counted)
     X, _, partly = clusters(3, 120)
     members = [
         ("tsvm", TransductiveSVC()),
