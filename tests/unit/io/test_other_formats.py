@@ -22,8 +22,9 @@ from semisvm.io import (
 from semisvm.io.labels import text_labels
 
 
-def test_json_lines(tmp_path):
-    path = tmp_path / "data.jsonl"
+@pytest.mark.parametrize("suffix", ["jsonl", "ndjson", "json"])
+def test_json_lines(tmp_path, suffix):
+    path = tmp_path / f"data.{suffix}"
     path.write_text('{"t": "a", "n": 1, "y": "p"}\n\n{"t": null, "y": null, "b": true}')
     table = read(path, label="y")
     assert table.labels.tolist() == ["p", None]
