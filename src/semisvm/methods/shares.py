@@ -117,6 +117,7 @@ class Sampling(Protocol):
     """Rows for the estimates of several shares, and how tightly their models are solved."""
 
     tol: float
+    n_rounds: int
 
     def used(self, labels: PartialLabels) -> Index:
         """Return the rows that are used for some labels, ascending; see `used_rows`."""
@@ -206,7 +207,7 @@ def estimate_shares(
         some_weight, mass = None if weight is None else weight[used], mass[used]
         strong = loss.default_reg if reg is None else float(reg)
         models = Models(loss, strong, tol, max_iter, order, some_weight)
-        for _ in range(N_ROUNDS):
+        for _ in range(N_ROUNDS if sampling is None else sampling.n_rounds):
             fit_folds(held, workers, rows, design, some, shares.values, models)
             shares = explaining_shares(_evidence(held, some, mass, shares.values), prior, strength)
         if _in_doubt(held, some, mass):
