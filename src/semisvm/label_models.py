@@ -1,6 +1,5 @@
 """A fitted model of several labels per row, with all it needs to predict from a file."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,27 +54,8 @@ class LabelsModel(Model):
         # the scores of maxent machines are log-odds
         return np.asarray(expit(scores))
 
-    def top_features(
-        self, count: int = 10, names: Sequence[str] | None = None
-    ) -> dict[Any, list[tuple[str, float]]]:
-        """Return the features with the largest weights for every label.
-
-        Parameters
-        ----------
-        count : int, default=10
-        names : sequence of str, optional
-            Of the columns of a matrix.
-        """
-        coef = column_weights(self.estimator)
-        if coef is None:
-            return {label: [] for label in self.label_names}
-        if self.features is not None:
-            coef = np.where(self.features.is_coordinate(), 0.0, coef)
-        of, top = self.names_of_features(names), {}
-        for label, weights in zip(self.label_names, coef, strict=True):
-            best = np.argsort(-weights, kind="stable")[:count]
-            top[label] = [(str(of[k]), float(weights[k])) for k in best if weights[k] > 0]
-        return top
+    def _weights_by_label(self) -> tuple[list[Any], NDArray[np.float64] | None]:
+        return list(self.label_names), column_weights(self.estimator)
 
     def score_columns(self, X: Any) -> NDArray[np.float64]:
         """Raise ValueError: there is one score per label, and not per class."""

@@ -182,18 +182,24 @@ class Model(TrustedPredictions):
         names : sequence of str, optional
             Of the columns of a matrix.
         """
-        coef = column_weights(self.estimator)
-        if coef is None:
-            return {label: [] for label in self.classes_.tolist()}
-        rows = np.vstack([-coef, coef]) if len(coef) == 1 else coef
+        labels, rows = self._weights_by_label()
+        if rows is None:
+            return {label: [] for label in labels}
         if self.features is not None:
             rows = np.where(self.features.is_coordinate(), 0.0, rows)
         of = self.names_of_features(names)
         top = {}
-        for label, weights in zip(self.classes_.tolist(), rows, strict=True):
+        for label, weights in zip(labels, rows, strict=True):
             best = np.argsort(-weights, kind="stable")[:count]
             top[label] = [(str(of[k]), float(weights[k])) for k in best if weights[k] > 0]
         return top
+
+    def _weights_by_label(self) -> tuple[list[Any], NDArray[np.float64] | None]:
+        """Return the classes, and the weights of the features that speak for each."""
+        coef = column_weights(self.estimator)
+        if coef is not None and len(coef) == 1:
+            coef = np.vstack([-coef, coef])
+        return self.classes_.tolist(), coef
 
     def explain(
         self, data: Any, count: int = 5, names: Sequence[str] | None = None

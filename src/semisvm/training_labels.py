@@ -64,13 +64,15 @@ def train_labels(
     -------
     model : LabelsModel
     """
+    from semisvm.estimators import MultiLabelSVC
+
     prepared = prepare_rows(data, labels.cells, features, settings, as_is=as_is)
     start = perf_counter()
-    table = _frame(labels)
+    table = NamedCells(labels.cells, labels.names)
     # the errors of the estimator name the columns
     with progress.fitting(SEVERAL) as callback:
         machine = _machine(method, parameters)
-        estimator = _estimator()(machine, class_prior=class_prior, callback=callback)
+        estimator = MultiLabelSVC(machine, class_prior=class_prior, callback=callback)
         estimator.set_params(unlabeled=None).fit(prepared.X, table, sample_weight)
     estimator.callback = None
     calibrator = None
@@ -90,17 +92,6 @@ def train_labels(
     }
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
     return LabelsModel(estimator, *about, None, familiarity_of(prepared))
-
-
-def _estimator() -> Any:
-    from semisvm.estimators import MultiLabelSVC
-
-    return MultiLabelSVC
-
-
-def _frame(labels: SeveralLabels) -> Any:
-    """Return the labels with the names of their columns, in the form of a data frame."""
-    return NamedCells(labels.cells, labels.names)
 
 
 class NamedCells:

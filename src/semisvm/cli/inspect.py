@@ -75,6 +75,8 @@ def _inspect_rows(folder: Path, as_json: bool) -> None:
 
 def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
     """Return what is in a model as data; a matrix may have names of its columns."""
+    from semisvm.cli.output import facts_of
+
     estimator = bundle.estimator
     defaults = type(estimator)().get_params()
     parameters = estimator.get_params()
@@ -89,31 +91,19 @@ def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> d
         },
         "calibrated": bundle.calibrator is not None,
         "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
-        "columns": {} if bundle.features is None else bundle.features.kinds_,
-        "kept_words": {} if bundle.features is None else bundle.features.kept_words(words),
-        "settings": bundle.settings,
-        "summary": bundle.summary,
-        "top": bundle.top_features(top, names),
+        **facts_of(bundle, top, words, names),
     }
 
 
 def show(facts: dict[str, Any]) -> None:
     """Print what `describe` returns."""
-    from semisvm.cli.output import (
-        columns_in_short,
-        print_facts,
-        print_notes,
-        print_table,
-        words_in_short,
-    )
+    from semisvm.cli.output import features_in_short, print_facts, print_notes, print_table
 
     summary = dict(facts["summary"])
     notes, choice = summary.pop("notes", []), summary.pop("choice", None)
     summary.pop("scores", None)
     head = {"parameters": facts["changed_parameters"] or "all defaults", "prior": facts["prior"]}
-    if facts["columns"]:
-        head["columns"] = columns_in_short(facts["columns"])
-        head |= words_in_short(facts["kept_words"])
+    head |= features_in_short(facts)
     if facts["settings"].get("encoder"):
         head["encoder"] = f"{facts['settings']['encoder']}, to be named with --encoder"
     print_facts(facts["estimator"], {**head, **summary})

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -14,6 +14,9 @@ from semisvm.cli.spelling import in_options
 from semisvm.jsonable import plain
 from semisvm.visible import visible, visible_json
 from semisvm.wording import measured_time
+
+if TYPE_CHECKING:
+    from semisvm.model import Model
 
 MOST_SHOWN = 30
 """Entries of a dict or list in a table; ``--json`` has them all."""
@@ -111,3 +114,22 @@ def show(value: Any) -> str:
         more = f" and {rest} more" if rest > 0 else ""
         return ", ".join(show(item) for item in value[:MOST_SHOWN]) + more
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def facts_of(bundle: "Model", top: int, words: int, names: Any) -> dict[str, Any]:
+    """Return what models of one label and of several tell about themselves alike."""
+    features = bundle.features
+    return {
+        "columns": {} if features is None else features.kinds_,
+        "kept_words": {} if features is None else features.kept_words(words),
+        "settings": bundle.settings,
+        "summary": bundle.summary,
+        "top": bundle.top_features(top, names),
+    }
+
+
+def features_in_short(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return columns and words of `facts_of` in a few words, if there are any."""
+    if not facts["columns"]:
+        return {}
+    return {"columns": columns_in_short(facts["columns"]), **words_in_short(facts["kept_words"])}

@@ -147,6 +147,8 @@ def show_fit(model: "LabelsModel", title: str) -> None:
 
 def describe(bundle: "LabelsModel", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
     """Return what is in a model as data; a matrix may have names of its columns."""
+    from semisvm.cli.output import facts_of
+
     machine = bundle.estimator.estimator
     shares = bundle.estimator.class_prior_.tolist()
     return {
@@ -156,30 +158,18 @@ def describe(bundle: "LabelsModel", top: int, words: int = 10, names: Any = None
         "values": [str(value) for value in bundle.classes_.tolist()],
         "calibrated": bundle.calibrator is not None,
         "prior": dict(zip(bundle.label_names, shares, strict=True)),
-        "columns": {} if bundle.features is None else bundle.features.kinds_,
-        "kept_words": {} if bundle.features is None else bundle.features.kept_words(words),
-        "settings": bundle.settings,
-        "summary": bundle.summary,
-        "top": bundle.top_features(top, names),
+        **facts_of(bundle, top, words, names),
     }
 
 
 def show(bundle: "LabelsModel", facts: dict[str, Any]) -> None:
     """Print what `describe` returns."""
-    from semisvm.cli.output import (
-        columns_in_short,
-        print_facts,
-        print_notes,
-        print_table,
-        words_in_short,
-    )
+    from semisvm.cli.output import features_in_short, print_facts, print_notes, print_table
 
     summary = dict(facts["summary"])
     notes, counts = summary.pop("notes", []), summary.pop("several_labels", {})
     head = {"machine": facts["machine"]}
-    if facts["columns"]:
-        head["columns"] = columns_in_short(facts["columns"])
-        head |= words_in_short(facts["kept_words"])
+    head |= features_in_short(facts)
     print_facts(facts["estimator"], {**head, **summary, "calibrated": facts["calibrated"]})
     show_labels(bundle, counts)
     print_notes("note", notes)

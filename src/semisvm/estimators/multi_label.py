@@ -1,8 +1,7 @@
 """Many labels per row: one machine per label, over one data matrix."""
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -13,26 +12,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
+from semisvm.designs import Floats, Workers, thread_count
 from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, warn_of_length
 from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.label_fits import Effort, Fitted, Shared, fit_label
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.estimators.transductive import TransductiveSVC
-from semisvm.hierarchy import flat
 from semisvm.loop import Recorder
 from semisvm.losses import LOG
-from semisvm.methods.fold_fits import MOST_UNLABELED, drawn_rows, line_places, used_rows
-from semisvm.methods.shares import N_ROUNDS, TOL, Shares
-from semisvm.methods.solution import Solution, decoded
+from semisvm.methods.shares import Shares
 from semisvm.multi_labels import LabelTable, read_shares, read_table, table_cells
 from semisvm.naming import listing
-from semisvm.partial_labels import PartialLabels, is_unlabeled
-from semisvm.row_weights import checked_weights
+from semisvm.partial_labels import is_unlabeled
 from semisvm.rows import read_rows
-from semisvm.validation import check_finite_model, check_same_length, check_weights
+from semisvm.validation import check_same_length, check_weights
 
 MACHINES = (TransductiveSVC, AnnealedSVC, GradientTSVC, NewtonSVC)
 """Estimators whose fits of several labels can share the data."""
@@ -42,89 +38,9 @@ classes: half of the rounds of the schedule for two classes, and 99.9% of its la
 ENOUGH = 1e-3
 """Its tolerance: 1e-5 takes an eighth to a third longer, and moved F1 by 0.004 at most on r8, webkb
 and la1."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What an estimate of a share may cost: most of the work of a label.
-
-    Attributes
-    ----------
-    most : int
-        Most unlabelled rows that are used.
-    tol : float
-        Of the models.
-    n_rounds : int
-        How often models are fitted with the shares found so far.
-    """
-
-    most: int = MOST_UNLABELED
-    tol: float = TOL
-    n_rounds: int = N_ROUNDS
-
-
 QUICK = Effort(2000, 5e-2, 1)
 """That of the default machine. One round with 2,000 rows takes less time than two with 1,000, and
 its F1 was higher on four of six sets."""
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What the fit of one label found.
-
-    Attributes
-    ----------
-    solution : Solution
-    shares : Shares
-    coef, intercept : arrays of shape (1, d) and (1,)
-    """
-
-    solution: Solution
-    shares: Shares
-    coef: Floats
-    intercept: Floats
-
-
-class Shared:
-    """What the fits of all labels share: the rows, and a sample of them.
-
-    Parameters
-    ----------
-    X : CSR matrix or array, ndarray or RowsOnDisk, of shape (n, d)
-        Validated rows, or features of a kernel.
-    bias : float
-    workers : Workers
-    effort : Effort
-        Of the estimates of the shares.
-    """
-
-    def __init__(self, X: Any, bias: float, workers: Workers, effort: Effort) -> None:
-        self.X = X
-        self.design = make_design(X, bias, workers)
-        self.most, self.tol, self.n_rounds = effort.most, effort.tol, effort.n_rounds
-        self._workers = workers
-        self._sample: tuple[bytes, Any, Design] | None = None
-
-    @cached_property
-    def _places(self) -> Floats:
-        return line_places(self.X)
-
-    def used(self, labels: PartialLabels) -> Index:
-        """Return the rows for the estimate of the share of one label."""
-        scarce = len(labels.unlabeled) <= self.most
-        return used_rows(self.X, labels, self.most, None if scarce else self._places)
-
-    def draw(self, used: Index, bias: float) -> tuple[Any, Design]:
-        """Return the listed rows and a design of them, for the estimate of a share.
-
-        Labels that are known for the same rows have the same sample.
-        """
-        key = used.tobytes()
-        if self._sample is None or self._sample[0] != key:
-            rows = drawn_rows(self.X, used)
-            design = self.design if rows is self.X else make_design(rows, bias, self._workers)
-            self._sample = (key, rows, design)
-        return self._sample[1:]
 
 
 def _is_maxent(estimator: Any) -> bool:
@@ -292,7 +208,7 @@ class MultiLabelSVC(ScoringClassifier):
             shared = Shared(X, first._specification().bias, workers, effort)
             recorder.counters = {"passes": shared.design.passes}
             found = [
-                _fit_label(machine, table, k, shared, recorder, weight)
+                fit_label(machine, table, k, shared, recorder, weight)
                 for k, machine in enumerate(machines)
             ]
         self._note_shares(
@@ -460,30 +376,3 @@ def _filled(table: LabelTable, columns: list[NDArray[Any]], kind: Any) -> NDArra
     for k, column in enumerate(columns):
         full[table.column(k).unlabeled, k] = column
     return full
-
-
-def _fit_label(
-    machine: LinearSemiSupervisedClassifier,
-    table: LabelTable,
-    k: int,
-    shared: Shared,
-    recorder: Recorder,
-    sample_weight: Floats | None,
-) -> Fitted:
-    """Fit the machine of one label."""
-    name, labels, design = table.names.tolist()[k], table.column(k), shared.design
-    own = recorder.part(k, table.n_labels, name)
-    try:
-        weight = checked_weights(sample_weight, shared.X, labels)
-        # one note is about all shares
-        shares = machine._class_shares(labels, weight, shared.X, Recorder(), shared)
-        nodes = flat(labels.classes)
-        solution = machine._solve(design, labels, shares.values, weight, nodes, own)
-        check_finite_model(solution.w, shared.X)
-    except ValueError as error:
-        raise ValueError(f"label {name!r}: {error}") from error
-    coef, intercept = decoded(design, solution.w)
-    if len(coef) == 2:
-        # one score per class: their difference is that of the label
-        coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-    return Fitted(solution, shares, coef, intercept)
