@@ -125,28 +125,21 @@ def bend(q, p, reg, m, start, stop):
 
 
 @compiled
-def begin(x, r, p, q, reg, alpha, start, stop):
-    """X = alpha p; r -= alpha (q + reg p); return r . r of each system."""
+def advance(x, r, p, q, reg, alpha, first, start, stop):
+    """X += alpha p; r -= alpha (q + reg p); return r . r of each system.
+
+    In the first step x is zero, whatever it holds.
+    """
     m = alpha.shape[0]
     width = _width(m)
     each = _turns(alpha, width)
     total = np.zeros(width)
     for j in range(start * m, stop * m, width):
         end = min(j + width, stop * m)
-        _begin(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
-    return _folded(total, m)
-
-
-@compiled
-def advance(x, r, p, q, reg, alpha, start, stop):
-    """X += alpha p; r -= alpha (q + reg p); return r . r of each system."""
-    m = alpha.shape[0]
-    width = _width(m)
-    each = _turns(alpha, width)
-    total = np.zeros(width)
-    for j in range(start * m, stop * m, width):
-        end = min(j + width, stop * m)
-        _advance(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
+        if first:
+            _begin(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
+        else:
+            _advance(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
     return _folded(total, m)
 
 

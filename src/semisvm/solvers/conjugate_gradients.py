@@ -95,17 +95,15 @@ def solve(
     while steps < max_steps:
         product(p, q)
         curvature = total(vectors.bend, q, p, reg, systems)
-        # x is zero before the first step
-        move = vectors.advance if steps else vectors.begin
         if floor and np.any((curvature < floor * least) & (least < np.inf)):
-            total(move, x, r, p, q, reg, _ratio(rz, least))
+            total(vectors.advance, x, r, p, q, reg, _ratio(rz, least), steps == 0)
             steps += 1
             break
         if not _usable(curvature, rz):
             # numbers are out of range, or a system is not positive definite: return what
             # has been found so far
             break
-        rr = total(move, x, r, p, q, reg, _ratio(rz, curvature))
+        rr = total(vectors.advance, x, r, p, q, reg, _ratio(rz, curvature), steps == 0)
         steps += 1
         if rr.sum() <= stop * stop:
             break

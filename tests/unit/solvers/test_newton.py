@@ -355,9 +355,9 @@ def test_passes_over_vectors_of_several_systems(m, turns):
     close(vectors.dots(x, r, m, 0, turns), each(x * r))
     close(vectors.bend(q, p, 0.3, m, 0, turns), each(p * (q + 0.3 * p)))
     left = r - long * (q + 0.3 * p)
-    for kernel, moved in ((vectors.begin, long * p), (vectors.advance, x + long * p)):
+    for first, moved in ((True, long * p), (False, x + long * p)):
         x1, r1 = x.copy(), r.copy()
-        close(kernel(x1, r1, p, q, 0.3, alpha, 0, turns), each(left**2))
+        close(vectors.advance(x1, r1, p, q, 0.3, alpha, first, 0, turns), each(left**2))
         close(x1, moved)
         close(r1, left)
     p1 = p.copy()
