@@ -318,8 +318,10 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
     def _publish_weights(self, coef: Floats, intercept: Floats, hierarchy: Hierarchy) -> None:
         self.node_coef_, self.node_intercept_ = coef, intercept
         self.hierarchy_ = hierarchy
-        if len(coef) > 1:
-            coef, intercept = hierarchy.paths.T @ coef, hierarchy.paths.T @ intercept
+        if not hierarchy.flat:
+            # not a matrix product: threads of BLAS would spin on after the fit
+            coef = np.ascontiguousarray(hierarchy.class_scores(coef.T).T)
+            intercept = hierarchy.class_scores(intercept[np.newaxis])[0]
         if len(coef) == 2:
             # two classes have one score, as in scikit-learn
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
