@@ -32,7 +32,8 @@ PARTS: dict[str, list[tuple[Any, str]]] = {
     ],
     "preconditioner": [
         (woodbury.HeavyRows, "inverse"),
-        (woodbury.Inverse, "__call__"),
+        (woodbury.Inverse, "weigh"),
+        (woodbury.Inverse, "complete"),
         (ManyScoredRows, "labeled_curvature"),
     ],
     "losses": [

@@ -166,6 +166,43 @@ def dots(a, b, m, start, stop):
 
 
 @compiled
+def copied(r, p, m, start, stop):
+    """P = r; return r . r of each system."""
+    width = _width(m)
+    total = np.zeros(width)
+    for j in range(start * m, stop * m, width):
+        end = min(j + width, stop * m)
+        p[j:end] = r[j:end]
+        _dots(r[j:end], r[j:end], total)
+    return _folded(total, m)
+
+
+@compiled
+def ratios(a, b):
+    """Return a / b of each system, and zero where b is: what is solved exactly stays there."""
+    out = np.zeros(a.shape[0])
+    for k in range(a.shape[0]):
+        if b[k] != 0.0:
+            out[k] = a[k] / b[k]
+    return out
+
+
+@compiled
+def all_bend_up(curvature, rz):
+    """Tell whether all systems curve up along their directions, except those already solved.
+
+    False if all are solved.
+    """
+    some = False
+    for k in range(curvature.shape[0]):
+        if 0.0 < curvature[k] < np.inf:
+            some = True
+        elif rz[k] != 0.0:
+            return False
+    return some
+
+
+@compiled
 def scatter(p, q, scale, index, a, b, start, stop):
     """a_i = scale_k p_k and b_i = scale_k q_k for i = index_k; a single scale holds for all."""
     equal = scale.shape[0] == 1
@@ -197,3 +234,102 @@ def solve_factored(factor, x):
         x[i] /= factor[i, i]
         for j in range(i):
             x[j] -= x[i] * factor[i, j]
+
+
+@compiled
+def _cholesky(a):
+    """Replace the lower triangle of a by its Cholesky factor; False if there is none."""
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j] = (a[i, j] - dot(a[i, :j], a[j, :j])) / a[j, j]
+        rest = a[i, i] - dot(a[i, :i], a[i, :i])
+        if not 0.0 < rest < np.inf:
+            return False
+        a[i, i] = np.sqrt(rest)
+    return True
+
+
+@compiled
+def list_systems(roots, usual):
+    """List, for each system, the rows to factorise; see `woodbury.Factors`.
+
+    Return whether the systems are alone, the rows, where the lists end, and where factors start.
+    """
+    m, n = roots.shape
+    alone = np.empty(m, np.bool_)
+    rows = np.empty(m * n, np.intp)
+    ends = np.zeros(m + 1, np.intp)
+    starts = np.zeros(m + 1, np.intp)
+    for k in range(m):
+        inside = 0
+        as_usual = True
+        for i in range(n):
+            inside += roots[k, i] != 0.0
+            as_usual &= (roots[k, i] == 0.0) | (roots[k, i] == usual[i])
+        alone[k] = not as_usual or 2 * inside < n
+        end = ends[k]
+        for i in range(n):
+            if (roots[k, i] != 0.0) == alone[k]:
+                rows[end] = i
+                end += 1
+        ends[k + 1] = end
+        starts[k + 1] = starts[k] + (end - ends[k]) ** 2
+    return alone, rows[: ends[m]], ends, starts
+
+
+@compiled
+def factorise_systems(
+    roots, alone, rows, ends, lower, starts, old, old_starts, changed, skipped, gram, inverse
+):
+    """Fill the Cholesky factors of several systems; see `woodbury.Factors`.
+
+    Systems that have not changed keep their old factors. Return False if one has no factor.
+    """
+    for k in range(alone.shape[0]):
+        if skipped[k]:
+            continue
+        own = rows[ends[k] : ends[k + 1]]
+        n = own.shape[0]
+        factor = lower[starts[k] : starts[k + 1]]
+        if not changed[k]:
+            factor[:] = old[old_starts[k] : old_starts[k + 1]]
+            continue
+        a = factor.reshape((n, n))
+        for i in range(n):
+            for j in range(i + 1):
+                if alone[k]:
+                    a[i, j] = roots[k, own[i]] * gram[own[i], own[j]] * roots[k, own[j]]
+                else:
+                    a[i, j] = inverse[own[i], own[j]]
+            if alone[k]:
+                a[i, i] += 1.0
+        if not _cholesky(a):
+            return False
+    return True
+
+
+@compiled
+def solve_systems(roots, alone, rows, ends, lower, starts, inverse, x, y, gains):
+    """Solve systems with the rows of x, whose solutions without corrections are in y.
+
+    Systems take turns. Return x . y as gains, and let y be minus the solutions times the roots.
+    """
+    for k in range(x.shape[0]):
+        f = k % alone.shape[0]
+        own = rows[ends[f] : ends[f + 1]]
+        n = own.shape[0]
+        part = np.empty(n)
+        source = x[k] if alone[f] else y[k]
+        for i in range(n):
+            part[i] = source[own[i]]
+        solve_factored(lower[starts[f] : starts[f + 1]].reshape((n, n)), part)
+        if alone[f]:
+            y[k] = 0.0
+            for i in range(n):
+                y[k, own[i]] = part[i]
+        else:
+            for i in range(n):
+                add(y[k], -part[i], inverse[own[i]])
+        gains[k] = dot(x[k], y[k])
+        for i in range(y.shape[1]):
+            y[k, i] *= -roots[f, i]

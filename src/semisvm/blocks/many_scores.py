@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.blocks import _label_kernels
 from semisvm.blocks.scored_rows import MAX_CHANGED
 from semisvm.blocks.sums import totals
 from semisvm.designs import Design, Floats, Index, RowList, Workers
@@ -218,11 +219,15 @@ class ManyScoredRows:
     def labeled_curvature(self) -> Floats:
         """Return the diagonal of each labelled row's curvature, by node, shape (l, k)."""
         index, m = self.labeled, self.n_classes
-        diagonal = np.empty((len(index), m))
+        diagonal = np.ones((len(index), m))
+        apply = partial(self._smooth.apply, self.scores, self.costs, index, 0, len(index))
+        if self._smooth.separable:
+            apply(diagonal)
+            return self.hierarchy.node_slopes(diagonal)
         for y in range(m):
             column = np.zeros((len(index), m))
             column[:, y] = 1.0
-            self._smooth.apply(self.scores, self.costs, index, 0, len(index), column)
+            apply(column)
             diagonal[:, y] = column[:, y]
         return self.hierarchy.node_slopes(diagonal)
 
@@ -393,21 +398,24 @@ class ManyScoredRows:
         rows = self.design.rows(np.sort(index))
         if rows.work > MAX_CHANGED * self.design.all_rows.work:
             return None
-        scores, n = self.scores[index], len(given)
+        # value and slopes are linear in the costs
+        costs, missing = np.zeros_like(self.scores), np.zeros_like(self.scores)
+        free = self.unlabeled[switched]
         each = lam / self.n_unlabeled * of_rows(self.mass, switched)
-        at = self._smooth.at_labels
-        now, then = (
-            at(scores[n:], labels[switched], each) for labels in (self.labels, self._solved)
-        )
-        fit = at(scores[:n], self.codes[:n], self.weight[:n])
+        costs[free, self.labels[switched]] = each
+        costs[free, self._solved[switched]] = -each
+        change = self._smooth.evaluate(self.scores, costs, free, missing)
+        fit = 0.0
+        if len(given):
+            costs[given, self.codes] = self.weight
+            fit = self._smooth.evaluate(self.scores, costs, given, missing)
+            missing[given] *= 1.0 - ratio
         self._solved = self.labels
         if onto is not None and ratio != 1.0:
             onto *= ratio
         if not len(index):
             return 0.0, 0.0, None, 0
-        missing = np.zeros_like(self.scores)
-        missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
-        return fit[0], now[0] - then[0], self._pull_back(missing, rows, onto), 0
+        return fit, change, self._pull_back(missing, rows, onto), 0
 
     def predicted_counts(self) -> Counts:
         """Count the unlabelled rows by the class of their largest score, by mass."""
@@ -418,7 +426,9 @@ class ManyScoredRows:
 
     def predictions(self) -> Codes:
         """Return the class with the largest score, per unlabelled row."""
-        return self.scores[self.unlabeled].argmax(axis=1)
+        found = np.empty(len(self.unlabeled), dtype=np.intp)
+        _label_kernels.largest(self.scores, self.unlabeled, found)
+        return found
 
     def chosen_labels(self) -> Codes:
         """Return the chosen labels of the unlabelled rows."""

@@ -124,6 +124,10 @@ class Rows(Generic[Block]):
         """Return the weights of the labelled rows."""
         return np.concatenate([block.weight for block in self.blocks])
 
+    def labeled_codes(self) -> Codes:
+        """Return the classes of the labelled rows."""
+        return np.concatenate([block.codes for block in self.blocks])
+
     def score(self, w: Floats, labeled_only: bool = False) -> None:
         """Compute the scores of all rows, or of the labelled rows only."""
         self.ask("score", w, labeled_only)

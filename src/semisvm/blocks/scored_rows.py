@@ -84,6 +84,11 @@ class ScoredRows:
         self._responding = False
 
     @property
+    def codes(self) -> Index:
+        """Classes of the labelled rows."""
+        return self.positive.astype(np.intp)
+
+    @property
     def weighs(self) -> bool:
         """Whether the unlabelled rows have masses of their own."""
         return weighs(self.mass)

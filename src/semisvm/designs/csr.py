@@ -16,7 +16,7 @@ from semisvm.designs.workers import Workers
 # Renumbering costs about three passes over the data; it pays if a weight vector does not fit
 # in the first-level cache and the data are large enough for passes to matter.
 RENUMBER_MIN_COLUMNS = 4_096
-RENUMBER_MIN_ENTRIES = 200_000
+RENUMBER_MIN_ENTRIES = 50_000
 # Largest copy of the indices, in bytes. Where data are large their memory matters more: with
 # 100,000 rows of text a fit takes 7% longer without the copy, a quarter of the size of X.
 RENUMBER_MAX_BYTES = 8 << 20

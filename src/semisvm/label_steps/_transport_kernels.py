@@ -34,6 +34,20 @@ def assign(costs, prices, labels, counts):
 
 
 @compiled
+def gaps(costs, prices, labels, out):
+    """Fill out with the costs of moving each row to each of the other classes, at the prices."""
+    n, m = costs.shape
+    k = 0
+    for i in range(n):
+        y = labels[i]
+        own = costs[i, y] - prices[y]
+        for z in range(m):
+            if z != y:
+                out[k] = costs[i, z] - prices[z] - own
+                k += 1
+
+
+@compiled
 def _merge(a, b, key, left, right):
     """Merge two heaps and return the root; iterative, along the right spines."""
     if a == NONE:
@@ -131,9 +145,17 @@ def _filled(costs, prices, labels, mass, reach, limit):
     for i in range(n):
         y = labels[i]
         own = costs[i, y] - prices[y]
-        absent = not equal and mass[i] == 0.0
+        if not equal and mass[i] == 0.0:
+            continue
+        # few rows are within reach or below the limit: look for them without branches
+        some = False
         for z in range(m):
-            if z == y or absent:
+            within = costs[i, z] - prices[z] - own <= reach
+            some |= (z != y) & (within | (costs[i, z] - costs[i, y] < limit[y, z]))
+        if not some:
+            continue
+        for z in range(m):
+            if z == y:
                 continue
             move = costs[i, z] - costs[i, y]
             if costs[i, z] - prices[z] - own <= reach:

@@ -274,13 +274,11 @@ def _reach(rows: CostRows, nu: Floats, n_moves: int, growth: float) -> float:
     if entries >= n * (m - 1):
         return np.inf
     costs, labels, _ = rows.sample(max(1, n // SAMPLE))
-    gaps = costs - nu
-    own = np.arange(len(labels)), labels
-    gaps -= gaps[own][:, np.newaxis]
-    # a row does not move to where it is
-    gaps[own] = np.inf
+    gaps = np.empty(len(labels) * (m - 1))
+    kernels.gaps(costs, nu, labels, gaps)
     rank = int(entries / n * len(labels))
-    return float(np.partition(gaps.ravel(), rank)[rank])
+    gaps.partition(rank)
+    return float(gaps[rank])
 
 
 def cheapest_moves(costs: Floats, labels: Labels, nu: Floats, classes: Labels) -> Floats:

@@ -48,6 +48,8 @@ class TwoClassLoss:
         Derivatives of the total at ``o + t step`` with respect to t.
     quadratic : bool
         Whether the curvature is constant, so that one linear system is enough.
+    zero_or_one : bool
+        Whether l''/2 is 0 or 1 everywhere.
     move : (o, step, t, a, b, rows, changed) -> total, n_active, n_changed, optional
         Add t step to o. A row whose curvature is constant along the step has the slope that
         the curvature predicts; list the others, and put the difference into their step.
@@ -64,6 +66,7 @@ class TwoClassLoss:
     evaluate: Evaluate | None = None
     along: Along | None = None
     quadratic: bool = False
+    zero_or_one: bool = False
     move: Move | None = None
     total_kernel: Callable[[Floats, Index, NDArray[np.uint8], int, int], float] | None = None
     gaps_kernel: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
@@ -130,6 +133,8 @@ class SmoothManyClassLoss(ManyClassLoss):
         Derivatives of the total at ``S + t D`` with respect to t.
     separable : bool
         Whether the loss is a sum over classes of functions of one score each, given the costs.
+    zero_or_one : bool
+        Whether it is separable, and the second derivative by a score is 0 or 1 everywhere.
     move : (S, D, t, B, rows, changed) -> total, n_changed, optional
         Add t D to S. A row whose curvature is constant along the step has the slopes that the
         curvature predicts; list the others, and put the differences into their rows of D. As
@@ -143,17 +148,9 @@ class SmoothManyClassLoss(ManyClassLoss):
     apply: Callable[[Floats, Floats, Index, int, int, Floats], None]
     along: Callable[[Floats, Floats, Floats, Index, float], tuple[float, float]]
     separable: bool = False
+    zero_or_one: bool = False
     move: Callable[[Floats, Floats, float, Floats, Index, Index], tuple[float, int]] | None = None
     label_slopes: Callable[[Floats, Index, float, Floats, int, int], None] | None = None
-
-    def at_labels(
-        self, S: Floats, labels: NDArray[np.intp], cost: Floats | float
-    ) -> tuple[float, Floats]:
-        """Return the value and the slopes at hard labels."""
-        B, slope = np.zeros_like(S), np.empty_like(S)
-        rows = np.arange(len(S), dtype=row_type(len(S)))
-        B[rows, labels] = cost
-        return self.evaluate(S, B, rows, slope), slope
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ def one_vs_rest(edge: float) -> SmoothManyClassLoss:
         apply=partial(_square_apply, edge),
         along=partial(_square_along, edge),
         separable=True,
+        zero_or_one=True,
         move=partial(_square_move, edge),
         label_slopes=partial(_square_label_slopes, edge),
     )

@@ -80,6 +80,7 @@ SQUARED = Loss(
         evaluate=_evaluate,
         along=_along,
         quadratic=True,
+        zero_or_one=True,
         move=_move,
         total_kernel=_total,
         gaps_kernel=_gaps,

@@ -95,6 +95,7 @@ SQUARED_HINGE = Loss(
         values=squared_hinge,
         evaluate=_evaluate,
         along=_along,
+        zero_or_one=True,
         move=_move,
         total_kernel=_total,
         gaps_kernel=_gaps,

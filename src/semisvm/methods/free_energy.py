@@ -10,7 +10,7 @@ from semisvm.designs import Floats
 from semisvm.loop import Level
 from semisvm.objectives.tasks import Task
 from semisvm.solvers import Linearization, State
-from semisvm.solvers.conjugate_gradients import Operator
+from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.newton import Backtracking, judge, minimize
 from semisvm.solvers.problems import RespondingProblem, SoftLabels
 
@@ -37,7 +37,7 @@ class FreeEnergy(RespondingProblem):
         self.rows.charge_beliefs(self.soft.lam)
         return super().linearize(w)
 
-    def inverse(self) -> Operator | None:
+    def inverse(self) -> Preconditioner | None:
         """Return the inverse of the mean curvature of the labelled rows, for all classes."""
         if self.heavy is None:
             return None

@@ -31,7 +31,7 @@ def first_state(task: ManyClassTask, start: Floats | None, tol: float) -> State:
     if start is not None:
         task.recorder.note("warm start: from the weights of the last fit")
         return task.from_weights(start)
-    state = task.start(np.zeros(task.n_weights), tol)
+    state = task.first(tol)
     task.at(state)
     block = task.rows.in_one_place()
     residual = share_residual(probabilities(block.scores[block.unlabeled]), task)

@@ -20,7 +20,7 @@ def first_state(task: Task, start: Floats | None, tol: float) -> State:
         return task.from_weights(start)
 
     def solve() -> State:
-        state = task.start(np.zeros(task.n_weights), tol)
+        state = task.first(tol)
         task.recorder.record("supervised", state, objective=state.objective)
         task.recorder.level_done()
         return state

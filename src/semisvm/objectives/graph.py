@@ -23,7 +23,7 @@ from semisvm.blocks import OneScoreBlock
 from semisvm.designs import Floats
 from semisvm.graphs import Roughness
 from semisvm.solvers import Linearization
-from semisvm.solvers.conjugate_gradients import Operator
+from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.woodbury import HeavyRows
 from semisvm.vectors import add, dot
 
@@ -141,7 +141,7 @@ class GraphProblem:
     def _labeled(self) -> Floats:
         return self.design.few_rows(self.rows)
 
-    def inverse(self) -> Operator | None:
+    def inverse(self) -> Preconditioner | None:
         """Return the inverse of the curvature if weights are few, else of its labelled part."""
         if self.term.matrix is None:
             heavy = self.heavy
@@ -175,15 +175,25 @@ class GraphProblem:
         return self.linearize(w)
 
 
-def _factored(H: Floats) -> Operator | None:
+class Factored(Preconditioner):
+    """The inverse of a small matrix."""
+
+    def __init__(self, factor: Any) -> None:
+        super().__init__(1.0)
+        self._factor = factor
+
+    def weigh(self, r: Floats, squares: Floats, out: Floats) -> tuple[Floats, Floats]:
+        """Solve with the factor."""
+        out[...] = cho_solve(self._factor, r, check_finite=False)
+        return np.full(1, dot(r, out)), out
+
+    def complete(self, p: Floats) -> None:
+        """Do nothing."""
+
+
+def _factored(H: Floats) -> Factored | None:
     """Return the inverse of a matrix; None if rounding has made it indefinite."""
     try:
-        factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        return Factored(cho_factor(H, lower=True, overwrite_a=True, check_finite=False))
     except LinAlgError:
         return None
-
-    def inverse(r: Floats, out: Floats) -> Floats:
-        out[...] = cho_solve(factor, r, check_finite=False)
-        return out
-
-    return inverse

@@ -34,6 +34,7 @@ from semisvm.solvers.crammer_singer import (
     minimize_margin,
 )
 from semisvm.solvers.problems import RowsProblem, SoftLabels
+from semisvm.solvers.woodbury import HeavyRows
 from semisvm.vectors import dot
 
 
@@ -102,18 +103,31 @@ class ManyClassTask(RowsTask):
         return isinstance(self.loss, SmoothManyClassLoss)
 
     @property
+    def zero_or_one(self) -> bool:
+        """Whether a labelled row has curvature 0 or its weight, for every class."""
+        loss = self.loss
+        return isinstance(loss, SmoothManyClassLoss) and loss.zero_or_one and self.hierarchy.flat
+
+    @property
     def n_columns(self) -> int:
         """Number of columns of weights."""
         return self.hierarchy.n_nodes
 
     # Weight step ---------------------------------------------------------------------------
 
-    def problem(self) -> RowsProblem:
-        """Return the weight step of a smooth loss, for the current costs of the rows."""
+    def problem_of(self, rows: ManyScoreRows, heavy: HeavyRows | None) -> RowsProblem:
+        """Return the weight step of a smooth loss, for the current costs of some rows."""
         loss = self.loss
         apart = isinstance(loss, SmoothManyClassLoss) and loss.separable and self.hierarchy.flat
-        n_systems = self.rows.n_classes if apart else 1
-        return RowsProblem(self.rows, self.reg, self.heavy, n_systems=n_systems)
+        n_systems = rows.n_classes if apart else 1
+        return RowsProblem(rows, self.reg, heavy, n_systems=n_systems)
+
+    def labeled_alone(self, design: Design) -> ManyScoreRows:
+        """Return the labelled rows as rows of another design, which holds them in order."""
+        every, none = np.arange(design.n_rows), np.arange(0)
+        given = (self.rows.labeled_codes(), self.rows.labeled_weight(), 0)
+        block = ManyScoreBlock(design, every, none, *given, self.loss, self.hierarchy)
+        return ManyScoreRows([block])
 
     def solve(
         self,

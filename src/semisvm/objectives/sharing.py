@@ -5,11 +5,19 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from semisvm.blocks import ManyScoreRows, OneScoreRows
-from semisvm.designs import Floats
-from semisvm.solvers import Linearization, State
+from semisvm.designs import Design, Floats
+from semisvm.solvers import Linearization, State, minimize
+from semisvm.solvers.problems import RowsProblem
+from semisvm.solvers.span import Span
 from semisvm.solvers.woodbury import HeavyRows, are_few, heavy_rows
 from semisvm.vectors import add, dot
+
+# Where rows are inside the margin or not, what is factorised has at most half of them: with twice
+# as many rows it takes as long.
+IN_OR_OUT = 8
 
 
 class RowsTask(ABC):
@@ -38,18 +46,58 @@ class RowsTask(ABC):
     def n_columns(self) -> int:
         """Number of columns of weights."""
 
+    @property
+    @abstractmethod
+    def zero_or_one(self) -> bool:
+        """Whether a labelled row has curvature 0 or its weight, in every column of weights."""
+
+    @abstractmethod
+    def problem_of(self, rows: Any, heavy: HeavyRows | None) -> RowsProblem:
+        """Return the weight step of a smooth loss, for the current costs of some rows."""
+
+    def problem(self) -> RowsProblem:
+        """Return the weight step of a smooth loss, for the current costs of the rows."""
+        return self.problem_of(self.rows, self.heavy)
+
+    @abstractmethod
+    def labeled_alone(self, design: Design) -> OneScoreRows | ManyScoreRows:
+        """Return the labelled rows as rows of another design, which holds them in order."""
+
+    @abstractmethod
+    def start(self, w: Floats, tol: float, **options: Any) -> State:
+        """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
+
+    def first(self, tol: float) -> State:
+        """Fit the labelled rows from zero; no scores are valid afterwards.
+
+        If they are few, this takes neither a pass over the data nor a vector over the columns.
+        """
+        heavy = self.heavy if self.smooth else None
+        span = None if heavy is None else Span.of(heavy)
+        if heavy is None or span is None:
+            return self.start(np.zeros(self.n_weights), tol)
+        rows = self.labeled_alone(span.design)
+        state = State(np.zeros(rows.n_weights))
+        rows.score(state.w)
+        rows.charge_given()
+        same = heavy.in_coordinates(span.design, self.reg)
+        minimize(self.problem_of(rows, same), state, tol=tol)
+        return replace(state, w=span.weights(state.w), gradient=None)
+
     @cached_property
     def heavy(self) -> HeavyRows | None:
         """The labelled rows, if they are so few that each has a large weight."""
-        return self._heavy(1)
+        # no preconditioner has to be larger than the system
+        fewer = self.rows.n_labeled < self.n_weights // self.n_columns
+        return self._heavy(IN_OR_OUT if self.zero_or_one and fewer else 1)
 
     @cached_property
     def heavy_together(self) -> HeavyRows | None:
         """The same if one factorisation serves all columns of weights: there may be more rows."""
         return self.heavy or self._heavy(self.n_columns)
 
-    def _heavy(self, n_columns: int) -> HeavyRows | None:
-        rows, work = self.rows, n_columns * self.rows.work
+    def _heavy(self, times: int) -> HeavyRows | None:
+        rows, work = self.rows, times * self.rows.work
         # the driver gets the labelled rows only if they are few
         if not are_few(rows.n_labeled, work):
             return None

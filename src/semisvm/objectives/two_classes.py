@@ -26,6 +26,7 @@ from semisvm.row_weights import ALIKE, number_of
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
 from semisvm.solvers.problems import RowsProblem, SoftLabels
+from semisvm.solvers.woodbury import HeavyRows
 from semisvm.vectors import dot
 
 # Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
@@ -95,6 +96,11 @@ class TwoClassTask(RowsTask):
         return self.loss.smooth
 
     @property
+    def zero_or_one(self) -> bool:
+        """Whether a labelled row has curvature 0 or its weight."""
+        return self.loss.zero_or_one
+
+    @property
     def n_columns(self) -> int:
         """Number of columns of weights."""
         return 1
@@ -111,9 +117,15 @@ class TwoClassTask(RowsTask):
 
     # Weight step ---------------------------------------------------------------------------
 
-    def problem(self) -> RowsProblem:
-        """Return the weight step for the current costs of the rows."""
-        return RowsProblem(self.rows, self.reg, self.heavy, quadratic=self.loss.quadratic)
+    def problem_of(self, rows: OneScoreRows, heavy: HeavyRows | None) -> RowsProblem:
+        """Return the weight step of a smooth loss, for the current costs of some rows."""
+        return RowsProblem(rows, self.reg, heavy, quadratic=self.loss.quadratic)
+
+    def labeled_alone(self, design: Design) -> OneScoreRows:
+        """Return the labelled rows as rows of another design, which holds them in order."""
+        every, none = np.arange(design.n_rows), np.arange(0)
+        given = (self.rows.labeled_codes() == 1, self.rows.labeled_weight(), 0, self.loss)
+        return OneScoreRows([OneScoreBlock(design, every, none, *given)])
 
     def solve(
         self, state: State, tol: float, start: Linearization | None = None, **options: Any

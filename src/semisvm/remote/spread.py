@@ -25,6 +25,8 @@ class RemoteBlock:
     Attributes
     ----------
     labeled : array of row indices in the block
+    codes : int array of shape (l,)
+        Their classes.
     weight : array of shape (l,)
     n_unlabeled : int
         In all blocks.
@@ -37,6 +39,7 @@ class RemoteBlock:
     """
 
     labeled: Index
+    codes: Index
     weight: Floats
     n_unlabeled: int
     n_weights: int
@@ -182,6 +185,7 @@ class SpreadRows:
         blocks: Any = [
             RemoteBlock(
                 one.rows,
+                one.codes,
                 one.weight,
                 form.n_unlabeled,
                 n_weights,

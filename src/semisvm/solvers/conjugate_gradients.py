@@ -1,5 +1,6 @@
 """Conjugate gradients on the curvature of a design."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,12 +19,70 @@ PLAIN_STEPS = 30
 Operator = Callable[[Floats, Floats], Floats]
 
 
+class Preconditioner(ABC):
+    """The inverse of a matrix M that is like the one to solve with, up to a factor.
+
+    Attributes
+    ----------
+    unit : float
+        z, what it makes of a residual r, is this multiple of M^-1 r.
+    """
+
+    def __init__(self, unit: float) -> None:
+        self.unit = unit
+
+    @abstractmethod
+    def weigh(self, r: Floats, squares: Floats, out: Floats) -> tuple[Floats, Floats]:
+        """Return r . z of each system, and z or the part of it that has all its entries.
+
+        Parameters
+        ----------
+        r : array of shape (d,)
+        squares : array of shape (systems,)
+            r . r of each system.
+        out : array of shape (d,)
+            Memory for z.
+        """
+
+    @abstractmethod
+    def complete(self, p: Floats) -> None:
+        """Add to p what the last `weigh` has left out of z."""
+
+
+class Regularizer(Preconditioner):
+    """M = reg I."""
+
+    def weigh(self, r: Floats, squares: Floats, out: Floats) -> tuple[Floats, Floats]:
+        """Return r . r and r."""
+        return squares, r
+
+    def complete(self, p: Floats) -> None:
+        """Do nothing."""
+
+
+class Scales(Preconditioner):
+    """A diagonal M, which couples no systems."""
+
+    def __init__(self, scales: Floats) -> None:
+        super().__init__(1.0)
+        self.scales = scales
+
+    def weigh(self, r: Floats, squares: Floats, out: Floats) -> tuple[Floats, Floats]:
+        """Divide by the diagonal."""
+        z = np.divide(r, self.scales, out=out)
+        m = len(squares)
+        return vectors.dots(r, z, m, 0, len(r) // m), z
+
+    def complete(self, p: Floats) -> None:
+        """Do nothing."""
+
+
 def solve(
     product: Operator,
     reg: float,
     rhs: Floats,
     *,
-    inverse: Operator | None,
+    inverse: Preconditioner | None,
     scales: Callable[[], Floats],
     stop: float,
     max_steps: int,
@@ -44,8 +103,8 @@ def solve(
     reg : float
     rhs : array of shape (d,)
         Changed in place.
-    inverse : (r, out) -> M^-1 r, optional
-        Inverse of a preconditioner M, which couples no systems either.
+    inverse : Preconditioner, optional
+        It couples no systems either.
     scales : () -> diagonal of H
         Called only if the method is slow.
     stop : float
@@ -69,10 +128,13 @@ def solve(
         rhs - (reg I + H) x.
     steps : int
     """
+    n = len(rhs) // systems
 
     def share(kernel: Callable[..., Any], *arguments: object) -> list[Any]:
         """Run a kernel over vectors, shared by the threads."""
-        return workers.share(partial(kernel, *arguments), len(rhs) // systems, systems)
+        if workers.n_threads == 1:
+            return [kernel(*arguments, 0, n)]
+        return workers.share(partial(kernel, *arguments), n, systems)
 
     def total(kernel: Callable[..., Floats], *arguments: object) -> Floats:
         parts = share(kernel, *arguments)
@@ -81,64 +143,43 @@ def solve(
     spare = [] if spare is None else spare
     x, q, p = (spare.pop() if spare else np.empty_like(rhs) for _ in range(3))
     r = rhs
-    if inverse is None:
-        p[...] = r
-    else:
-        inverse(r, p)
     # z is needed only between two products, and shares the memory of q
-    z = r if inverse is None else q
-    rz = total(vectors.dots, r, p, systems)
-    unit = reg if inverse is None else 1.0
+    inverse = Regularizer(reg) if inverse is None else inverse
+    rz, z = inverse.weigh(r, total(vectors.copied, r, p, systems), q)
+    if z is not r:
+        p[...] = z
+    inverse.complete(p)
     # p . M p
-    least = unit * rz
+    least = inverse.unit * rz
     steps = 0
     while steps < max_steps:
         product(p, q)
         curvature = total(vectors.bend, q, p, reg, systems)
         if floor and np.any((curvature < floor * least) & (least < np.inf)):
-            total(vectors.advance, x, r, p, q, reg, _ratio(rz, least), steps == 0)
+            total(vectors.advance, x, r, p, q, reg, vectors.ratios(rz, least), steps == 0)
             steps += 1
             break
-        if not _usable(curvature, rz):
+        if not vectors.all_bend_up(curvature, rz):
             # numbers are out of range, or a system is not positive definite: return what
             # has been found so far
             break
-        rr = total(vectors.advance, x, r, p, q, reg, _ratio(rz, curvature), steps == 0)
+        alpha = vectors.ratios(rz, curvature)
+        squares = total(vectors.advance, x, r, p, q, reg, alpha, steps == 0)
         steps += 1
-        if rr.sum() <= stop * stop:
+        if squares.sum() <= stop * stop:
             break
         if steps == PLAIN_STEPS:
-            inverse, z, rz = _by_columns(scales() + reg), q, np.full(systems, np.inf)
+            inverse, rz = Scales(scales() + reg), np.full(systems, np.inf)
             # these scales bound the curvature from above
             floor = 0.0
-        if inverse is None:
-            before, rz = rz, rr
-        else:
-            inverse(r, z)
-            before, rz = rz, total(vectors.dots, r, z, systems)
-        turn = _ratio(rz, before)
+        before = rz
+        rz, z = inverse.weigh(r, squares, q)
+        turn = vectors.ratios(rz, before)
         share(vectors.conjugate, p, z, turn)
+        inverse.complete(p)
         if floor:
-            least = unit * rz + turn**2 * least
+            least = inverse.unit * rz + turn**2 * least
     spare += [q, p]
     if not steps:
         x.fill(0.0)
     return x, r, steps
-
-
-def _usable(curvature: Floats, rz: Floats) -> bool:
-    """Tell whether all systems curve up along their directions, except those already solved."""
-    if curvature.min() > 0.0 and curvature.max() < np.inf:
-        return True
-    bent = ~((curvature > 0.0) & (curvature < np.inf))
-    return not (bent.all() or rz[bent].any())
-
-
-def _ratio(a: Floats, b: Floats) -> Floats:
-    """Divide; systems that are solved exactly stay where they are."""
-    return a / b if b.all() else np.divide(a, b, out=np.zeros_like(a), where=b != 0.0)
-
-
-def _by_columns(scale: Floats) -> Operator:
-    """Return the inverse of a diagonal matrix."""
-    return lambda r, out: np.divide(r, scale, out=out)

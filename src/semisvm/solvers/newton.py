@@ -19,7 +19,7 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.solvers import conjugate_gradients
-from semisvm.solvers.conjugate_gradients import Operator
+from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.problems import Linearization, Problem, ReducedProblem
 from semisvm.vectors import add, blend, dot, dots_with
 
@@ -328,7 +328,7 @@ def newton_step(
     max_steps: int = MAX_CG_STEPS,
     *,
     reduced: bool = True,
-    inverse: Operator | None = None,
+    inverse: Preconditioner | None = None,
     floor: float = 0.0,
 ) -> tuple[Floats, Floats, int]:
     """Compute the step to the minimum of the quadratic model, as accurately as is useful.
@@ -364,11 +364,13 @@ def newton_step(
     )
 
 
-def _promise(gradient: Floats, inverse: Operator | None, reg: float) -> float:
+def _promise(gradient: Floats, inverse: Preconditioner | None, reg: float) -> float:
     """Bound the gain of a step by the curvature of the preconditioner, or of the regulariser."""
+    squares = dot(gradient, gradient)
     if inverse is None:
-        return 0.5 * float(dot(gradient, gradient)) / reg
-    return 0.5 * float(dot(gradient, inverse(gradient, np.empty_like(gradient))))
+        return 0.5 * float(squares) / reg
+    together, _ = inverse.weigh(gradient, np.full(1, squares), np.empty_like(gradient))
+    return 0.5 * float(together.sum()) / inverse.unit
 
 
 def measure(state: State, here: Linearization, reg: float, tol: float) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from semisvm.blocks import ManyScoreRows, OneScoreRows
 from semisvm.designs import Floats
 from semisvm.designs.workers import Workers
-from semisvm.solvers.conjugate_gradients import Operator
+from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.woodbury import HeavyRows
 from semisvm.vectors import add, dot
 
@@ -101,7 +101,7 @@ class Problem(Protocol):
         """Compute the diagonal of the curvature, or a bound on it."""
         ...
 
-    def inverse(self) -> Operator | None:
+    def inverse(self) -> Preconditioner | None:
         """Return a preconditioner of the curvature, if there is one."""
         ...
 
@@ -197,7 +197,7 @@ class RowsProblem:
         """Compute the diagonal of the curvature, or a bound on it."""
         return self.rows.column_scales()
 
-    def inverse(self) -> Operator | None:
+    def inverse(self) -> Preconditioner | None:
         """Return the inverse of the curvature of the labelled rows, if these are few."""
         if self.heavy is None:
             return None

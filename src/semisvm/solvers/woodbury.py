@@ -4,32 +4,41 @@ A labelled row has weight 1/l and an unlabelled one 1/u. With few labels the cur
 small multiple of the identity, plus a little from very many rows, plus much from the few
 labelled rows S. Conjugate gradients would find those directions one by one. Instead ::
 
-    M = reg I + X_S^T C X_S
+    M = reg (I + X_S^T D X_S),      D = C / reg
 
 is inverted exactly, through a system with one unknown per row of S (G = X_S X_S^T) ::
 
-    M^-1 r = 1/reg [ r - X_S^T C^1/2 (reg I + C^1/2 G C^1/2)^-1 C^1/2 X_S r ]
+    reg M^-1 r = r - X_S^T D^1/2 A^-1 D^1/2 X_S r,      A = I + D^1/2 G D^1/2
+
+With a squared hinge a row has its full curvature inside the margin and none outside. So A^-1 is
+computed once, as if all rows were inside; for the rows R outside it becomes ::
+
+    A^-1 - A^-1_{.R} (A^-1_{RR})^-1 A^-1_{R.}
+
+and what has to be factorised has the size of R, or of the other rows if these are fewer.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_solve
 
-from semisvm.designs import Design, Floats, RowList
-from semisvm.vectors import solve_factored
+from semisvm.designs import Design, Floats, Index, RowList
+from semisvm.solvers.conjugate_gradients import Preconditioner
+from semisvm.vectors import factorise_systems, list_systems, solve_systems
 
 # A factorisation takes |S|^3 / 6 multiplications, which should not exceed this many passes
 # over the data.
 PASSES_PER_FACTORISATION = 4
+# LAPACK factorises systems of more rows than this.
+SMALL_SYSTEM = 64
 
 
 @dataclass
 class HeavyRows:
     """Rows of a design with their inner products.
-
-    The curvatures of most systems stay the same from one step to the next, unless a row changes
-    sides: only the others are factorised again.
 
     Attributes
     ----------
@@ -37,97 +46,155 @@ class HeavyRows:
     rows : RowList
     gram : array of shape (k, k)
         Inner products of the rows, with the constant feature.
+    weight : array of shape (k,)
+        Curvatures of the rows inside the margin.
     """
 
     design: Design
     rows: RowList
     gram: Floats
-    _last: "Inverse | None" = field(default=None, repr=False)
+    weight: Floats
+    _whole: "Whole | None" = field(default=None, repr=False)
+    _last: "Factors | None" = field(default=None, repr=False)
 
     def inverse(self, curvature: Floats, reg: float) -> "Inverse | None":
         """Return M^-1 for curvatures (k, m) of the rows: m systems, one per column.
 
         A single column of curvatures serves all columns of weights. None if a factorisation
-        fails. The result of the last call is no longer valid.
+        fails.
         """
-        roots = np.ascontiguousarray(np.sqrt(curvature.T))
-        last, self._last = self._last, None
-        if last is None or last.reg != reg or last.roots.shape != roots.shape:
-            factors, changed = [NO_FACTOR] * len(roots), np.arange(len(roots))
-        else:
-            factors, changed = last.factors, np.flatnonzero(np.any(roots != last.roots, axis=1))
-        for k in changed:
-            factor = _factored(self.gram, roots[k], reg)
-            if factor is None:
-                return None
-            factors[k] = factor
-        self._last = Inverse(self.design, self.rows, roots, factors, reg)
-        return self._last
+        whole = self.whole(reg)
+        roots = np.ascontiguousarray(np.sqrt(curvature.T / reg))
+        self._last = Factors.of(self.gram, roots, whole, self._last)
+        return None if self._last is None else Inverse(self.design, self.rows, whole, self._last)
+
+    def whole(self, reg: float) -> "Whole":
+        """Return the inverse for rows that are all inside the margin."""
+        if self._whole is None or self._whole.reg != reg:
+            self._whole, self._last = Whole.of(self.gram, self.weight, reg), None
+        return self._whole
+
+    def in_coordinates(self, design: Design, reg: float) -> "HeavyRows":
+        """Return the same rows as the rows of another design, with the same inner products."""
+        return HeavyRows(design, design.all_rows, self.gram, self.weight, self.whole(reg))
 
 
-class Factor(NamedTuple):
-    """The lower Cholesky factor of reg I + C^1/2 G C^1/2 for some of the rows.
+class Whole(NamedTuple):
+    """A^-1 if all rows have their full curvature; without rows where it cannot be computed.
 
     Attributes
     ----------
-    rows : array of positions, or a slice for all of them
-    lower : array of shape (k, k)
+    reg : float
+    roots : array of shape (k,)
+        Diagonal of D^1/2.
+    inverse : array of shape (k, k)
     """
 
-    rows: Any
-    lower: Floats
+    reg: float
+    roots: Floats
+    inverse: Floats
+
+    @classmethod
+    def of(cls, gram: Floats, weight: Floats, reg: float) -> Self:
+        """Invert A for these curvatures."""
+        roots = np.sqrt(weight / reg)
+        lower = _cholesky(gram, roots)
+        if lower is None:
+            return cls(reg, np.full_like(roots, np.nan), np.empty((0, 0)))
+        inverse = cho_solve((lower, True), np.eye(len(roots)), check_finite=False)
+        return cls(reg, roots, np.ascontiguousarray(inverse))
 
 
-NO_FACTOR = Factor(slice(None), np.empty((0, 0)))
-
-
-def _factored(gram: Floats, roots: Floats, reg: float) -> Factor | None:
-    """Factorise the system of the rows with curvature, or return None where that fails.
-
-    The others do not take part in it.
-    """
-    rows: Any = np.flatnonzero(roots)
-    if len(rows) < len(roots):
-        roots, a = roots[rows], gram.take(rows, axis=0).take(rows, axis=1)
-    else:
-        rows, a = slice(None), gram.copy()
-    a *= roots
+def _cholesky(gram: Floats, roots: Floats) -> Floats | None:
+    """Factorise A, or return None where that fails."""
+    a = gram * roots
     a *= roots[:, np.newaxis]
-    a.ravel()[:: len(a) + 1] += reg
+    a.ravel()[:: len(a) + 1] += 1.0
     try:
         lower = np.linalg.cholesky(a).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
+    except LinAlgError:
         return None
-    return Factor(rows, lower) if np.isfinite(lower.diagonal()).all() else None
+    return lower if np.isfinite(lower.diagonal()).all() else None
 
 
-@dataclass(frozen=True)
-class Inverse:
-    """M^-1 as a function of flat weight vectors."""
+class Factors(NamedTuple):
+    """What corrects A^-1 for the rows outside the margin, or replaces it, for several systems.
 
-    design: Design
-    rows: RowList
+    Attributes
+    ----------
+    roots : array of shape (m, k)
+        Diagonals of D^1/2.
+    alone : array of shape (m,)
+        Whether A of the listed rows is factorised, rather than A^-1 of all rows for the listed
+        ones, which are outside.
+    rows, ends : arrays of positions
+        Lists of rows, and where the list of each system ends, after a zero.
+    lower, starts : arrays
+        Cholesky factors, row by row, and where those of the systems start, and an end.
+    """
+
     roots: Floats
-    factors: list[Factor]
-    reg: float
+    alone: NDArray[np.bool_]
+    rows: Index
+    ends: Index
+    lower: Floats
+    starts: Index
 
-    def __call__(self, r: Floats, out: Floats) -> Floats:
-        """Write M^-1 r to ``out``."""
-        m = len(r) // self.design.n_weights
-        scores = self.design.few_scores(r.reshape(-1, m), self.rows)
-        moves = np.ascontiguousarray(scores.T)
-        moves *= self.roots
-        for k, move in enumerate(moves):
-            rows, lower = self.factors[k % len(self.factors)]
-            part = move[rows]
-            solve_factored(lower, part)
-            move[rows] = part
-        # the roots of the other rows are zero
-        moves *= self.roots
-        np.divide(r, self.reg, out=out)
-        moves /= -self.reg
-        self.design.add_few(np.ascontiguousarray(moves.T), self.rows, out.reshape(-1, m))
-        return out
+    @classmethod
+    def of(cls, gram: Floats, roots: Floats, whole: Whole, last: Self | None) -> Self | None:
+        """Factorise the rows inside or those outside, or return None where that fails.
+
+        The curvatures of most systems stay the same from one step to the next, unless a row
+        changes sides: only the others are factorised again.
+        """
+        alone, rows, ends, starts = list_systems(roots, whole.roots)
+        found = cls(roots, alone, rows, ends, np.empty(starts[-1]), starts)
+        if last is None or last.roots.shape != roots.shape:
+            last, changed = found, np.ones(len(roots), dtype=bool)
+        else:
+            changed = np.any(roots != last.roots, axis=1)
+        by_lapack = changed & alone & (np.diff(ends) > SMALL_SYSTEM)
+        known = (last.lower, last.starts, changed, by_lapack)
+        if not factorise_systems(*found, *known, gram, whole.inverse):
+            return None
+        for k in np.flatnonzero(by_lapack):
+            own = rows[ends[k] : ends[k + 1]]
+            lower = _cholesky(gram.take(own, axis=0).take(own, axis=1), roots[k, own])
+            if lower is None:
+                return None
+            found.lower[starts[k] : starts[k + 1]] = lower.ravel()
+        return found
+
+
+class Inverse(Preconditioner):
+    """M^-1 for flat weight vectors."""
+
+    def __init__(self, design: Design, rows: RowList, whole: Whole, factors: Factors) -> None:
+        super().__init__(whole.reg)
+        self.design = design
+        self.rows = rows
+        self.whole = whole
+        self.factors = factors
+        self._moves = np.empty((0, 0))
+
+    def weigh(self, r: Floats, squares: Floats, out: Floats) -> tuple[Floats, Floats]:
+        """Return r . z of each system, and r: `complete` adds what is missing from z."""
+        m, factors = len(r) // self.design.n_weights, self.factors
+        found = self.design.few_scores(r.reshape(-1, m), self.rows)
+        # the solver checks for values out of range
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.multiply(factors.roots, found.T, order="C")
+            alone = factors.alone.all()
+            moves = np.empty_like(scores) if alone else scores @ self.whole.inverse
+            gains = np.empty(m)
+            solve_systems(*factors, self.whole.inverse, scores, moves, gains)
+            self._moves = np.ascontiguousarray(moves.T)
+            return squares - (gains if len(squares) == m else gains.sum()), r
+
+    def complete(self, p: Floats) -> None:
+        """Add z - r to p, for the last r that was weighed."""
+        m = self._moves.shape[1]
+        self.design.add_few(self._moves, self.rows, p.reshape(-1, m))
 
 
 def are_few(n_rows: int, total_work: int) -> bool:
@@ -162,4 +229,4 @@ def heavy_rows(
     gram = design.gram(rows)
     if np.mean(weight * gram.diagonal()) <= reg:
         return None
-    return HeavyRows(design, rows, gram)
+    return HeavyRows(design, rows, gram, weight)

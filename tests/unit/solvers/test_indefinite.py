@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from problems import sparse_text
+from problems import inverted, sparse_text
 from semisvm.designs import Workers, make_design
 from semisvm.solvers import Linearization, State, conjugate_gradients, newton
 from semisvm.solvers.newton import Backtracking, minimize
@@ -38,7 +38,7 @@ def test_a_floor_that_is_not_reached_changes_nothing():
     np.testing.assert_allclose((H + REG * np.eye(4)) @ x, rhs, atol=1e-9)
 
 
-@pytest.mark.parametrize("inverse", [None, lambda r, out: np.divide(r, 0.2, out=out)])
+@pytest.mark.parametrize("inverse", [None, conjugate_gradients.Scales(np.full(4, 0.2))])
 @pytest.mark.parametrize("lowest", [-3.0, -REG, -0.99 * REG])
 def test_the_first_direction_below_the_floor_is_the_last(inverse, lowest):
     H, rhs = spread_out(np.array([lowest, 1.0, 1.0, 2.0]))
@@ -73,8 +73,8 @@ def test_one_column_of_curvatures_serves_all_columns_of_weights():
     rows, rng = design.rows(np.arange(0, 60, 6)), np.random.default_rng(1)
     heavy = heavy_rows(design, rows, np.full(10, 0.1), 1e-3, 10**6)
     c, r = rng.uniform(0.05, 0.1, (10, 1)), rng.standard_normal(design.n_weights * 3)
-    one = heavy.inverse(c, 1e-3)(r, np.empty_like(r))
-    each = heavy.inverse(np.repeat(c, 3, axis=1), 1e-3)(r, np.empty_like(r))
+    one = inverted(heavy.inverse(c, 1e-3), r)
+    each = inverted(heavy.inverse(np.repeat(c, 3, axis=1), 1e-3), r)
     np.testing.assert_array_equal(one, each)
 
 

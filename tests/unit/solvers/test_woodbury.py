@@ -1,13 +1,22 @@
 import numpy as np
 import pytest
 
-from problems import charged_block, hide, solve_from, sparse_text, two_blobs, weight_step
+from problems import (
+    charged_block,
+    hide,
+    inverted,
+    solve_from,
+    sparse_text,
+    two_blobs,
+    weight_step,
+)
 from semisvm import TransductiveSVC
 from semisvm.blocks import ManyScoreBlock, ManyScoreRows
 from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import flat
 from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.objectives import sharing
+from semisvm.solvers import woodbury
 from semisvm.solvers.problems import RowsProblem
 from semisvm.solvers.woodbury import HeavyRows, heavy_rows
 
@@ -30,23 +39,45 @@ def heavy_of(design, index, weight, reg=REG):
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("idle", [[], [1], [0, 3, 4]])
-def test_inverse_is_that_of_the_dense_matrix(kind, m, idle):
+@pytest.mark.parametrize("usual", [True, False])
+def test_inverse_is_that_of_the_dense_matrix(kind, m, idle, usual):
     X, _, dense = data(kind)
     bias, index = 0.7, np.array([3, 10, 11, 77, 149])
     design = make_design(X, bias, Workers())
-    heavy = heavy_of(design, index, np.full(5, 10.0))
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(5.0, 10.0, 5)
+    heavy = heavy_of(design, index, weight)
     A = with_bias(dense[index], bias)
     np.testing.assert_allclose(heavy.gram, A @ A.T, rtol=1e-12)
-    rng = np.random.default_rng(0)
-    curvature = rng.random((5, m))
+    curvature = np.repeat(weight[:, None], m, axis=1) if usual else rng.random((5, m))
     curvature[idle, 0] = 0.0
     r = rng.standard_normal((design.n_weights, m))
-    found = heavy.inverse(curvature, REG)(r.ravel(), np.empty(r.size)).reshape(r.shape)
+    inverse = heavy.inverse(curvature, REG)
+    found = inverted(inverse, r.ravel(), m).reshape(r.shape)
     for y in range(m):
         M = REG * np.eye(len(r)) + A.T @ (curvature[:, y, None] * A)
         np.testing.assert_allclose(M @ found[:, y], r[:, y], atol=1e-9)
-    # rows without curvature are left out of a system
-    assert len(heavy.inverse(curvature, REG).factors[0].lower) == 5 - len(idle)
+    # the smaller part of the rows is factorised if their curvatures are the usual ones
+    alone = not usual or len(idle) > 2
+    assert inverse.factors.alone[0] == alone
+    assert inverse.factors.ends[1] == (5 - len(idle) if alone else len(idle))
+
+
+@pytest.mark.parametrize("usual", [True, False])
+def test_large_systems_are_like_small_ones(usual, monkeypatch):
+    X, _, _ = data("sparse")
+    design, index = make_design(X, 1.0, Workers()), np.arange(30)
+    rng = np.random.default_rng(0)
+    curvature = np.full((30, 4), 10.0) if usual else rng.random((30, 4))
+    curvature[rng.random((30, 4)) < 0.3] = 0.0
+    curvature[:20, 3] = 0.0
+    r = rng.standard_normal(4 * design.n_weights)
+    found = []
+    for limit in (64, 0):
+        monkeypatch.setattr(woodbury, "SMALL_SYSTEM", limit)
+        heavy = heavy_rows(design, design.rows(index), np.full(30, 10.0), REG, 10**9)
+        found.append(inverted(heavy.inverse(curvature, REG), r, 4))
+    np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-12)
 
 
 def few_heavy_rows(kind):
@@ -116,29 +147,36 @@ def test_a_fit_does_not_depend_on_it(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "gram", [np.ones((3, 3)), np.full((3, 3), np.nan), np.diag([1, np.inf, 1])]
+    "gram", [-np.ones((3, 3)), np.full((3, 3), np.nan), np.diag([1, np.inf, 1])]
 )
-def test_a_matrix_without_factor_gives_no_preconditioner(gram):
+@pytest.mark.parametrize("curvature", [np.ones((3, 2)), np.full((3, 2), 0.5)])
+def test_a_matrix_without_factor_gives_no_preconditioner(gram, curvature):
     design = make_design(np.eye(3), 1.0, Workers())
-    heavy = HeavyRows(design, design.all_rows, gram)
-    assert heavy.inverse(np.ones((3, 2)), 0.0) is None
+    heavy = HeavyRows(design, design.all_rows, gram, np.ones(3))
+    assert heavy.inverse(curvature, REG) is None
 
 
-def test_only_what_has_changed_is_factorised_again(monkeypatch):
+def test_only_what_has_changed_is_factorised_again():
     X, _, _ = data("sparse")
     design, index = make_design(X, 1.0, Workers()), np.arange(6)
     heavy, fresh = (heavy_of(design, index, np.full(6, 10.0)) for _ in range(2))
-    counts, original = [], np.linalg.cholesky
-    monkeypatch.setattr(np.linalg, "cholesky", lambda a: (counts.append(1), original(a))[1])
     curvature = np.random.default_rng(0).random((6, 4))
-    heavy.inverse(curvature, REG)
-    assert len(counts) == 4
+    first = heavy.inverse(curvature, REG).factors
+    first.lower[:] *= 2.0
     curvature[2, 1] = 0.0
-    kept = heavy.inverse(curvature, REG)
-    assert len(counts) == 5
+    kept = heavy.inverse(curvature, REG).factors
+    expected = fresh.inverse(curvature, REG).factors
+
+    def lower(factors, k):
+        n = factors.ends[k + 1] - factors.ends[k]
+        return np.tril(factors.lower[factors.starts[k] : factors.starts[k + 1]].reshape(n, n))
+
+    for k in range(4):
+        times = 1.0 if k == 1 else 2.0
+        np.testing.assert_array_equal(lower(kept, k), times * lower(expected, k))
+    # another strength of the regularisation changes them all
+    again = heavy.inverse(curvature, 2 * REG)
     r = np.random.default_rng(1).standard_normal(4 * design.n_weights)
-    expected = fresh.inverse(curvature, REG)(r, np.empty_like(r))
-    np.testing.assert_array_equal(kept(r, np.empty_like(r)), expected)
-    counts.clear()
-    heavy.inverse(curvature, 2 * REG)
-    assert len(counts) == 4
+    np.testing.assert_array_equal(
+        inverted(again, r, 4), inverted(fresh.inverse(curvature, 2 * REG), r, 4)
+    )
