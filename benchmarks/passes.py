@@ -66,7 +66,7 @@ def passing(X: Matrix, n_scores: int, n_jobs: int) -> Iterator[dict[str, Task]]:
     n_jobs : int
     """
     with Workers(n_jobs) as workers:
-        design = make_design(X, 1.0, workers)
+        design = make_design(X, 1.0, workers, merge=True)
         products = _one_score(design) if n_scores == 1 else _many_scores(design, n_scores)
 
         def repeated(product: Task) -> Task:

@@ -25,7 +25,9 @@ __all__ = [
 ]
 
 
-def make_design(X: Any, bias: float, workers: Workers, renumber: bool = True) -> Design:
+def make_design(
+    X: Any, bias: float, workers: Workers, renumber: bool = True, merge: bool = False
+) -> Design:
     """Return a design for validated data.
 
     Parameters
@@ -38,11 +40,13 @@ def make_design(X: Any, bias: float, workers: Workers, renumber: bool = True) ->
         The threads of this fit.
     renumber : bool
         Whether many passes over most of the rows will follow.
+    merge : bool
+        Whether the fit regularises the length of the weights, so that columns may be rotated.
     """
     if isinstance(X, RowsOnDisk):
         if X.is_sparse:
             return StoredCsrDesign(X, bias, workers)
         return DenseDesign(X.values, bias, workers)
     if sparse.issparse(X):
-        return CsrDesign(X, bias, workers, renumber=renumber)
+        return CsrDesign(X, bias, workers, renumber=renumber, merge=merge)
     return DenseDesign(X, bias, workers)

@@ -172,6 +172,56 @@ def renumber(indices, rank, start, stop, out):
 
 
 @compiled
+def count_merged(indptr, indices, rank, n_shared):
+    """Count the rows with an entry in a column of at least a certain rank."""
+    found = 0
+    for i in range(indptr.shape[0] - 1):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            if rank[indices[k]] >= n_shared:
+                found += 1
+                break
+    return found
+
+
+@compiled
+def merge(indptr, indices, data, rank, n_shared, starts, new, values, columns, into, share):
+    """Copy the rows, with one entry in place of those in columns of at least a certain rank.
+
+    Such columns have a single entry each. The new one is as long as they are together. List the
+    columns, which new column they are in, and their parts of it.
+    """
+    end = np.uint64(0)
+    n_listed = 0
+    n_merged = 0
+    starts[0] = 0
+    for i in range(indptr.shape[0] - 1):
+        first = n_listed
+        squares = 0.0
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            column = rank[indices[k]]
+            if column < n_shared:
+                new[end] = column
+                values[end] = data[k]
+                end += _ONE
+            else:
+                columns[n_listed] = indices[k]
+                into[n_listed] = n_merged
+                share[n_listed] = data[k]
+                squares += np.float64(data[k]) * data[k]
+                n_listed += 1
+        if n_listed > first:
+            new[end] = n_shared + n_merged
+            values[end] = np.sqrt(squares)
+            # as stored, which may be rounded
+            scale = values[end] / squares if squares > 0.0 else 0.0
+            for k in range(first, n_listed):
+                share[k] *= scale
+            n_merged += 1
+            end += _ONE
+        starts[i + 1] = end
+
+
+@compiled
 def _four_scores(indices, data, W, bias, lo, hi, y, out):
     """Compute the dot products of the stored entries lo..hi with columns y..y+3 of W."""
     last = W.shape[0] - 1

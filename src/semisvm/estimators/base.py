@@ -91,6 +91,8 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
 
     _only_passes = False
     """Whether the method asks its design for products only, never for the rows."""
+    _regularizes_length = True
+    """Whether the weights of a column matter only by their squares, so that columns may rotate."""
 
     @property
     def reads_in_passes(self) -> bool:
@@ -172,7 +174,8 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
             shares = self._class_shares(labels, weight, X, recorder)
             prior = shares.values
             bias = self._specification().bias
-            design = make_design(X, bias, workers, self._reads_all_rows(labels))
+            renumber = self._reads_all_rows(labels)
+            design = make_design(X, bias, workers, renumber, self._regularizes_length)
             recorder.counters = {"passes": design.passes}
             task_data = (design, labels, prior, weight, hierarchy, recorder)
             solution = self._solve(*task_data, **besides)

@@ -57,7 +57,7 @@ class Grounds:
         self.X = X
         self.weight = weight
         self._workers = workers
-        self._linear: dict[float, Ground] = {}
+        self._linear: dict[tuple[float, bool], Ground] = {}
 
     def of(self, estimator: LinearSemiSupervisedClassifier) -> Ground:
         """Return the ground of a method."""
@@ -65,9 +65,11 @@ class Grounds:
         kernel_map, features = estimator._features(self.X)
         if kernel_map is not None:
             return Ground(kernel_map, features, make_design(features, bias, self._workers))
-        if bias not in self._linear:
-            self._linear[bias] = Ground(None, features, make_design(features, bias, self._workers))
-        return self._linear[bias]
+        key = (bias, estimator._regularizes_length)
+        if key not in self._linear:
+            design = make_design(features, bias, self._workers, merge=key[1])
+            self._linear[key] = Ground(None, features, design)
+        return self._linear[key]
 
 
 class HeldOut:

@@ -64,11 +64,13 @@ class Shared:
     workers : Workers
     effort : Effort
         Of the estimates of the shares.
+    merge : bool
+        See `make_design`.
     """
 
-    def __init__(self, X: Any, bias: float, workers: Workers, effort: Effort) -> None:
+    def __init__(self, X: Any, bias: float, workers: Workers, effort: Effort, merge: bool) -> None:
         self.X = X
-        self.design = make_design(X, bias, workers)
+        self.design = make_design(X, bias, workers, merge=merge)
         self.most, self.tol, self.n_rounds = effort.most, effort.tol, effort.n_rounds
         self._workers = workers
         self._sample: tuple[bytes, Any, Design] | None = None
@@ -90,7 +92,9 @@ class Shared:
         key = used.tobytes()
         if self._sample is None or self._sample[0] != key:
             rows = drawn_rows(self.X, used)
-            design = self.design if rows is self.X else make_design(rows, bias, self._workers)
+            design = self.design
+            if rows is not self.X:
+                design = make_design(rows, bias, self._workers, merge=True)
             self._sample = (key, rows, design)
         return self._sample[1:]
 

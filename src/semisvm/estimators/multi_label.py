@@ -205,7 +205,8 @@ class MultiLabelSVC(ScoringClassifier):
             if kernel_map is None and first.reg is None:
                 warn_of_length(X, recorder)
             effort = QUICK if self.estimator is None else Effort()
-            shared = Shared(X, first._specification().bias, workers, effort)
+            bias, merge = first._specification().bias, first._regularizes_length
+            shared = Shared(X, bias, workers, effort, merge)
             recorder.counters = {"passes": shared.design.passes}
             found = [
                 fit_label(machine, table, k, shared, recorder, weight)

@@ -23,6 +23,8 @@ from semisvm.validation import check_real
 class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
     """Base of the classifiers that are linear programs; many classes are one-vs-rest."""
 
+    _regularizes_length = False
+
     @property
     def estimates_shares(self) -> bool:
         """Whether ``class_prior=None`` means an estimate: it leaves the shares free."""

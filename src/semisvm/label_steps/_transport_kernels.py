@@ -33,6 +33,16 @@ def assign(costs, prices, labels, counts):
         counts[best] += 1
 
 
+@compiled(fastmath={"reassoc"})
+def chosen_cost(costs, labels, mass):
+    """Sum the costs of the labels, times the masses of the rows; a single mass holds for all."""
+    equal = mass.shape[0] == 1
+    total = 0.0
+    for i in range(labels.shape[0]):
+        total += (mass[0] if equal else mass[i]) * costs[i, labels[i]]
+    return total
+
+
 @compiled
 def gaps(costs, prices, labels, out):
     """Fill out with the costs of moving each row to each of the other classes, at the prices."""

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
+from semisvm.label_steps import _transport_kernels as kernels
 from semisvm.row_weights import ALIKE, weighs
 
 
@@ -71,13 +71,4 @@ def check_costs(
 
 def chosen_cost(costs: Floats, labels: NDArray[np.intp], mass: Floats = ALIKE) -> float:
     """Sum the costs of hard labels, each times the mass of its row."""
-    return float(_chosen_cost(costs, labels, mass))
-
-
-@compiled(fastmath={"reassoc"})
-def _chosen_cost(costs, labels, mass):
-    equal = mass.shape[0] == 1
-    total = 0.0
-    for i in range(labels.shape[0]):
-        total += (1.0 if equal else mass[i]) * costs[i, labels[i]]
-    return total
+    return float(kernels.chosen_cost(costs, labels, mass))

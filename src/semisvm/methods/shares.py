@@ -197,7 +197,7 @@ def estimate_shares(
     with Workers(thread_count(n_jobs)) as workers:
         if sampling is None:
             rows = drawn_rows(X, used)
-            design = make_design(rows, bias, workers)
+            design = make_design(rows, bias, workers, merge=True)
         else:
             rows, design = sampling.draw(used, bias)
         some = PartialLabels(labels.classes, labels.codes[used])
