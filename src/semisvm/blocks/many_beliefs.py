@@ -29,8 +29,9 @@ import numpy as np
 from semisvm.blocks import _response_kernels as kernels
 from semisvm.blocks.many_scores import NO_SCORES, ManyScoredRows
 from semisvm.designs import Floats
+from semisvm.label_steps._soft_kernels import gibbs
 from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy_of
-from semisvm.label_steps.entropic import gibbs, second_moments
+from semisvm.label_steps.entropic import second_moments
 
 
 class ManyScoreBlock(ManyScoredRows):

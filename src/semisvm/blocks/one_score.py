@@ -34,7 +34,8 @@ from semisvm.blocks.hard_labels import HardLabeledRows
 from semisvm.blocks.scored_rows import MAX_CHANGED, NOTHING
 from semisvm.blocks.sums import totals
 from semisvm.designs import Floats, Index
-from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy, fill_beliefs, soft_costs
+from semisvm.label_steps._soft_kernels import fill_beliefs
+from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy, soft_costs
 from semisvm.losses import Signs
 from semisvm.vectors import dot, gather
 

@@ -15,36 +15,11 @@ import numpy as np
 
 from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
+from semisvm.label_steps._soft_kernels import fill_beliefs
 
 MAX_STEPS = 200
 # Work per belief, in the unit by which blocks are balanced: entries of a data row.
-WORK_PER_ROW = 12
-
-
-@compiled
-def fill_beliefs(g, nu, temperature, weight, p, q, start, stop):
-    """Fill p and q = 1 - p; return the weighted sums of p, of p q and of p q (q - p).
-
-    The latter two are the derivatives of the first by nu / T. A single weight applies to all
-    rows.
-    """
-    equal = weight.shape[0] == 1
-    total = 0.0
-    slope = 0.0
-    bend = 0.0
-    for j in range(start, stop):
-        z = (g[j] - nu) / temperature
-        # beyond 45 the smaller belief is below 1e-19: treat it as certain, which is cheaper
-        e = np.exp(-abs(z)) if abs(z) < 45.0 else 0.0
-        large = 1.0 / (1.0 + e)
-        small = e * large
-        p[j] = small if z > 0.0 else large
-        q[j] = large if z > 0.0 else small
-        v = weight[0] if equal else weight[j]
-        total += v * p[j]
-        slope += v * small * large
-        bend += v * small * large * (q[j] - p[j])
-    return total, slope, bend
+WORK_PER_ROW = 4
 
 
 def balancing_price(

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
+from semisvm.label_steps._soft_kernels import gibbs
 from semisvm.label_steps.result import LabelStep, check_costs
 from semisvm.label_steps.transportation import Counts, exact
-from semisvm.row_weights import ALIKE
+from semisvm.row_weights import ALIKE, weighs
 
 MAX_STEPS = 300
 # Counts that are missed by less than this, in rows, cause no warning.
@@ -34,47 +34,11 @@ ROUNDING = 1e-12
 COLD = 0.1
 
 
-@compiled
-def gibbs(costs, factor, nu, temperature, weight, p, sums):
-    """Fill beliefs and column sums at costs times a factor; return the sum of soft minima.
-
-    A single weight applies to all rows.
-    """
-    n, m = costs.shape
-    equal = weight.shape[0] == 1
-    total = 0.0
-    sums[:] = 0.0
-    for i in range(n):
-        low = np.inf
-        for y in range(m):
-            p[i, y] = (factor * costs[i, y] - nu[y]) / temperature
-            low = min(low, p[i, y])
-        s = 0.0
-        for y in range(m):
-            gap = p[i, y] - low
-            p[i, y] = np.exp(-gap) if gap < 45.0 else 0.0
-            s += p[i, y]
-        v = weight[0] if equal else weight[i]
-        for y in range(m):
-            p[i, y] /= s
-            sums[y] += v * p[i, y]
-        total += v * temperature * (low - np.log(s))
-    return total
-
-
-@compiled
-def second_moments(p, weight):
+def second_moments(p: Floats, weight: Floats) -> Floats:
     """Sum over rows the outer product of the beliefs with themselves, each times its weight."""
-    n, m = p.shape
-    equal = weight.shape[0] == 1
-    out = np.zeros((m, m))
-    for i in range(n):
-        v = weight[0] if equal else weight[i]
-        for y in range(m):
-            if p[i, y] > 1e-14:
-                for z in range(m):
-                    out[y, z] += v * p[i, y] * p[i, z]
-    return out
+    if weighs(weight):
+        return p.T @ (p * weight[:, np.newaxis])
+    return weight[0] * (p.T @ p)
 
 
 class SoftRows(Protocol):
