@@ -111,9 +111,9 @@ def passes_rows(seed: int, problem: PartlyLabeled, repeat: int) -> list[dict[str
                 "seconds": timings.median(name),
                 "passes": limit.passes,
                 "one curvature, ms": 1e3 * timings.median("curvature") / AT_A_TIME,
-                "seconds / reads": limit.over,
-                f"<= {PASSES_BAR}": verdict(limit.over.median <= PASSES_BAR),
                 "seconds / (passes x curvature)": limit.over_curvatures,
+                f"<= {PASSES_BAR}": verdict(limit.over_curvatures.median <= PASSES_BAR),
+                "seconds / reads": limit.over,
             }
         )
     return rows
