@@ -309,27 +309,34 @@ def factorise_systems(
 
 
 @compiled
-def solve_systems(roots, alone, rows, ends, lower, starts, inverse, x, y, gains):
-    """Solve systems with the rows of x, whose solutions without corrections are in y.
+def solve_systems(roots, alone, rows, ends, lower, starts, inverse, scores, gains):
+    """Replace scores (n, m) of the rows by their moves; see `woodbury`.
 
-    Systems take turns. Return x . y as gains, and let y be minus the solutions times the roots.
+    A move is minus the root times the solution of the system for the roots times the scores, and
+    a gain the product of the latter two. Systems take turns.
     """
-    for k in range(x.shape[0]):
+    n, m = scores.shape
+    x = np.empty(n)
+    y = np.empty(n)
+    for k in range(m):
         f = k % alone.shape[0]
         own = rows[ends[f] : ends[f + 1]]
-        n = own.shape[0]
-        part = np.empty(n)
-        source = x[k] if alone[f] else y[k]
+        part = np.empty(own.shape[0])
+        factor = lower[starts[f] : starts[f + 1]].reshape((own.shape[0], own.shape[0]))
         for i in range(n):
-            part[i] = source[own[i]]
-        solve_factored(lower[starts[f] : starts[f + 1]].reshape((n, n)), part)
-        if alone[f]:
-            y[k] = 0.0
+            x[i] = roots[f, i] * scores[i, k]
+            y[i] = 0.0
+        if not alone[f]:
             for i in range(n):
-                y[k, own[i]] = part[i]
-        else:
-            for i in range(n):
-                add(y[k], -part[i], inverse[own[i]])
-        gains[k] = dot(x[k], y[k])
-        for i in range(y.shape[1]):
-            y[k, i] *= -roots[f, i]
+                y[i] = dot(inverse[i], x)
+        for i in range(own.shape[0]):
+            part[i] = x[own[i]] if alone[f] else y[own[i]]
+        solve_factored(factor, part)
+        for i in range(own.shape[0]):
+            if alone[f]:
+                y[own[i]] = part[i]
+            else:
+                add(y, -part[i], inverse[own[i]])
+        gains[k] = dot(x, y)
+        for i in range(n):
+            scores[i, k] = -roots[f, i] * y[i]

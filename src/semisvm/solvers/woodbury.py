@@ -179,16 +179,12 @@ class Inverse(Preconditioner):
 
     def weigh(self, r: Floats, squares: Floats, out: Floats) -> tuple[Floats, Floats]:
         """Return r . z of each system, and r: `complete` adds what is missing from z."""
-        m, factors = len(r) // self.design.n_weights, self.factors
-        found = self.design.few_scores(r.reshape(-1, m), self.rows)
+        m = len(r) // self.design.n_weights
+        self._moves = self.design.few_scores(r.reshape(-1, m), self.rows)
+        gains = np.empty(m)
+        solve_systems(*self.factors, self.whole.inverse, self._moves, gains)
         # the solver checks for values out of range
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = np.multiply(factors.roots, found.T, order="C")
-            alone = factors.alone.all()
-            moves = np.empty_like(scores) if alone else scores @ self.whole.inverse
-            gains = np.empty(m)
-            solve_systems(*factors, self.whole.inverse, scores, moves, gains)
-            self._moves = np.ascontiguousarray(moves.T)
             return squares - (gains if len(squares) == m else gains.sum()), r
 
     def complete(self, p: Floats) -> None:
