@@ -10,7 +10,7 @@ import numpy as np
 from semisvm.compiling import compiled
 
 _SUMS = {"reassoc", "contract"}
-TILE = 512
+TILE = 1024
 # Beyond it the exponential is below 1e-19: certain beliefs are cheaper than tiny ones.
 FARTHEST = 45.0
 # If a smaller part than this is nearer, one number at a time takes less time.
@@ -28,10 +28,11 @@ _MANTISSA_BITS = 52
 
 @compiled(fastmath={"contract"})
 def decay(gaps, out, memory):
-    """Fill out with exp(-gap) for gaps >= 0, and zero from `FARTHEST` on; out may be the gaps.
+    """Fill out with exp(-gap) for gaps >= 0, and zero from `FARTHEST` on.
 
     exp(-g) = 2^k e^r with a whole number k and |r| <= ln(2) / 2, where the Taylor series to degree
-    13 is exact to the last place. The memory is as long as the gaps.
+    13 is exact to the last place. The memory is as long as the gaps. The three arrays should be
+    different ones: a loop over arrays that overlap is not vectorised.
     """
     n = gaps.shape[0]
     near = 0
@@ -119,6 +120,7 @@ def fill_beliefs(g, nu, temperature, weight, p, q, start, stop):
     """
     equal = weight.shape[0] == 1
     width = min(TILE, stop - start)
+    gaps = np.empty(width)
     decays = np.empty(width)
     memory = np.empty(width)
     total = 0.0
@@ -126,9 +128,9 @@ def fill_beliefs(g, nu, temperature, weight, p, q, start, stop):
     bend = 0.0
     for low in range(start, stop, TILE):
         high = min(low + TILE, stop)
-        e = decays[: high - low]
-        _far(g[low:high], nu, temperature, e)
-        decay(e, e, memory[: high - low])
+        far, e = gaps[: high - low], decays[: high - low]
+        _far(g[low:high], nu, temperature, far)
+        decay(far, e, memory[: high - low])
         _split(g[low:high], nu, e, p[low:high], q[low:high])
         if equal:
             found = _moments(p[low:high], q[low:high])
@@ -152,6 +154,7 @@ def gibbs(costs, factor, nu, temperature, weight, p, sums):
     equal = weight.shape[0] == 1
     # a tile of whole rows at a time
     height = max(1, TILE // m)
+    gaps = np.empty(height * m)
     memory = np.empty(height * m)
     lowest = np.empty(height)
     total = 0.0
@@ -160,14 +163,16 @@ def gibbs(costs, factor, nu, temperature, weight, p, sums):
         stop = min(start + height, n)
         for i in range(start, stop):
             low = np.inf
+            first = (i - start) * m
             for y in range(m):
-                p[i, y] = (factor * costs[i, y] - nu[y]) / temperature
-                low = min(low, p[i, y])
+                gap = (factor * costs[i, y] - nu[y]) / temperature
+                gaps[first + y] = gap
+                low = min(low, gap)
             lowest[i - start] = low
             for y in range(m):
-                p[i, y] -= low
-        tile = p[start:stop].reshape((stop - start) * m)
-        decay(tile, tile, memory[: tile.shape[0]])
+                gaps[first + y] -= low
+        size = (stop - start) * m
+        decay(gaps[:size], p[start:stop].reshape(size), memory[:size])
         for i in range(start, stop):
             s = 0.0
             for y in range(m):
