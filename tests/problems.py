@@ -107,13 +107,13 @@ def solve_from(problem, w=None, *, tol=1e-12, **options):
     return minimize(problem, state, tol=tol, **options)
 
 
-def inverted(inverse, r, systems=1):
+def inverted(inverse, r, systems=1, rtol=1e-8):
     """M^-1 r of a preconditioner, for a flat vector with systems in turns."""
     squares = (r.reshape(-1, systems) ** 2).sum(axis=0)
     products, z = inverse.weigh(r.copy(), squares, np.empty_like(r))
     z = z.copy()
     inverse.complete(z)
-    np.testing.assert_allclose(products, (r * z).reshape(-1, systems).sum(axis=0), rtol=1e-8)
+    np.testing.assert_allclose(products, (r * z).reshape(-1, systems).sum(axis=0), rtol=rtol)
     return z / inverse.unit
 
 

@@ -89,7 +89,10 @@ class RowsTask(ABC):
         """The labelled rows, if they are so few that each has a large weight."""
         # no preconditioner has to be larger than the system
         fewer = self.rows.n_labeled < self.n_weights // self.n_columns
-        return self._heavy(IN_OR_OUT if self.zero_or_one and fewer else 1)
+        if are_few(self.rows.n_labeled, self.rows.work) or not (self.zero_or_one and fewer):
+            return self._heavy(1)
+        found = self._heavy(IN_OR_OUT)
+        return found if found is not None and found.whole(self.reg).known else None
 
     @cached_property
     def heavy_together(self) -> HeavyRows | None:

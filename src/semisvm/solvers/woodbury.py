@@ -32,6 +32,9 @@ from semisvm.vectors import factorise_systems, list_systems, solve_systems
 # A factorisation takes |S|^3 / 6 multiplications, which should not exceed this many passes
 # over the data.
 PASSES_PER_FACTORISATION = 4
+# The inverse for all rows loses so many digits that its correction needs some left: it is used up
+# to this bound on the largest eigenvalue of A, whose smallest is at least one.
+LARGEST_EIGENVALUE = 1e6
 # LAPACK factorises systems of more rows than this.
 SMALL_SYSTEM = 64
 
@@ -94,11 +97,17 @@ class Whole(NamedTuple):
     roots: Floats
     inverse: Floats
 
+    @property
+    def known(self) -> bool:
+        """Whether it could be computed."""
+        return len(self.inverse) > 0
+
     @classmethod
     def of(cls, gram: Floats, weight: Floats, reg: float) -> Self:
         """Invert A for these curvatures."""
         roots = np.sqrt(weight / reg)
-        lower = _cholesky(gram, roots)
+        bound = 1.0 + float(roots**2 @ gram.diagonal())
+        lower = _cholesky(gram, roots) if bound <= LARGEST_EIGENVALUE else None
         if lower is None:
             return cls(reg, np.full_like(roots, np.nan), np.empty((0, 0)))
         inverse = cho_solve((lower, True), np.eye(len(roots)), check_finite=False)

@@ -63,6 +63,28 @@ def test_inverse_is_that_of_the_dense_matrix(kind, m, idle, usual):
     assert inverse.factors.ends[1] == (5 - len(idle) if alone else len(idle))
 
 
+@pytest.mark.parametrize("reg", [1e-3, 1e-6, 1e-10])
+def test_weak_regularisation_costs_no_digits(reg):
+    X, _, dense = data("dense")
+    design, index = make_design(X, 1.0, Workers()), np.arange(8)
+    weight = np.full(8, 0.1)
+    heavy = heavy_rows(design, design.rows(index), weight, reg, 10**9)
+    curvature = weight[:, None] * np.ones((1, 2))
+    curvature[:3, 1] = 0.0
+    inverse = heavy.inverse(curvature, reg)
+    # from some eigenvalue on there is no common inverse
+    assert heavy.whole(reg).known == (reg > 1e-5)
+    assert inverse.factors.alone.all() == (reg < 1e-5)
+    A = with_bias(dense[index], 1.0)
+    # what the rows span, where M is far from reg I
+    r = (A.T @ np.random.default_rng(0).standard_normal((8, 2))).ravel()
+    found = inverted(inverse, r, 2, rtol=1e-3).reshape(-1, 2)
+    for y in range(2):
+        M = reg * np.eye(len(found)) + A.T @ (curvature[:, y, None] * A)
+        scale = abs(r).max()
+        np.testing.assert_allclose(M @ found[:, y], r.reshape(-1, 2)[:, y], atol=1e-5 * scale)
+
+
 @pytest.mark.parametrize("usual", [True, False])
 def test_large_systems_are_like_small_ones(usual, monkeypatch):
     X, _, _ = data("sparse")
