@@ -185,7 +185,9 @@ class HardLabeledRows(ScoredRows):
         each = lam / self.n_unlabeled * of_rows(self.mass, switched)
         at = partial(self.loss.at_labels, scores[index[n:]])
         now, then = (at(labels[switched], each) for labels in (self.labels, self._solved))
-        fit = self.loss.at_labels(scores[given], self.positive[:n], self.weight[:n])
+        fit = (0.0, given.astype(np.float64), 0)
+        if n:
+            fit = self.loss.at_labels(scores[given], self.positive, self.weight)
         self._solved = self.labels
         if onto is not None and ratio != 1.0:
             onto *= ratio

@@ -203,12 +203,13 @@ class CsrDesign(Design):
         indptr, indices, data = self._arrays
         counts = np.zeros(n_columns, dtype=np.int64)
         _csr_kernels.count_columns(indices, 0, len(indices), counts)
-        order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        order = _by_frequency(counts)
         rank = np.zeros(n_columns, dtype=_index_type(n_columns))
         rank[order] = np.arange(len(order), dtype=rank.dtype)
         n_single = int(np.count_nonzero(counts == 1))
         n_shared = len(order) - n_single
-        if merge and n_single > MERGED_SHARE * len(order):
+        # rows have some of them in common, or there is little to merge
+        if merge and n_single > 1.5 * MERGED_SHARE * len(order):
             n_merged = _csr_kernels.count_merged(indptr, indices, rank, n_shared)
             if n_single - n_merged >= MERGED_SHARE * len(order):
                 self._order = order[:n_shared]
@@ -285,6 +286,16 @@ class Merged(NamedTuple):
     into: Index
     share: Floats
     n_columns: int
+
+
+def _by_frequency(counts: NDArray[np.int64]) -> Index:
+    """Return the columns with entries, the most frequent first, in order where equally frequent."""
+    most = int(counts.max(initial=0))
+    ranks = most - counts
+    if most < 2**16:
+        # numbers of 16 bits are sorted without comparisons, in a tenth of the time
+        ranks = ranks.astype(np.uint16)
+    return np.argsort(ranks, kind="stable")[: np.count_nonzero(counts)]
 
 
 def _unsigned(a: NDArray[Any]) -> NDArray[Any]:

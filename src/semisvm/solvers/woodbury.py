@@ -68,7 +68,8 @@ class HeavyRows:
         """
         whole = self.whole(reg)
         roots = np.ascontiguousarray(np.sqrt(curvature.T / reg))
-        self._last = Factors.of(self.gram, roots, whole, self._last)
+        if self._last is None or not np.array_equal(roots, self._last.roots):
+            self._last = Factors.of(self.gram, roots, whole, self._last)
         return None if self._last is None else Inverse(self.design, self.rows, whole, self._last)
 
     def whole(self, reg: float) -> "Whole":
