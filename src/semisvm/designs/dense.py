@@ -22,10 +22,9 @@ CHUNK_PRODUCTS = 900_000
 LEAST_CHUNK = 32
 
 
-def product(A: NDArray[Any], B: Floats) -> Floats:
-    """Multiply matrices; the solver checks for values out of range."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return A @ B
+def in_silence() -> np.errstate:
+    """Return a context for products: the solver checks for values out of range."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 class DenseDesign(Design):
@@ -81,10 +80,11 @@ class DenseDesign(Design):
         offset = self.bias * W[-1]
 
         def task(_: int, start: int, stop: int) -> None:
-            for low, high in self._chunks(W.shape[1], start, stop):
-                scores = product(self._chunk(rows, low, high), W[:-1])
-                scores += offset
-                out[self._at(rows, low, high)] = scores
+            with in_silence():
+                for low, high in self._chunks(W.shape[1], start, stop):
+                    scores = self._chunk(rows, low, high) @ W[:-1]
+                    scores += offset
+                    out[self._at(rows, low, high)] = scores
 
         self._run_blocks(task, rows)
         return out
@@ -93,8 +93,9 @@ class DenseDesign(Design):
         """Write the sum of x_i (outer) v_i over the listed rows to ``out``, or add it."""
 
         def task(start: int, stop: int, into: Floats) -> None:
-            for low, high in self._chunks(V.shape[1], start, stop):
-                self._add(self._chunk(rows, low, high), V[self._at(rows, low, high)], into)
+            with in_silence():
+                for low, high in self._chunks(V.shape[1], start, stop):
+                    self._add(self._chunk(rows, low, high), V[self._at(rows, low, high)], into)
 
         return self._sum_blocks(task, rows, out, add)
 
@@ -105,12 +106,13 @@ class DenseDesign(Design):
         offset = self.bias * P[-1]
 
         def task(start: int, stop: int, into: Floats) -> None:
-            for low, high in self._chunks(P.shape[1], start, stop):
-                chunk = self._chunk(rows, low, high)
-                Q = product(chunk, P[:-1])
-                Q += offset
-                operator(rows.index, low, high, Q)
-                self._add(chunk, Q, into)
+            with in_silence():
+                for low, high in self._chunks(P.shape[1], start, stop):
+                    chunk = self._chunk(rows, low, high)
+                    Q = chunk @ P[:-1]
+                    Q += offset
+                    operator(rows.index, low, high, Q)
+                    self._add(chunk, Q, into)
 
         return self._sum_blocks(task, rows, out)
 
@@ -118,7 +120,8 @@ class DenseDesign(Design):
         """Compute x_i W for a few rows, one row of the result per listed row."""
         few = self._few_rows(rows)
         if W.shape[1] > 1:
-            return product(few, W[:-1]) + self.bias * W[-1]
+            with in_silence():
+                return few @ W[:-1] + self.bias * W[-1]
         out, every = np.empty((len(few), 1)), self.row_numbers(np.arange(len(few)))
         self._kernels.scores(few, None, W[:, 0], self.bias, every, 0, len(few), out[:, 0])
         return out
@@ -127,7 +130,8 @@ class DenseDesign(Design):
         """Add the sum of x_i (outer) V_k over a few rows i = rows.index[k] to ``out``."""
         few = self._few_rows(rows)
         if V.shape[1] > 1:
-            self._add(few, V, out)
+            with in_silence():
+                self._add(few, V, out)
         else:
             every = self.row_numbers(np.arange(len(few)))
             self._kernels.pull_back(few, None, V[:, 0], self.bias, every, 0, len(few), out[:, 0])
@@ -143,15 +147,17 @@ class DenseDesign(Design):
         return kept
 
     def _add(self, chunk: NDArray[Any], V: Floats, into: Floats) -> None:
-        into[:-1] += product(chunk.T, V)
-        into[-1] += self.bias * V.sum(axis=0)
+        into[:-1] += chunk.T @ V
+        # a product is faster than a sum over short rows
+        into[-1] += np.full(len(V), self.bias) @ V
 
     def products(self, rows: RowList, others: RowList) -> Floats:
         """Compute the inner products of rows with others, with the constant feature."""
         self.rows_read += len(rows) + len(others)
         X = self._chunk(rows, 0, len(rows))
         Z = X if rows is others else self._chunk(others, 0, len(others))
-        products = product(X, Z.T)
+        with in_silence():
+            products: Floats = X @ Z.T
         products += self.bias * self.bias
         return products
 
