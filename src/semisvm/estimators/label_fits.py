@@ -92,9 +92,7 @@ class Shared:
         key = used.tobytes()
         if self._sample is None or self._sample[0] != key:
             rows = drawn_rows(self.X, used)
-            design = self.design
-            if rows is not self.X:
-                design = make_design(rows, bias, self._workers, merge=True)
+            design = self.design if rows is self.X else make_design(rows, bias, self._workers)
             self._sample = (key, rows, design)
         return self._sample[1:]
 

@@ -197,7 +197,8 @@ def estimate_shares(
     with Workers(thread_count(n_jobs)) as workers:
         if sampling is None:
             rows = drawn_rows(X, used)
-            design = make_design(rows, bias, workers, merge=True)
+            # a sample is a copy already: no further one of its values
+            design = make_design(rows, bias, workers, merge=rows is X)
         else:
             rows, design = sampling.draw(used, bias)
         some = PartialLabels(labels.classes, labels.codes[used])
