@@ -197,8 +197,8 @@ def estimate_shares(
     with Workers(thread_count(n_jobs)) as workers:
         if sampling is None:
             rows = drawn_rows(X, used)
-            # a sample is a copy already: no further one of its values
-            design = make_design(rows, bias, workers, merge=rows is X)
+            # nothing merged: the same estimate wherever the rows come from, and no further copy
+            design = make_design(rows, bias, workers)
         else:
             rows, design = sampling.draw(used, bias)
         some = PartialLabels(labels.classes, labels.codes[used])
