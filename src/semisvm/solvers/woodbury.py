@@ -111,10 +111,8 @@ class Whole(NamedTuple):
         lower = _cholesky(gram, roots) if bound <= LARGEST_EIGENVALUE else None
         if lower is None:
             return cls(reg, np.full_like(roots, np.nan), np.empty((0, 0)))
-        # in place; the transpose of a symmetric matrix by columns is one by rows
-        unit = np.eye(len(roots), order="F")
-        inverse = cho_solve((lower, True), unit, overwrite_b=True, check_finite=False)
-        return cls(reg, roots, np.ascontiguousarray(inverse.T))
+        inverse = cho_solve((lower, True), np.eye(len(roots)), check_finite=False)
+        return cls(reg, roots, np.ascontiguousarray(inverse))
 
 
 def _cholesky(gram: Floats, roots: Floats) -> Floats | None:
