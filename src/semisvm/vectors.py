@@ -166,18 +166,6 @@ def dots(a, b, m, start, stop):
 
 
 @compiled
-def copied(r, p, m, start, stop):
-    """P = r; return r . r of each system."""
-    width = _width(m)
-    total = np.zeros(width)
-    for j in range(start * m, stop * m, width):
-        end = min(j + width, stop * m)
-        p[j:end] = r[j:end]
-        _dots(r[j:end], r[j:end], total)
-    return _folded(total, m)
-
-
-@compiled
 def ratios(a, b):
     """Return a / b of each system, and zero where b is: what is solved exactly stays there."""
     out = np.zeros(a.shape[0])

@@ -86,26 +86,15 @@ def _split(g, nu, e, p, q):
 
 
 @compiled(fastmath=_SUMS)
-def _moments(p, q):
+def _moments(weight, p, q):
+    equal = weight.shape[0] == 1
     total = 0.0
     slope = 0.0
     bend = 0.0
     for j in range(p.shape[0]):
-        both = p[j] * q[j]
-        total += p[j]
-        slope += both
-        bend += both * (q[j] - p[j])
-    return total, slope, bend
-
-
-@compiled(fastmath=_SUMS)
-def _weighted_moments(weight, p, q):
-    total = 0.0
-    slope = 0.0
-    bend = 0.0
-    for j in range(p.shape[0]):
-        both = weight[j] * p[j] * q[j]
-        total += weight[j] * p[j]
+        v = weight[0] if equal else weight[j]
+        both = v * p[j] * q[j]
+        total += v * p[j]
         slope += both
         bend += both * (q[j] - p[j])
     return total, slope, bend
@@ -132,15 +121,11 @@ def fill_beliefs(g, nu, temperature, weight, p, q, start, stop):
         _far(g[low:high], nu, temperature, far)
         decay(far, e, memory[: high - low])
         _split(g[low:high], nu, e, p[low:high], q[low:high])
-        if equal:
-            found = _moments(p[low:high], q[low:high])
-            each = weight[0]
-        else:
-            found = _weighted_moments(weight[low:high], p[low:high], q[low:high])
-            each = 1.0
-        total += each * found[0]
-        slope += each * found[1]
-        bend += each * found[2]
+        own = weight if equal else weight[low:high]
+        found = _moments(own, p[low:high], q[low:high])
+        total += found[0]
+        slope += found[1]
+        bend += found[2]
     return total, slope, bend
 
 

@@ -145,9 +145,8 @@ def solve(
     r = rhs
     # z is needed only between two products, and shares the memory of q
     inverse = Regularizer(reg) if inverse is None else inverse
-    rz, z = inverse.weigh(r, total(vectors.copied, r, p, systems), q)
-    if z is not r:
-        p[...] = z
+    rz, z = inverse.weigh(r, total(vectors.dots, r, r, systems), q)
+    p[...] = z
     inverse.complete(p)
     # p . M p
     least = inverse.unit * rz
