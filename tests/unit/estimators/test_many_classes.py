@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from problems import hide
+from problems import hide, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.designs import workers
 from semisvm.label_steps import exact
@@ -378,3 +378,22 @@ def test_rows_that_are_all_the_same_are_no_reason_to_warn(loss):
     model = AnnealedSVC(loss=loss).fit(np.full((40, 3), 3.0), partly)
     counts = np.bincount(model.transduction_)
     assert counts.max() - counts.min() <= 1
+
+
+def test_coefficients_of_classes_are_sums_along_their_paths():
+    X, y = two_blobs(90, 6)
+    y = y + (np.arange(90) % 3 == 0)
+    tree = {"low": [0, 1], "high": [2]}
+    model = TransductiveSVC(class_prior=np.full(3, 1 / 3), hierarchy=tree).fit(X, hide(y, 30))
+    paths = model.hierarchy_.paths
+    np.testing.assert_allclose(model.coef_, paths.T @ model.node_coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.intercept_, paths.T @ model.node_intercept_, rtol=1e-12)
+    assert model.coef_.flags.c_contiguous
+
+
+def test_without_a_hierarchy_a_fit_ends_without_a_product():
+    # BLAS would give threads to a product with the identity, which spin on after the fit
+    X, y = two_blobs(90, 6)
+    y = y + (np.arange(90) % 3 == 0)
+    model = TransductiveSVC(class_prior=np.full(3, 1 / 3)).fit(X, hide(y, 30))
+    assert model.coef_ is model.node_coef_

@@ -23,6 +23,7 @@ from semisvm import (
     open_rows,
     write_rows,
 )
+from semisvm.objectives.sharing import RowsTask
 from semisvm.ondisk import RowsError
 from semisvm.remote import ClusterError
 
@@ -99,6 +100,29 @@ class TestThreads:
             np.testing.assert_allclose(
                 there.label_distribution_.compute(), here.label_distribution_, atol=1e-6
             )
+
+    @pytest.mark.parametrize("m", [2, 3])
+    def test_the_start_asks_the_chunks_for_nothing_but_the_labelled_rows(self, m, monkeypatch):
+        # more columns than labels, so that the rows span as many dimensions as there are rows
+        X, labels, _ = blobs(m, d=60)
+        prior = {"class_prior": np.full(m, 1 / m), "reg": 1e-2, "tol": 1e-8}
+        here = TransductiveSVC(**prior).fit(X, labels)
+        asked, first = [], RowsTask.first
+
+        def watched(task, tol):
+            ask = task.rows.ask
+            task.rows.ask = lambda name, *rest, **more: (
+                asked.append(name),
+                ask(name, *rest, **more),
+            )[1]
+            state = first(task, tol)
+            task.rows.ask = ask
+            return state
+
+        monkeypatch.setattr(RowsTask, "first", watched)
+        there = TransductiveSVC(**prior).fit(in_chunks(X), labels)
+        assert asked == ["labeled_rows"]
+        check_same(here, there)
 
     def test_the_shares_are_estimated_from_the_same_rows(self, monkeypatch):
         monkeypatch.setattr("semisvm.methods.fold_fits.MOST_UNLABELED", 100)
