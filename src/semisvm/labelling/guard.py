@@ -12,6 +12,8 @@ from semisvm.labelling.security import HEADERS, Doorkeeper, RefusedError
 
 MAX_BODY = 64 * 1024
 BODY_SECONDS = 10.0
+LET_IN = "semisvm.let_in"
+"""Set in the state of a request that had the cookie or the token."""
 CLOSED_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>semisvm: closed</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
@@ -54,6 +56,7 @@ class Guard:
         sending = with_headers(send)
         try:
             opened = self._check(scope)
+            scope.setdefault("state", {})[LET_IN] = True
             if opened:
                 cookie = {"Set-Cookie": self.doorkeeper.keys.grant()}
                 await HTMLResponse(OPENED_PAGE, headers=cookie)(scope, receive, sending)

@@ -14,7 +14,6 @@ import secrets
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from time import monotonic
 
 HEADERS = {
@@ -129,14 +128,15 @@ class Keys:
         return hmac.compare_digest(self.token.encode(), given)
 
     def knows(self, header: str | None) -> bool:
-        """Tell whether a Cookie header holds the cookie of this server."""
-        try:
-            cookies = SimpleCookie(header or "")
-        except CookieError:
-            return False
-        found = cookies.get(self.cookie)
-        return found is not None and hmac.compare_digest(
-            found.value.encode(), self._session.encode()
+        """Tell whether a Cookie header holds the cookie of this server.
+
+        Browsers send the cookies of all programs on this host. Those may have any form, so only
+        pairs with the name of ours are read.
+        """
+        pairs = (pair.strip().partition("=") for pair in (header or "").split(";"))
+        return any(
+            name == self.cookie and hmac.compare_digest(value.encode(), self._session.encode())
+            for name, _, value in pairs
         )
 
     def grant(self) -> str:
@@ -191,7 +191,8 @@ class Doorkeeper:
     def __init__(self, hosts: Hosts, keys: Keys, clock: Callable[[], float] = monotonic) -> None:
         self.hosts = hosts
         self.keys = keys
-        # strangers have a bucket of their own: they cannot use up that of the person at work
+        # requests without cookie or token have a bucket of their own: they cannot use up that of
+        # the person at work, nor keep out a person who arrives with the token
         self._known = Bucket(rate=200.0, burst=400.0, clock=clock)
         self._strangers = Bucket(rate=10.0, burst=40.0, clock=clock)
 
@@ -213,17 +214,17 @@ class Doorkeeper:
         """
         if not self.hosts.allows(headers.get("host")):
             raise RefusedError(421, "This server has another name. Open the address it printed.")
-        known = self.keys.knows(headers.get("cookie"))
-        if not (self._known if known else self._strangers).take():
-            raise RefusedError(429, "Too many requests. Wait a moment.")
         self._check_source(method, path, headers)
-        if known:
-            return False
-        if token is None or path != "/" or method != "GET":
+        known = self.keys.knows(headers.get("cookie"))
+        may_open = not known and token is not None and path == "/" and method == "GET"
+        opened = may_open and self.keys.open(str(token))
+        if not (self._known if known or opened else self._strangers).take():
+            raise RefusedError(429, "Too many requests. Wait a moment.")
+        if not known and not may_open:
             raise RefusedError(401, "This page needs the address with the token.")
-        if not self.keys.open(token):
+        if not known and not opened:
             raise RefusedError(401, "The token of this address is not valid, or was used up.")
-        return True
+        return opened
 
     @staticmethod
     def _check_source(method: str, path: str, headers: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Self
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from semisvm.labelling.guard import BODY_SECONDS, Guard
+from semisvm.labelling.guard import BODY_SECONDS, LET_IN, Guard
 from semisvm.labelling.records import Status
 from semisvm.labelling.security import Doorkeeper, Hosts, Keys, is_loopback, netloc
 from semisvm.labelling.sitting import Sitting
@@ -29,30 +29,50 @@ NOT_ALONE = (
 
 
 class BoundedProtocol(H11Protocol):
-    """HTTP on a connection that is closed if no whole request arrives in time."""
+    """HTTP on a connection that is closed if no whole request arrives in time.
+
+    If there are too many connections, a new one takes the place of the one that has waited longest
+    for a request; those that have had the cookie or the token go last.
+    """
 
     quiet_seconds = QUIET_SECONDS
+    let_in = False
+    waiting_since = 0.0
 
     def connection_made(self, transport: Any) -> None:
-        """Start a connection, unless there are too many."""
+        """Start a connection; if there are too many, close one that waits."""
         super().connection_made(transport)
         # head and body of an answer are two packets: the second must not wait for the browser
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._deadline: Any = None
+        self._wait()
         if len(self.connections) > MAX_CONNECTIONS:
-            transport.abort()
-        else:
-            self._wait()
+            self._make_room()
+
+    def _make_room(self) -> None:
+        others: Any = self.connections - {self}
+        waiting = [other for other in others if other.is_waiting]
+        closed = min(waiting, key=lambda one: (one.let_in, one.waiting_since), default=self)
+        # it is lost a moment later: the next new connection must not choose it again
+        self.connections.discard(closed)
+        closed.transport.abort()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
 
     def _wait(self) -> None:
+        self.waiting_since = self.loop.time()
         self._deadline = self.loop.call_later(self.quiet_seconds, self._close_if_waiting)
 
     def _close_if_waiting(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+        if self.is_waiting:
             self.transport.abort()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
+        self.let_in |= LET_IN in self.cycle.scope.get("state", {})
         self._deadline.cancel()
         self._wait()
         super().on_response_complete()

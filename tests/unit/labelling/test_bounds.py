@@ -189,6 +189,19 @@ def test_the_number_of_connections_is_bounded(sitting):
         assert wait_until(status) == 401
 
 
+def test_idle_connections_do_not_block_new_ones(sitting):
+    with (
+        PageServer(sitting, token=TOKEN, quiet_seconds=PATIENCE) as server,
+        ExitStack() as stack,
+    ):
+        kept = stack.enter_context(closing(answered(server)))  # one of the person at work
+        for _ in range(MAX_CONNECTIONS + 50):
+            stack.enter_context(closing(connected(server)))
+        assert send(server, "GET", f"/?token={TOKEN}").status == 200
+        assert send(server, "GET", "/api/status", Cookie=cookie(server)).status == 200
+        assert not closed(kept)
+
+
 def test_too_many_requests_are_refused(sitting, monkeypatch):
     monkeypatch.setattr(server_module, "Doorkeeper", partial(Doorkeeper, clock=lambda: 0.0))
     with PageServer(sitting, token=TOKEN) as server:
@@ -196,6 +209,17 @@ def test_too_many_requests_are_refused(sitting, monkeypatch):
         refused = next(answer for answer in answers if answer.status != 401)
         assert refused.status == 429
         assert refused.getheader("Retry-After") == "1"
+
+
+def test_a_flood_does_not_keep_the_token_out(sitting, monkeypatch):
+    monkeypatch.setattr(server_module, "Doorkeeper", partial(Doorkeeper, clock=lambda: 0.0))
+    with PageServer(sitting, token=TOKEN) as server:
+        ticket = server.ticket().partition("token=")[2]
+        flood = (send(server, "GET", "/?token=guess").status for _ in range(1000))
+        assert 429 in flood
+        assert send(server, "GET", f"/?token={TOKEN}").status == 200
+        assert send(server, "GET", f"/?token={ticket}").status == 200
+        assert send(server, "GET", "/?token=guess").status == 429
 
 
 def test_strangers_cannot_use_up_the_rate():

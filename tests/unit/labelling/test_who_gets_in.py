@@ -56,6 +56,33 @@ def test_a_cookie_that_is_made_up_does_not_open(server):
         assert send(server, "GET", "/api/status", Cookie=f"{name}={value}").status == 401
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        'prefs={"theme":"dark"}',
+        "prefs=[1, 2]",
+        "a",
+        "=",
+        "name with blanks=1",
+        'open="quote',
+        "a=b=c",
+        "caf\xe9=1",
+        "semisvm_=x",
+    ],
+)
+def test_cookies_of_other_programs_do_not_lock_out(server, other):
+    own = cookie(server)
+    for header in (f"{other}; {own}", f"{own}; {other}", f"{other};{own};{other}"):
+        assert send(server, "GET", "/api/status", Cookie=header).status == 200
+    assert send(server, "GET", "/api/status", Cookie=other).status == 401
+
+
+def test_a_stale_cookie_of_the_same_name_does_not_lock_out(server):
+    own = cookie(server)
+    stale = f"{own.partition('=')[0]}=old"
+    assert send(server, "GET", "/api/status", Cookie=f"{stale}; {own}").status == 200
+
+
 def test_tokens_cannot_be_guessed(sitting):
     with PageServer(sitting) as one, PageServer(sitting) as other:
         tokens = {server.address.partition("token=")[2] for server in (one, other)}
