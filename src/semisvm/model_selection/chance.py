@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Floats
-from semisvm.model_selection.intervals import clipped, resampled_interval
+from semisvm.model_selection.intervals import difference_interval
 
 MOST_FREQUENT = "most frequent class"
 FEWEST_LABELS = 6
@@ -77,7 +77,7 @@ def against_chance(
     n_labels : int
         Labels on which they rest.
     test_share : float, default=0.0
-        As of `resampled_interval`; 0 for rows that had no part in the fit.
+        As of `difference_interval`; 0 for rows that had no part in the fit.
     confidence : float, default=0.95
     bounds : pair of floats, optional
         Of scores.
@@ -87,10 +87,7 @@ def against_chance(
     found : AgainstChance
     """
     ahead = np.subtract(scores, guesses, dtype=np.float64)
-    widest = (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    interval = widest
-    if len(ahead) > 1:
-        interval = clipped(resampled_interval(ahead.tolist(), test_share, confidence), widest)
+    interval = difference_interval(scores, guesses, test_share, n_labels, confidence, bounds)
     better = n_labels >= FEWEST_LABELS and interval[0] > 0.0
     return AgainstChance(float(np.mean(guesses)), float(ahead.mean()), interval, bool(better))
 

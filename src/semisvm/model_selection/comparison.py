@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.model_selection.chance import FEWEST_LABELS, AgainstChance, against_chance
-from semisvm.model_selection.intervals import clipped, resampled_interval
+from semisvm.model_selection.intervals import difference_interval, score_interval
 from semisvm.model_selection.scoring import ANY, BOUNDS
 
 HELPED, NO_EVIDENCE, HURT = "helped", "no evidence", "hurt"
@@ -129,8 +129,13 @@ class Comparison:
         n_labeled: int,
         n_unlabeled: int,
         chance: Sequence[FoldScore] | None = None,
+        n_held: int | None = None,
     ) -> "Comparison":
-        """Summarise the scores of all folds."""
+        """Summarise the scores of all folds.
+
+        ``n_held`` is the number of different labels that were held out, by default all.
+        """
+        held = n_labeled if n_held is None else n_held
         scores = {name: [fold.score for fold in folds] for name, folds in found.items()}
         bounds = BOUNDS.get(scoring, ANY)
         guesses = None if chance is None else [fold.score for fold in chance]
@@ -140,13 +145,13 @@ class Comparison:
                 tuple(values),
                 tuple(fold.seconds for fold in found[name]),
                 float(np.mean(values)),
-                clipped(resampled_interval(values, test_share, confidence), bounds),
+                score_interval(values, test_share, held, confidence, bounds),
                 None
                 if guesses is None
                 else against_chance(
                     values,
                     guesses,
-                    n_labeled,
+                    held,
                     test_share=test_share,
                     confidence=confidence,
                     bounds=bounds,
@@ -159,9 +164,11 @@ class Comparison:
         differences = tuple(
             _difference(
                 name,
-                np.subtract(scores[name], scores[baseline]),
-                (test_share, shared, n_labeled),
-                (bounds[0] - bounds[1], bounds[1] - bounds[0]),
+                float(np.mean(np.subtract(scores[name], scores[baseline]))),
+                difference_interval(
+                    scores[name], scores[baseline], test_share, held, shared, bounds
+                ),
+                held,
             )
             for name in others
         )
@@ -253,15 +260,11 @@ class Comparison:
         return "\n".join([*lines, verdict.sentence, *([chance] if chance else [])])
 
 
-def _difference(
-    name: str, values: Any, doubt: tuple[float, float, int], bounds: Interval
-) -> Difference:
-    test_share, confidence, n_labeled = doubt
-    low, high = clipped(resampled_interval(values, test_share, confidence), bounds)
-    verdict = NO_EVIDENCE
-    if n_labeled >= FEWEST_LABELS:
+def _difference(name: str, mean: float, interval: Interval, n_labels: int) -> Difference:
+    verdict, (low, high) = NO_EVIDENCE, interval
+    if n_labels >= FEWEST_LABELS:
         verdict = HELPED if low > 0.0 else HURT if high < 0.0 else NO_EVIDENCE
-    return Difference(name, float(np.mean(values)), (low, high), verdict)
+    return Difference(name, mean, interval, verdict)
 
 
 def _listed(value: Any) -> Any:

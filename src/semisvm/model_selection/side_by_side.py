@@ -80,10 +80,10 @@ def compare(
 ) -> Comparison:
     """Cross-validate methods on the labelled rows and compare them with a supervised one.
 
-    All methods see the same folds. Intervals are those of `resampled_interval`; the
-    intervals of the differences to the baseline hold for all methods at once, each
-    taking its share of the doubt (Bonferroni), so that trying many methods does not
-    make a lucky one look good.
+    All methods see the same folds. Intervals are those of `score_interval` and
+    `difference_interval`. The intervals of the differences to the baseline hold for all
+    methods at once, each taking its share of the doubt (Bonferroni), so that trying many
+    methods does not make a lucky one look good.
 
     Parameters
     ----------
@@ -156,6 +156,7 @@ def compare(
         "n_labeled": len(labels.labeled),
         "n_unlabeled": len(labels.unlabeled),
         "chance": _chance(job, tests, scoring),
+        "n_held": len(np.unique(np.concatenate(tests))),
     }
     # the baseline first: without it nothing can be said of the others
     order = {baseline: methods[baseline], **methods}

@@ -207,6 +207,7 @@ class Trial:
             test_share=held / (len(labeled) - held),
             n_labeled=len(labeled),
             n_unlabeled=len(self.labels.unlabeled),
+            n_held=int(sum(len(part) for part in codes)),
             chance=[_guess(labeled, part, metric, k) for k, part in enumerate(codes)],
         )
 

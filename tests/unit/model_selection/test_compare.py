@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
@@ -13,10 +12,9 @@ from problems import hide, two_blobs
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.model_selection import PartialLabelKFold, compare, hide_labels
 from semisvm.model_selection.comparison import Comparison, FoldScore
-from semisvm.model_selection.intervals import resampled_interval
 
 
-def comparison(n_labeled=50, **scores):
+def comparison(n_labeled=100, **scores):
     found = {
         name: [FoldScore(name, k, s, 0.1) for k, s in enumerate(values)]
         for name, values in scores.items()
@@ -30,29 +28,6 @@ def comparison(n_labeled=50, **scores):
         n_labeled=n_labeled,
         n_unlabeled=100,
     )
-
-
-def test_interval_by_hand():
-    values = [0.1, 0.3, 0.2, 0.4]
-    half = student.ppf(0.975, 3) * np.sqrt((1 / 4 + 1 / 3) * np.var(values, ddof=1))
-    expected = (0.25 - half, 0.25 + half)
-    assert resampled_interval(values, 1 / 3) == pytest.approx(expected)
-
-
-def test_interval_keeps_its_promise():
-    """Means of folds of the same rows: the interval covers, where the naive one fails."""
-    rng = np.random.default_rng(0)
-    corrected = naive = 0
-    for _ in range(300):
-        rows = rng.standard_normal(40)
-        folds = [rng.permutation(40)[:8] for _ in range(25)]
-        means = [rows[fold].mean() for fold in folds]
-        low, high = resampled_interval(means, 0.25)
-        corrected += low <= 0.0 <= high
-        low, high = resampled_interval(means, 0.0)
-        naive += low <= 0.0 <= high
-    assert corrected / 300 >= 0.93
-    assert naive / 300 <= 0.75
 
 
 def test_verdicts():
@@ -69,6 +44,23 @@ def test_verdicts():
     assert "supervised model, svm" in verdict.sentence
     verdict = comparison(svm=base).did_it_help()
     assert (verdict.word, verdict.recommended) == ("no evidence", "svm")
+
+
+def test_no_verdict_from_folds_that_agree():
+    """Two folds with the same gain have no variance: that is no proof."""
+    found = comparison(n_labeled=16, svm=[0.750, 0.625], da=[0.938, 0.813])
+    low, high = found.differences[0].interval
+    assert low < 0.0 < found.differences[0].mean < high
+    assert found.did_it_help().word == "no evidence"
+    low, high = comparison(n_labeled=12, svm=[1.0] * 5)["svm"].interval
+    assert low < 0.8
+    assert high == 1.0
+
+
+def test_one_fold_has_an_interval():
+    found = comparison(n_labeled=30, svm=[0.5], da=[0.6])
+    assert found["svm"].interval[0] < 0.4
+    assert found.did_it_help().word == "no evidence"
 
 
 def test_what_is_behind_is_not_called_the_best():

@@ -1,0 +1,89 @@
+"""Intervals cover the truth as often as they promise, and are never of width zero."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from semisvm.model_selection.intervals import (
+    difference_interval,
+    paired_interval,
+    resampled_interval,
+    score_interval,
+    wilson_interval,
+)
+
+
+def test_interval_by_hand():
+    values = [0.1, 0.3, 0.2, 0.4]
+    half = student.ppf(0.975, 3) * np.sqrt((1 / 4 + 1 / 3) * np.var(values, ddof=1))
+    expected = (0.25 - half, 0.25 + half)
+    assert resampled_interval(values, 1 / 3) == pytest.approx(expected)
+
+
+def test_interval_keeps_its_promise():
+    """Means of folds of the same rows: the interval covers, where the naive one fails."""
+    rng = np.random.default_rng(0)
+    corrected = naive = 0
+    for _ in range(300):
+        rows = rng.standard_normal(40)
+        folds = [rng.permutation(40)[:8] for _ in range(25)]
+        means = [rows[fold].mean() for fold in folds]
+        low, high = resampled_interval(means, 0.25)
+        corrected += low <= 0.0 <= high
+        low, high = resampled_interval(means, 0.0)
+        naive += low <= 0.0 <= high
+    assert corrected / 300 >= 0.93
+    assert naive / 300 <= 0.75
+
+
+def test_wilson_by_its_definition():
+    """The ends are the shares from which the observed one is just z standard errors away."""
+    z = norm.ppf(0.975)
+    for end in wilson_interval(0.8, 30):
+        assert abs(0.8 - end) == pytest.approx(z * np.sqrt(end * (1 - end) / 30))
+    low, high = wilson_interval(1.0, 12)
+    assert (low, high) == pytest.approx((0.757, 1.0), abs=1e-3)
+
+
+def test_paired_by_hand():
+    low, high = paired_interval(0.1, 60)
+    half = norm.ppf(0.975) * np.sqrt((8 / 62 - (6 / 62) ** 2) / 62)
+    assert (low, high) == pytest.approx((6 / 62 - half, 6 / 62 + half))
+    assert paired_interval(-0.1, 60) == pytest.approx((-high, -low))
+
+
+@pytest.mark.parametrize("values", [[1.0] * 5, [0.0] * 5, [0.5] * 15, [0.75]])
+@pytest.mark.parametrize("n_labels", [4, 12, 1000])
+def test_folds_that_agree_leave_doubt(values, n_labels):
+    low, high = score_interval(values, 0.25, n_labels)
+    assert 0.0 <= low < high <= 1.0
+    assert low <= np.mean(values) <= high
+    assert (low, high) == pytest.approx(wilson_interval(values[0], n_labels), abs=1e-12)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-np.inf, 0.0), (-np.inf, np.inf)])
+@pytest.mark.parametrize("ahead", [0.0, -0.2])
+def test_differences_that_agree_leave_doubt(bounds, ahead):
+    base = [-0.5, -0.4] if bounds[1] <= 0.0 else [0.5, 0.4]
+    first = [score + ahead for score in base]
+    low, high = difference_interval(first, base, 0.25, 12, bounds=bounds)
+    assert low < ahead < high
+    assert np.isfinite([low, high]).all()
+
+
+@pytest.mark.parametrize(("n_labels", "p"), [(12, 0.9), (12, 0.97), (30, 0.95), (60, 0.8)])
+def test_scores_of_few_labels_are_covered(n_labels, p):
+    """Accuracy of a fixed classifier on folds of few labels; the folds alone fall short."""
+    rng = np.random.default_rng(0)
+    covered = alone = 0
+    for _ in range(400):
+        right = rng.random(n_labels) < p
+        folds = np.array_split(rng.permutation(n_labels), 5)
+        values = [float(right[fold].mean()) for fold in folds]
+        low, high = score_interval(values, 0.25, n_labels)
+        covered += low <= p <= high
+        low, high = resampled_interval(values, 0.25)
+        alone += low <= p <= high
+    assert covered / 400 >= 0.93
+    assert alone <= covered
