@@ -150,7 +150,7 @@ def convert(
         ``data/*.csv``. Rows are in the order of the files.
     output : str or Path
         A folder, usually ``.rows``. It takes its name when it is complete; older rows there are
-        replaced.
+        replaced, unless the folder holds anything else.
     features : ColumnFeatures, optional
         For tables; not fitted. By default one for all columns. What a column holds is found in
         the first 10,000 rows. The fitted features are kept with the rows.
@@ -183,6 +183,7 @@ max_columns
     if label is not None and labels_file is not None:
         raise DataError(f"labels come from the column {label!r} or from {labels_file}, not both.")
     paths = files_of(sources)
+    _check_outside([*paths, labels_file, embeddings], output)
     kind = _kind(paths, format)
     told = Progress() if progress is None else progress
     told.total = sum(path.stat().st_size for path in paths)
@@ -240,6 +241,16 @@ def files_of(sources: str | Path | Sequence[str | Path]) -> list[Path]:
         if not path.exists():
             raise DataError("there is no such file.", path)
     return found
+
+
+def _check_outside(sources: Sequence[str | Path | None], output: str | Path) -> None:
+    """Refuse to read a file of the folder that is to be replaced."""
+    folder = os.path.realpath(output)
+    for source in sources:
+        if source is not None and os.path.dirname(os.path.realpath(source)) == folder:
+            raise DataError(
+                f"this file is in {output}, which would be replaced: name a new folder.", source
+            )
 
 
 def _kind(paths: list[Path], given: str | None) -> str:

@@ -157,6 +157,19 @@ def test_refusals_are_one_line(made, tmp_path):
     assert not out.exists()
 
 
+def test_a_model_among_rows_is_not_deleted(made, tmp_path):
+    rows = tmp_path / "r.rows"
+    run("convert", made / "all.csv", rows, "--label", "kind", "-q")
+    run("fit", rows, "-a", "svm", "-o", rows / "model.semisvm", "-q")
+    message = refusal("convert", made / "all.csv", rows, "--label", "kind")
+    assert "'model.semisvm' besides rows" in message
+    run("predict", rows / "model.semisvm", made / "all.csv", "-o", tmp_path / "p.csv")
+    (rows / "model.semisvm").unlink()
+    run("convert", made / "all.csv", rows, "--label", "kind", "-q")
+    # a file of the folder itself, which would be deleted when it is replaced
+    assert "would be replaced" in refusal("convert", rows / "labels.npy", rows)
+
+
 def test_rows_without_labels(made, tmp_path):
     run("convert", made / "all.csv", tmp_path / "a.rows", "--text", "text", "-q")
     line = refusal("fit", tmp_path / "a.rows", "-a", "tsvm", "-o", tmp_path / "m")

@@ -104,6 +104,16 @@ def sync(stream: BinaryIO, path: str | Path) -> None:
         os.fsync(stream.fileno())
 
 
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 class _Part(io.FileIO):
     """The raw stream of a part; errors of the disk are told of the file that was asked for."""
 

@@ -21,13 +21,13 @@ from semisvm.io.widths import too_wide
 from semisvm.ondisk.header import (
     CSR,
     DENSE,
+    FEATURES,
     HEADER,
     LABELS,
     ORDER,
     ArrayFact,
     Header,
 )
-from semisvm.ondisk.opened import FEATURES
 
 NUMBERED_FROM = 4_096
 """Columns from which on frequent ones come first: fewer weights are in the first-level cache
@@ -280,7 +280,8 @@ def write_rows(
 ) -> None:
     """Write a matrix to a folder that `semisvm.open_rows` opens.
 
-    The folder takes its name when it is complete; older rows there are replaced.
+    The folder takes its name when it is complete; older rows there are replaced, unless the
+    folder holds anything else.
 
     Parameters
     ----------

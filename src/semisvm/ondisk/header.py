@@ -25,6 +25,9 @@ TYPES = {
     LABELS: ("int32",),
     ORDER: ("int64",),
 }
+FEATURES = "features"
+FILES = {HEADER, f"{FEATURES}.json", *(f"{name}.npy" for name in TYPES)}
+"""Names of all files that a folder of rows may have."""
 
 
 class RowsError(ValueError):

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.ondisk.arrays import checksum, gathered, mapped, row_numbers
-from semisvm.ondisk.header import CSR, LABELS, ORDER, Header, RowsError, read_header
+from semisvm.ondisk.header import CSR, FEATURES, LABELS, ORDER, Header, RowsError, read_header
 
 SPAN_ENTRIES = 1 << 18
 """Entries that are looked at, or brought into memory, at a time."""
 SPAN_ROWS = 1 << 16
 MOST_LOADED = 1 << 30
 """Bytes of rows that are brought into memory for a method that needs all of them there."""
-FEATURES = "features"
 UNLABELED = -1
 
 

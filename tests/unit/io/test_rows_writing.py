@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from semisvm import open_rows
-from semisvm.io import DataError, read, read_chunks, write_rows
+from semisvm.io import DataError, folders, read, read_chunks, write_rows
 from semisvm.io.rows_writing import rows_writer
 
 posix = pytest.mark.skipif(os.name == "nt", reason="locks as POSIX has them")
@@ -164,3 +164,115 @@ def test_reading_a_folder(tmp_path):
         read(tmp_path / "a.rows", label="kind")
     with pytest.raises(DataError, match=r"no header\.json"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["model.semisvm", ".hidden", "raw.npy", "labels.npy/x", "sub/x"])
+def test_rows_beside_something_else_are_not_replaced(tmp_path, name):
+    rows = tmp_path / "a.rows"
+    write_rows(rows, np.eye(3))
+    (rows / name).parent.mkdir(exist_ok=True)
+    (rows / name).write_text("months of work")
+    with pytest.raises(DataError, match=f"holds '{name.split('/')[0]}' besides rows"):
+        write_rows(rows, np.eye(2))
+    assert (rows / name).read_text() == "months of work"
+    assert open_rows(rows).shape == (3, 3)
+    assert names(tmp_path) == ["a.rows"]
+
+
+def test_what_comes_into_the_folder_during_a_conversion_is_kept(tmp_path):
+    rows = tmp_path / "a.rows"
+    write_rows(rows, np.eye(3))
+
+    def pieces():
+        yield np.eye(2)
+        (rows / "model.semisvm").write_text("x")
+
+    with pytest.raises(DataError, match=r"'model\.semisvm' besides rows"):
+        write_rows(rows, pieces())
+    assert (rows / "model.semisvm").read_text() == "x"
+    assert open_rows(rows).shape == (3, 3)
+
+
+KILLED_AT_EACH_LINE = """
+import os, signal, sys
+import numpy as np
+from semisvm.io import folders, write_rows
+
+target, way = sys.argv[1:]
+if way == "renames":
+    folders._exchanged = lambda part, target: False
+
+def write(k):
+    left = [k]
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != folders.__file__:
+            return None
+        if event == "line":
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+    sys.settrace(trace)
+    write_rows(target, np.full((3, 3), float(k)))
+    os._exit(0)
+
+k = 1
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        write(k)
+    killed = os.waitpid(child, 0)[1] != 0
+    print("killed" if killed else "done", flush=True)
+    k += 1
+"""
+
+
+@posix
+@pytest.mark.parametrize("way", ["exchange", "renames"])
+def test_a_kill_at_any_line_leaves_a_whole_folder(tmp_path, way):
+    for name in "xy":
+        (tmp_path / name).mkdir()
+    if way == "exchange" and not folders._exchanged(tmp_path / "x", tmp_path / "y"):
+        pytest.skip("this system cannot exchange two folders in one step")
+    for name in "xy":
+        (tmp_path / name).rmdir()
+    target = tmp_path / "a.rows"
+    write_rows(target, np.zeros((3, 3)))
+    arguments = [sys.executable, "-W", "ignore", "-c", KILLED_AT_EACH_LINE, target, way]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    k, value, gone, states = 0, 0, 0, set()
+    with subprocess.Popen(arguments, **pipes) as process:
+        while True:
+            k += 1
+            print(file=process.stdin, flush=True)
+            done = process.stdout.readline() == "done\n"
+            gone += not target.exists()
+            # the next conversion fails; it must not lose what the killed one has left
+            with pytest.raises(DataError, match="not a finite number"):
+                write_rows(target, np.full((3, 3), np.nan))
+            X = open_rows(target)
+            X.verify()
+            [value_now] = np.unique(X[:])
+            assert value_now in (value, k)
+            states.add(bool(value_now == k))
+            value = value_now
+            assert names(tmp_path) == ["a.rows"]
+            if done:
+                break
+    assert k > 30
+    assert states == {False, True}
+    # only two renames have a moment without the folder
+    assert (gone > 0) == (way == "renames")
+
+
+def test_one_of_several_left_folders_gets_the_name_back(tmp_path):
+    target = tmp_path / "a.rows"
+    for k, name in enumerate(["aaaaaaaa", "bbbbbbbb", "cccccccc"]):
+        left = tmp_path / f".a.rows.semisvm-{name}.part"
+        write_rows(left, np.full((2, 2), float(k)))
+        os.utime(left / "header.json", (100 + k, 100 + k))
+    (left / "header.json").unlink()
+    with pytest.raises(DataError, match="no rows to write"):
+        write_rows(target, np.empty((0, 3)))
+    assert open_rows(target)[:].max() == 1.0
+    assert names(tmp_path) == ["a.rows"]
