@@ -14,6 +14,7 @@ from semisvm.cli.priors import class_shares
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
 from semisvm.cli.vectors import TrainingVectors
 from semisvm.method import Method
+from semisvm.model_selection.verdict import NO_EVIDENCE
 from semisvm.registry import get, without_effect
 from semisvm.registry import methods as all_methods
 
@@ -254,11 +255,7 @@ def _show(
     ]
     title = f"{found.n_labeled} labelled and {found.n_unlabeled:,} unlabelled rows of {data}"
     print_table(title, [*header, "verdict", "seconds"], rows)
-    verdict = found.did_it_help()
-    print_line(f"\n{verdict.sentence}")
-    chance = found.about_chance(verdict.recommended)
-    if chance is not None:
-        print_line(chance)
+    print_line("\n" + "\n".join(found.did_it_help().sentences))
     print_notes("note", [f"{name} is left out: {why}" for name, why in skipped.items()])
     print_notes("note", [*planned.notes(), *prepared.notes])
     print_notes("note", [NO_LEAK] if prepared.features else [])
@@ -271,6 +268,9 @@ def _suggest(context: typer.Context, found: "Comparison", data: Path, stopped: b
 
     if stopped:
         return
-    best = found.did_it_help().recommended
-    print_line(f"\nTo fit {best}:")
-    print_line(fit_command(context, algorithm=best, output=f"{data.stem}.semisvm"))
+    verdict, output = found.did_it_help(), f"{data.stem}.semisvm"
+    if found.differences and verdict.word == NO_EVIDENCE:
+        print_line("\nTo weigh several methods by held-out labels instead of picking one:")
+        print_line(fit_command(context, output=output))
+    print_line(f"\nTo fit {verdict.recommended}:")
+    print_line(fit_command(context, algorithm=verdict.recommended, output=output))

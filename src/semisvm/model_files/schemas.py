@@ -309,11 +309,17 @@ BLOCKS = {
 # What is said about the training
 
 INTERVAL = listed(number(), length=2)
+CHANCE = record(
+    {"guess": number(), "mean": number(), "interval": INTERVAL, "better": flag},
+    {"n_labels": optional(whole())},
+    others=anything,
+)
 COMPARISON = record(
     {
         "methods": listed(
             record(
                 {"name": text, "mean": number(), "interval": INTERVAL, "fit_seconds": SECONDS},
+                {"chance": optional(CHANCE)},
                 others=anything,
             )
         ),

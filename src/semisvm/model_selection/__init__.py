@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from semisvm.model_selection.calibration import CalibratedPartialClassifier
     from semisvm.model_selection.choice import Choice
     from semisvm.model_selection.choosing import choose
-    from semisvm.model_selection.comparison import Comparison, Verdict
+    from semisvm.model_selection.comparison import Comparison
     from semisvm.model_selection.priors import estimate_prior
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
     from semisvm.model_selection.search import AnnealedSVCCV, TransductiveSVCCV
     from semisvm.model_selection.side_by_side import compare
     from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
+    from semisvm.model_selection.verdict import Verdict
     from semisvm.partial_labels import hide_labels
 
 _HOMES = {
@@ -30,7 +31,7 @@ _HOMES = {
     "CalibratedPartialClassifier": "semisvm.model_selection.calibration",
     "Choice": "semisvm.model_selection.choice",
     "Comparison": "semisvm.model_selection.comparison",
-    "Verdict": "semisvm.model_selection.comparison",
+    "Verdict": "semisvm.model_selection.verdict",
     "choose": "semisvm.model_selection.choosing",
     "compare": "semisvm.model_selection.side_by_side",
     "PartialLabelKFold": "semisvm.model_selection.splits",

@@ -1,7 +1,8 @@
 """Is a model better than always guessing the most frequent class? One verdict for all outputs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +31,35 @@ class AgainstChance:
     interval : pair of floats
         For the difference.
     better : bool
-        Whether the interval, and enough labels, say that the model is better.
+        Whether the interval, and enough labels, show that the model is better.
+    n_labels : int or None
+        Labels on which that rests; None in model files of earlier versions.
     """
 
     guess: float
     mean: float
     interval: Interval
     better: bool
+    n_labels: int | None = None
+
+    @classmethod
+    def from_dict(
+        cls, plain: Mapping[str, Any] | None, n_labels: int | None = None
+    ) -> "AgainstChance | None":
+        """Return what was kept as plain data, also by an earlier version."""
+        if plain is None:
+            return None
+        own = plain.get("n_labels")
+        low, high = plain["interval"]
+        facts = (plain["guess"], plain["mean"], (low, high), plain["better"])
+        return cls(*facts, n_labels if own is None else own)
+
+    @property
+    def worse(self) -> bool:
+        """Whether the interval, and enough labels, show that the model is worse."""
+        low, high = self.interval
+        few = self.n_labels is not None and self.n_labels < FEWEST_LABELS
+        return low < high < 0.0 and not few
 
     def sentence(self, name: str) -> str:
         """Say it in words.
@@ -50,12 +73,11 @@ class AgainstChance:
         facts = (
             f"({self.guess:.3f}; difference {self.mean:+.3f}, interval {low:+.3f} to {high:+.3f})"
         )
-        if self.better:
-            return f"{name} is better than guessing the most frequent class {facts}."
-        return (
-            f"{name} is no better than guessing the most frequent class, as far as these labels "
-            f"can tell {facts}."
-        )
+        than = f"than guessing the most frequent class {facts}."
+        if self.better or self.worse:
+            return f"{name} is {'better' if self.better else 'worse'} {than}"
+        number = "These" if self.n_labels is None else f"{self.n_labels:,}"
+        return f"{number} labels are too few to show that {name} is better {than}"
 
 
 def against_chance(
@@ -88,8 +110,9 @@ def against_chance(
     """
     ahead = np.subtract(scores, guesses, dtype=np.float64)
     interval = difference_interval(scores, guesses, test_share, n_labels, confidence, bounds)
-    better = n_labels >= FEWEST_LABELS and interval[0] > 0.0
-    return AgainstChance(float(np.mean(guesses)), float(ahead.mean()), interval, bool(better))
+    better = n_labels >= FEWEST_LABELS and 0.0 < interval[0] < interval[1]
+    facts = (float(np.mean(guesses)), float(ahead.mean()), interval, bool(better))
+    return AgainstChance(*facts, n_labels)
 
 
 def against_labels(scores: Floats, codes: NDArray[np.intp]) -> AgainstChance:

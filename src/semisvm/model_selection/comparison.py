@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.model_selection.chance import FEWEST_LABELS, AgainstChance, against_chance
+from semisvm.model_selection.chance import AgainstChance, against_chance
 from semisvm.model_selection.intervals import difference_interval, score_interval
 from semisvm.model_selection.scoring import ANY, BOUNDS
-
-HELPED, NO_EVIDENCE, HURT = "helped", "no evidence", "hurt"
+from semisvm.model_selection.verdict import Verdict, verdict_of, word_of
 
 Interval = tuple[float, float]
 
@@ -75,26 +74,6 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Whether the unlabelled rows helped.
-
-    Attributes
-    ----------
-    word : {"helped", "no evidence", "hurt"}
-    method : str
-        The method with the best mean difference; the baseline if it was alone.
-    recommended : str
-        The best method of those that helped, else the supervised baseline.
-    sentence : str
-    """
-
-    word: str
-    method: str
-    recommended: str
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Methods on the same folds.
 
@@ -107,6 +86,10 @@ class Comparison:
     baseline, scoring : str
     confidence : float
     n_labeled, n_unlabeled : int
+    supervised : tuple of str
+        Methods besides the baseline that do not use the unlabelled rows either.
+    chosen : str or None
+        The method of the model that was chosen by this comparison, if one was.
     """
 
     methods: tuple[MethodScores, ...]
@@ -116,6 +99,8 @@ class Comparison:
     confidence: float
     n_labeled: int
     n_unlabeled: int
+    supervised: tuple[str, ...] = ()
+    chosen: str | None = None
 
     @classmethod
     def of(
@@ -130,6 +115,8 @@ class Comparison:
         n_unlabeled: int,
         chance: Sequence[FoldScore] | None = None,
         n_held: int | None = None,
+        supervised: Sequence[str] = (),
+        chosen: str | None = None,
     ) -> "Comparison":
         """Summarise the scores of all folds.
 
@@ -172,7 +159,49 @@ class Comparison:
             )
             for name in others
         )
-        return cls(methods, differences, baseline, scoring, confidence, n_labeled, n_unlabeled)
+        facts = (baseline, scoring, confidence, n_labeled, n_unlabeled, tuple(supervised), chosen)
+        return cls(methods, differences, *facts)
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], chosen: str | None = None) -> "Comparison":
+        """Return what ``to_dict`` was made of, so that the verdict follows from the numbers.
+
+        Parameters
+        ----------
+        plain : mapping
+            Also that of an earlier version, which may lack fields.
+        chosen : str, optional
+            The method that was chosen, where the mapping does not name it.
+        """
+        methods = [
+            MethodScores(
+                m["name"],
+                tuple(m.get("scores", ())),
+                tuple(m.get("seconds", (m["fit_seconds"],))),
+                m["mean"],
+                tuple(m["interval"]),
+                AgainstChance.from_dict(m.get("chance"), plain["n_labeled"]),
+            )
+            for m in plain["methods"]
+        ]
+        differences = [
+            Difference(d["name"], d["mean"], pair, word_of(pair, plain["n_labeled"]))
+            for d in plain["differences"]
+            for pair in [(d["interval"][0], d["interval"][1])]
+        ]
+        names = {m.name for m in methods}
+        kept = plain.get("chosen") or chosen
+        return cls(
+            tuple(methods),
+            tuple(differences),
+            plain["baseline"],
+            plain["scoring"],
+            plain["confidence"],
+            plain["n_labeled"],
+            plain.get("n_unlabeled", 0),
+            tuple(plain.get("supervised", ())),
+            kept if kept in names else None,
+        )
 
     def __getitem__(self, name: str) -> MethodScores:
         for method in self.methods:
@@ -187,36 +216,7 @@ class Comparison:
 
     def did_it_help(self) -> Verdict:
         """Say whether the unlabelled rows helped, and which method to take."""
-        if not self.differences:
-            return Verdict(
-                NO_EVIDENCE,
-                self.baseline,
-                self.baseline,
-                f"Only {self.baseline} was tried, so there is nothing to compare it with.",
-            )
-        helped = [d for d in self.differences if d.verdict == HELPED]
-        top = max(helped or self.differences, key=lambda d: d.mean)
-        recommended = top.name if helped else self.baseline
-        return Verdict(top.verdict, top.name, recommended, self._sentence(top))
-
-    def _sentence(self, top: Difference) -> str:
-        facts = f"{top.name} {self.gap(top)}"
-        if top.verdict == HELPED:
-            return f"The unlabelled rows helped: {facts}."
-        advice = f"Recommended: the supervised model, {self.baseline}."
-        if top.verdict == HURT:
-            return f"The unlabelled rows hurt: {self._leader(top)}. {advice}"
-        few = f"; {self.n_labeled} labels are too few to tell"
-        few = few if self.n_labeled < FEWEST_LABELS else ""
-        return f"No evidence that the unlabelled rows helped: {self._leader(top)}{few}. {advice}"
-
-    def _leader(self, top: Difference) -> str:
-        """Say how the best of the others did; "best" is no word for one that is behind."""
-        if len(self.differences) == 1:
-            return f"{top.name} {self.gap(top)}"
-        if round(top.mean, 3) > 0.0:
-            return f"the best, {top.name}, {self.gap(top)}"
-        return f"none of the others is ahead; the nearest, {top.name}, {self.gap(top)}"
+        return verdict_of(self)
 
     def gap(self, top: Difference) -> str:
         """Say how far a method is ahead of the baseline, or behind it."""
@@ -255,16 +255,11 @@ class Comparison:
             f"{m.fit_seconds:8.3g} s  {verdicts.get(m.name, 'baseline')}"
             for m in self.methods
         ]
-        verdict = self.did_it_help()
-        chance = self.about_chance(verdict.recommended)
-        return "\n".join([*lines, verdict.sentence, *([chance] if chance else [])])
+        return "\n".join([*lines, *self.did_it_help().sentences])
 
 
 def _difference(name: str, mean: float, interval: Interval, n_labels: int) -> Difference:
-    verdict, (low, high) = NO_EVIDENCE, interval
-    if n_labels >= FEWEST_LABELS:
-        verdict = HELPED if low > 0.0 else HURT if high < 0.0 else NO_EVIDENCE
-    return Difference(name, mean, interval, verdict)
+    return Difference(name, mean, interval, word_of(interval, n_labels))
 
 
 def _listed(value: Any) -> Any:

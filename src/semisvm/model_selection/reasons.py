@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from semisvm.model_selection.choice import COMMITTEE
-from semisvm.model_selection.comparison import NO_EVIDENCE, Comparison
+from semisvm.model_selection.comparison import Comparison
 
 
 def about_scores(found: Comparison) -> str:
@@ -28,26 +28,3 @@ def given_up(dropped: Mapping[str, str]) -> list[str]:
     """List what does not take part, with the reasons; nothing if all do."""
     listed = "; ".join(f"{name}, because {why}" for name, why in dropped.items())
     return [f"Given up: {listed}."] if listed else []
-
-
-def conclusions(found: Comparison, name: str) -> list[str]:
-    """Say whether the unlabelled rows helped, and whether the choice is better than a guess."""
-    chance = found.about_chance(name)
-    return [*_about_unlabelled(found, name), *([chance] if chance else [])]
-
-
-def _about_unlabelled(found: Comparison, method: str) -> tuple[str, ...]:
-    """Say whether the unlabelled rows helped, so that it agrees with the choice."""
-    if not found.differences:
-        return ()
-    verdict = found.did_it_help()
-    if method == found.baseline or method not in [d.name for d in found.differences]:
-        return (verdict.sentence,)
-    ahead = next(d for d in found.differences if d.name == method)
-    if ahead.verdict != NO_EVIDENCE:
-        return (f"The unlabelled rows {ahead.verdict}: {method} {found.gap(ahead)}.",)
-    word = "probably helped, but" if round(ahead.mean, 3) > 0.0 else "may help, but"
-    return (
-        f"The unlabelled rows {word} {found.n_labeled} labels cannot prove it: "
-        f"{method} {found.gap(ahead)}.",
-    )

@@ -19,6 +19,7 @@ from semisvm.model_selection.scoring import PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Watcher
 from semisvm.partial_labels import encode, given_labels, hide_labels, is_unlabeled
+from semisvm.registry import find
 from semisvm.row_weights import checked_weights
 from semisvm.rows import take_rows
 from semisvm.validation import check_real
@@ -54,9 +55,12 @@ class _Job:
         return FoldScore(name, fold, score, seconds)
 
     def chance(self, fold: int, test: Index) -> FoldScore:
-        """Score the guess of the most frequent class, by the labels of the fold."""
-        rest = hide_labels(self.y, test, self.unlabeled)
-        known = given_labels(rest[~is_unlabeled(rest, self.unlabeled)])
+        """Score the guess of the class that is most frequent among all labels.
+
+        Among those of the other folds it would be the class that the fold has less of, so that
+        the guess scored below one half where the classes are balanced.
+        """
+        known = given_labels(self.y[~is_unlabeled(self.y, self.unlabeled)])
         guess = DummyClassifier(strategy="prior").fit(np.zeros((len(known), 1)), known)
         score = float(self.score(guess, np.zeros((len(test), 1)), self.y[test]))
         return FoldScore(MOST_FREQUENT, fold, score, 0.0)
@@ -157,6 +161,7 @@ def compare(
         "n_unlabeled": len(labels.unlabeled),
         "chance": _chance(job, tests, scoring),
         "n_held": len(np.unique(np.concatenate(tests))),
+        "supervised": [n for n, one in methods.items() if n != baseline and _is_supervised(one)],
     }
     # the baseline first: without it nothing can be said of the others
     order = {baseline: methods[baseline], **methods}
@@ -190,6 +195,13 @@ def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     if not methods:
         raise ValueError("there is no estimator to compare.")
     return methods
+
+
+def _is_supervised(estimator: Any) -> bool:
+    """Whether an estimator of this package, or the last of a pipeline, is supervised."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    method = find(last)
+    return method is not None and not method.suits.needs_unlabeled
 
 
 def _refuse_weights(methods: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from semisvm.model_selection.choice import COMMITTEE, Choice, Member
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.pool import Entry
 from semisvm.model_selection.race import Race, Runner
-from semisvm.model_selection.reasons import about_scores, about_weights, conclusions, given_up
+from semisvm.model_selection.reasons import about_scores, about_weights, given_up
 from semisvm.model_selection.scoring import METRICS
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Told
@@ -163,8 +163,8 @@ class Trial:
         reasons = [about_weights(name, named)]
         compared = None
         if n_folds > 1:
-            compared = self._comparison(runners, codes, scoring, together)
-            reasons = [about_scores(compared), *reasons, *conclusions(compared, name)]
+            compared = self._comparison(runners, codes, scoring, name)
+            reasons = [about_scores(compared), *reasons, *compared.did_it_help().sentences]
         if race.stopped:
             reasons.append(f"Not all folds were used, because {race.stopped}.")
         reasons += given_up(race.dropped)
@@ -180,7 +180,7 @@ class Trial:
         runners: Sequence[Runner],
         codes: Sequence[NDArray[np.intp]],
         scoring: str,
-        together: bool,
+        chosen: str,
     ) -> Comparison:
         """Summarise the folds; a committee is scored with the weights of the other folds."""
         metric, n_folds = METRICS[scoring], len(codes)
@@ -191,7 +191,7 @@ class Trial:
             ]
             for runner in runners
         }
-        if together and n_folds > 1:
+        if chosen == COMMITTEE and n_folds > 1:
             seconds = [sum(runner.seconds[k] for runner in runners) for k in range(n_folds)]
             found[COMMITTEE] = [
                 FoldScore(COMMITTEE, k, metric(codes[k], _voted(runners, codes, k)), seconds[k])
@@ -209,6 +209,8 @@ class Trial:
             n_unlabeled=len(self.labels.unlabeled),
             n_held=int(sum(len(part) for part in codes)),
             chance=[_guess(labeled, part, metric, k) for k, part in enumerate(codes)],
+            supervised=[r.name for r in runners[1:] if not r.entry.method.suits.needs_unlabeled],
+            chosen=chosen,
         )
 
 
@@ -238,10 +240,12 @@ def _voted(
 
 
 def _guess(labeled: NDArray[np.intp], part: NDArray[np.intp], metric: Any, fold: int) -> FoldScore:
-    """Score the guess of the class that is most frequent among the labels of the other folds."""
-    m = int(labeled.max()) + 1
-    rest = np.bincount(labeled, minlength=m) - np.bincount(part, minlength=m)
-    guess = np.full(len(part), int(rest.argmax()))
+    """Score the guess of the class that is most frequent among all labels.
+
+    Among those of the other folds it would be the class that the fold has less of, so that the
+    guess scored below one half where the classes are balanced.
+    """
+    guess = np.full(len(part), int(np.bincount(labeled).argmax()))
     return FoldScore(MOST_FREQUENT, fold, metric(part, guess), 0.0)
 
 

@@ -8,11 +8,10 @@ from semisvm.pages.html import Markup, table, tag
 
 Data = Mapping[str, Any]
 
-SIGNS = {"helped": "✓", "no evidence": "?", "hurt": "✗"}
 HEADLINES = {
-    "helped": "Yes, they helped",
-    "no evidence": "No evidence that they did",
-    "hurt": "No, they hurt",
+    "helped": "✓ Yes, they helped",
+    "no evidence": "Not known yet",
+    "hurt": "✗ No, they hurt",
 }
 
 
@@ -49,14 +48,12 @@ def card(value: str, name: str) -> Markup:
 
 
 def verdict_box(verdict: Data) -> Markup:
-    """Say whether the unlabelled rows helped."""
+    """Show a verdict: a headline, and its sentences."""
     word = verdict["word"]
-    head = tag("strong", f"{SIGNS[word]} {HEADLINES[word]}.")
-    advice = None
-    if word == "helped":  # the other sentences end with it
-        advice = paragraph("Recommended: ", tag("strong", verdict["recommended"]), ".")
+    told = [verdict["sentence"], *([verdict["chance"]] if verdict["chance"] else [])]
+    head = paragraph(tag("strong", f"{HEADLINES[word]}."))
     kind = f"verdict {word.replace(' ', '-')}"
-    return tag("div", paragraph(head), paragraph(verdict["sentence"]), advice, class_=kind)
+    return tag("div", head, [paragraph(text) for text in told], class_=kind)
 
 
 def comparison_parts(found: Data) -> list[Markup]:

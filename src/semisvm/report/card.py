@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from semisvm.io.writing import write_text
-from semisvm.model_selection.chance import AgainstChance
 from semisvm.pages.parts import percent, show
 from semisvm.report.data import report_data
 
@@ -140,17 +139,10 @@ def _metrics(data: Data) -> list[str]:
         f"Cross-validated on the {show(found['n_labeled'])} labelled rows; rows of a fold were not "
         "used to train what they judge."
     )
-    verdict = escaped(found["did_it_help"]["sentence"])
     header = ["method", escaped(found["scoring"]), f"{confidence} interval"]
-    return [said, _table(header, rows), verdict, *_about_chance(found, fitted)]
-
-
-def _about_chance(found: Data, fitted: set[str]) -> list[str]:
-    return [
-        escaped(AgainstChance(**method["chance"]).sentence(method["name"]))
-        for method in found["methods"]
-        if method["name"] in fitted and method.get("chance")
-    ]
+    verdict = found["did_it_help"]
+    told = [verdict["sentence"], *([verdict["chance"]] if verdict["chance"] else [])]
+    return [said, _table(header, rows), *map(escaped, told)]
 
 
 def _caveats(data: Data) -> list[str]:

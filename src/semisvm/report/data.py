@@ -82,7 +82,7 @@ def report_data(
         "data": _data(bundle, summary),
         "prior": PRIORS[_prior_source(bundle.estimator)],
         "classes": _classes(bundle, summary),
-        "comparison": _comparison(compared),
+        "comparison": _comparison(compared, chosen),
         "trace": trace_data(getattr(bundle.estimator, "trace_", None), ROUNDS),
         "scores": summary.get("scores"),
         "top": _top(bundle, top),
@@ -169,10 +169,15 @@ def _share(counts: Mapping[str, int], name: str) -> float | None:
     return counts[name] / total if total and name in counts else None
 
 
-def _comparison(found: Any) -> dict[str, Any] | None:
+def _comparison(found: Any, chosen: str | None) -> dict[str, Any] | None:
+    """Return a comparison as data; its verdict is computed from the numbers, never kept."""
     if found is None:
         return None
-    return dict(found) if isinstance(found, Mapping) else dict(found.to_dict())
+    from semisvm.model_selection.comparison import Comparison
+
+    if isinstance(found, Mapping):
+        found = Comparison.from_dict(found, chosen)
+    return dict(found.to_dict())
 
 
 def _top(bundle: Model, count: int) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from semisvm.model_selection.chance import AgainstChance
 from semisvm.pages.figures import score_figure, trace_figure
 from semisvm.pages.html import Markup, table, tag
 from semisvm.pages.parts import card, comparison_parts, paragraph, percent, show, verdict_box
@@ -65,18 +64,7 @@ def helped(data: Data) -> Markup:
         return section(heading, paragraph(*text, kind="verdict untested"), name="help")
     verdict = comparison["did_it_help"]
     box = verdict_box(verdict)
-    after = [_other_method(data, verdict["recommended"]), *_about_chance(data)]
-    return section(heading, box, after, name="help")
-
-
-def _about_chance(data: Data) -> list[Markup]:
-    """Say whether the model is better than a guess, where it was among the methods."""
-    fitted = set(data["method"]["compared_as"])
-    return [
-        paragraph(AgainstChance(**method["chance"]).sentence(method["name"]))
-        for method in data["comparison"]["methods"]
-        if method["name"] in fitted and method.get("chance")
-    ]
+    return section(heading, box, _other_method(data, verdict["recommended"]), name="help")
 
 
 def _other_method(data: Data, recommended: str) -> Markup | None:

@@ -16,7 +16,7 @@ def test_a_model_of_noise_is_no_better():
     chance = found["NewtonSVC"].chance
     assert not chance.better
     assert chance.interval[0] < 0 < chance.interval[1]
-    said = "NewtonSVC is no better than guessing the most frequent class, as far as these labels"
+    said = "40 labels are too few to show that NewtonSVC is better than guessing"
     assert found.about_chance("NewtonSVC").startswith(said)
     assert said in str(found)
 
@@ -29,13 +29,16 @@ def test_a_model_that_learnt_is_better():
     assert found.to_dict()["methods"][1]["chance"]["better"]
 
 
-def test_the_guess_is_that_of_the_training_labels():
+def test_the_guess_is_the_majority_of_all_labels():
     X, y = np.ones((40, 1)), np.array([0] * 12 + [1] * 4 + [-1] * 24)
     found = compare([NewtonSVC()], X, y, cv=4)
     assert found["NewtonSVC"].chance.guess == pytest.approx(0.75)
     balanced = compare([NewtonSVC()], X, y, cv=4, scoring="balanced_accuracy")
     assert balanced["NewtonSVC"].chance.guess == pytest.approx(0.5)
-    own = compare([NewtonSVC()], X, y, cv=4, scoring=lambda model, X, y: 0.5)
+    # 30 labels of each class in folds of 15: the majority of the others is the minority of a fold
+    X, even = np.ones((80, 1)), np.array([0, 1] * 30 + [-1] * 20)
+    assert compare([NewtonSVC()], X, even, cv=4)["NewtonSVC"].chance.guess == pytest.approx(0.5)
+    own = compare([NewtonSVC()], X, even, cv=4, scoring=lambda model, X, y: 0.5)
     assert own["NewtonSVC"].chance is None
     assert own.about_chance("NewtonSVC") is None
 
@@ -44,6 +47,18 @@ def test_few_rows_prove_nothing():
     assert not against_chance([1.0] * 5, [0.0] * 5, 5).better
     assert against_chance([1.0] * 6, [0.0] * 6, 6).better
     assert not against_chance([1.0], [0.0], 1, bounds=(0.0, 1.0)).better
+
+
+def test_a_difference_below_zero_is_called_worse():
+    rng = np.random.default_rng(0)
+    right, guessed = rng.random(300) < 0.5, rng.random(300) < 0.7
+    found = against_chance(right.tolist(), guessed.tolist(), 300, bounds=(0.0, 1.0))
+    assert found.interval[1] < 0.0
+    assert "is worse than guessing the most frequent class" in found.sentence("svm")
+    assert found.worse
+    few = against_chance([0.0] * 4, [1.0] * 4, 4, bounds=(0.0, 1.0))
+    assert not few.worse
+    assert few.sentence("svm").startswith("4 labels are too few to show that svm is better")
 
 
 def test_intervals_stay_where_scores_can_be():

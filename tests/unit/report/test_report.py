@@ -161,7 +161,7 @@ def test_long_traces_are_thinned_and_keep_their_phases(blobs):
     [
         (0.1, 30, "Yes, they helped", "tsvm"),
         (-0.1, 30, "No, they hurt", "svm"),
-        (0.1, 4, "No evidence that they did", "svm"),
+        (0.1, 4, "Not known yet", "svm"),
     ],
 )
 def test_verdict(blobs, gap, n_labeled, headline, recommended):

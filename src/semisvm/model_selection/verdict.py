@@ -1,0 +1,134 @@
+"""Did the unlabelled rows help? One verdict, with its sentences, for all outputs.
+
+A verdict is computed from the numbers of a comparison and from nothing else. Commands, model
+cards, reports and notebooks show it as it is.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from semisvm.model_selection.chance import FEWEST_LABELS
+
+if TYPE_CHECKING:
+    from semisvm.model_selection.comparison import Comparison, Difference
+
+HELPED, NO_EVIDENCE, HURT = "helped", "no evidence", "hurt"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the unlabelled rows helped.
+
+    Attributes
+    ----------
+    word : {"helped", "no evidence", "hurt"}
+    method : str
+        The method that is compared with the baseline: the chosen one where a model was chosen,
+        else the one with the best mean difference; the baseline if there is no other.
+    recommended : str
+        A method that helped, or the chosen one unless it hurt; else the supervised baseline.
+    sentence : str
+        Both in words, with the interval, and what the recommended method may lose on new rows.
+    chance : str or None
+        The recommended method, or the chosen one, beside the majority class.
+    """
+
+    word: str
+    method: str
+    recommended: str
+    sentence: str
+    chance: str | None = None
+
+    @property
+    def sentences(self) -> list[str]:
+        """All of it in words."""
+        return [self.sentence, *([self.chance] if self.chance else [])]
+
+
+def word_of(interval: tuple[float, float], n_labels: int) -> str:
+    """Return the word for the interval of a difference to the supervised baseline.
+
+    An interval without a width has no variance behind it, and supports no verdict.
+
+    Parameters
+    ----------
+    interval : pair of floats
+    n_labels : int
+        Labels on which it rests.
+    """
+    low, high = interval
+    if n_labels < FEWEST_LABELS or not low < high:
+        return NO_EVIDENCE
+    return HELPED if low > 0.0 else HURT if high < 0.0 else NO_EVIDENCE
+
+
+def verdict_of(found: "Comparison") -> Verdict:
+    """Judge a comparison.
+
+    Parameters
+    ----------
+    found : Comparison
+        Its ``chosen`` method, if there is one that uses the unlabelled rows, is judged.
+    """
+    with_rows = [d for d in found.differences if d.name not in found.supervised]
+    if not with_rows:
+        alone = f"Only {found.baseline} was tried, so there is nothing to compare it with."
+        if found.differences:
+            alone = "No method that uses the unlabelled rows was compared."
+        kept = found.chosen or found.baseline
+        return Verdict(NO_EVIDENCE, found.baseline, kept, alone, found.about_chance(kept))
+    own = [d for d in with_rows if d.name == found.chosen]
+    helped = [d for d in with_rows if d.verdict == HELPED]
+    top = max(own or helped or with_rows, key=lambda d: d.mean)
+    recommended = _recommended(found, top)
+    judged = found.chosen or recommended
+    sentence = _sentence(found, top, recommended, of_several=len(with_rows) > 1 and not own)
+    return Verdict(top.verdict, top.name, recommended, sentence, found.about_chance(judged))
+
+
+def _recommended(found: "Comparison", top: "Difference") -> str:
+    if top.verdict == HELPED:
+        return top.name
+    if top.name == found.chosen and top.verdict == HURT:
+        return found.baseline
+    return found.chosen or found.baseline
+
+
+def _sentence(found: "Comparison", top: "Difference", recommended: str, of_several: bool) -> str:
+    facts = _leader(found, top) if of_several else f"{top.name} {found.gap(top)}"
+    advice = _advice(found, recommended)
+    if top.verdict != NO_EVIDENCE:
+        facts = facts if top.verdict == HURT else f"{top.name} {found.gap(top)}"
+        return f"The unlabelled rows {top.verdict}: {facts}.{advice}"
+    unsure = f"{found.n_labeled} labels are too few to tell"
+    said = f"No evidence that the unlabelled rows helped: {facts}; {unsure}."
+    return f"{said}{advice}{_at_stake(top, recommended, found.baseline)}"
+
+
+def _advice(found: "Comparison", recommended: str) -> str:
+    """Recommend a method, unless it is the one that was fitted."""
+    if recommended == found.chosen:
+        return ""
+    supervised = "the supervised model, " if recommended == found.baseline else ""
+    return f" Recommended: {supervised}{recommended}."
+
+
+def _at_stake(top: "Difference", recommended: str, baseline: str) -> str:
+    """Say what the recommended method may lose or gain on new rows, by the interval."""
+    low, high = top.interval
+    if recommended == top.name:
+        worse, better, other = -low, high, baseline
+    else:
+        worse, better, other = high, -low, top.name
+    worse, better = max(worse, 0.0), max(better, 0.0)
+    return (
+        f" On new rows {recommended} may be up to {worse:.3f} worse than {other}, or up to "
+        f"{better:.3f} better."
+    )
+
+
+def _leader(found: "Comparison", top: "Difference") -> str:
+    """Say how the best of the others did; "best" is no word for one that is behind."""
+    if round(top.mean, 3) > 0.0:
+        return f"the best, {top.name}, {found.gap(top)}"
+    return f"none of the others is ahead; the nearest, {top.name}, {found.gap(top)}"

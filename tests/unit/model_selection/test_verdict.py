@@ -1,0 +1,114 @@
+"""One verdict: computed from the numbers, the same in all outputs."""
+
+import json
+
+import numpy as np
+import pytest
+
+from problems import hide, two_blobs
+from semisvm import NewtonSVC, TransductiveSVC
+from semisvm.io import Table
+from semisvm.model_selection import choose, compare
+from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.verdict import word_of
+from semisvm.report import render_card, report_data
+from semisvm.training import bundled, prepare
+
+BASE = [0.70, 0.74, 0.66, 0.72, 0.68]
+NOISE = [0.03, -0.05, 0.06, -0.01, -0.03]
+
+
+def comparison(gaps, noise=NOISE, n_labeled=200, **facts):
+    scores = {"svm": BASE}
+    scores |= {k: [b + d + e for b, e in zip(BASE, noise, strict=True)] for k, d in gaps.items()}
+    folds = {k: [FoldScore(k, i, v, 0.1) for i, v in enumerate(s)] for k, s in scores.items()}
+    return Comparison.of(
+        folds,
+        baseline="svm",
+        scoring="accuracy",
+        confidence=0.95,
+        test_share=0.25,
+        n_labeled=n_labeled,
+        n_unlabeled=90,
+        **facts,
+    )
+
+
+def test_no_verdict_without_a_variance():
+    assert word_of((0.188, 0.188), 60) == "no evidence"
+    assert word_of((-0.1, -0.1), 60) == "no evidence"
+    assert word_of((0.1, 0.2), 60) == "helped"
+    assert word_of((-0.2, -0.1), 60) == "hurt"
+    assert word_of((0.1, 0.2), 5) == "no evidence"
+
+
+def test_a_chosen_model_is_judged_and_kept():
+    verdict = comparison({"tsvm": 0.08, "committee": 0.02}, chosen="committee").did_it_help()
+    assert (verdict.word, verdict.method) == ("no evidence", "committee")
+    assert verdict.recommended == "committee"
+    assert "Recommended" not in verdict.sentence
+    assert "too few to tell" in verdict.sentence
+    open_ = comparison({"tsvm": 0.02, "committee": 0.01}).did_it_help()
+    assert (open_.method, open_.recommended) == ("tsvm", "svm")
+
+
+def test_a_chosen_model_that_hurt_is_not_recommended():
+    found = comparison({"tsvm": 0.0, "committee": -0.4}, chosen="committee")
+    verdict = found.did_it_help()
+    assert (verdict.word, verdict.method, verdict.recommended) == ("hurt", "committee", "svm")
+    assert "Recommended: the supervised model, svm." in verdict.sentence
+
+
+def test_it_says_how_unsure_it_is():
+    found = comparison({"tsvm": 0.03})
+    low, high = found.differences[0].interval
+    sentence = found.did_it_help().sentence
+    assert f"svm may be up to {high:.3f} worse than tsvm, or up to {-low:.3f} better" in sentence
+    chosen = comparison({"tsvm": 0.03}, chosen="tsvm").did_it_help().sentence
+    assert f"tsvm may be up to {-low:.3f} worse than svm, or up to {high:.3f} better" in chosen
+
+
+def test_supervised_methods_say_nothing_about_unlabelled_rows():
+    found = comparison({"svm reg=1": 0.3, "tsvm": 0.0}, supervised=["svm reg=1"])
+    verdict = found.did_it_help()
+    assert (verdict.word, verdict.method) == ("no evidence", "tsvm")
+    alone = comparison({"svm reg=1": 0.3}, supervised=["svm reg=1"], chosen="svm reg=1")
+    assert alone.did_it_help().recommended == "svm reg=1"
+    assert "No method that uses the unlabelled rows" in alone.did_it_help().sentence
+    X, y = two_blobs(60)
+    methods = {"svm": NewtonSVC(), "other": NewtonSVC(reg=1.0), "tsvm": TransductiveSVC()}
+    assert compare(methods, X, hide(y, 20), cv=2).supervised == ("other",)
+
+
+def test_the_verdict_comes_from_the_numbers_of_a_file():
+    found = comparison({"tsvm": 0.02, "committee": 0.01}, chosen="committee")
+    plain = json.loads(json.dumps(found.to_dict()))
+    plain["did_it_help"] = {"word": "helped", "recommended": "tsvm", "sentence": "It helped."}
+    again = Comparison.from_dict(plain)
+    assert again.did_it_help() == found.did_it_help()
+    # as an earlier version left it
+    for name in ("chosen", "supervised"):
+        del plain[name]
+    for method in plain["methods"]:
+        del method["scores"], method["seconds"], method["chance"]
+    old = Comparison.from_dict(plain, "committee")
+    assert old.did_it_help().sentence == found.did_it_help().sentence
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_fit_card_and_report_agree(seed):
+    X, y = two_blobs(150, gap=1.0, seed=seed)
+    partly = hide(y, 24)
+    labels = np.array([None if v == -1 else str(v) for v in partly], dtype=object)
+    columns = {f"c{k}": [str(v) for v in X[:, k]] for k in range(X.shape[1])}
+    prepared = prepare(Table(columns, labels))
+    choice = choose(prepared.X, prepared.labels, unlabeled=None, quick=True)
+    model = bundled(choice.make(unlabeled=None).fit(prepared.X, labels), choice.method, prepared)
+    model.summary["choice"] = choice.to_dict()
+    verdict = choice.methods.did_it_help()
+    assert set(verdict.sentences) <= set(choice.reasons)
+    data = report_data(model)
+    assert data["comparison"]["did_it_help"]["sentence"] == verdict.sentence
+    assert verdict.recommended == choice.name or verdict.word != "no evidence"
+    card = render_card(data).replace("\\", "")
+    assert all(sentence in card for sentence in verdict.sentences)
