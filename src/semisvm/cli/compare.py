@@ -14,7 +14,6 @@ from semisvm.cli.priors import class_shares
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
 from semisvm.cli.vectors import TrainingVectors
 from semisvm.method import Method
-from semisvm.model_selection.verdict import NO_EVIDENCE
 from semisvm.registry import get, without_effect
 from semisvm.registry import methods as all_methods
 
@@ -265,6 +264,7 @@ def _suggest(context: typer.Context, found: "Comparison", data: Path, stopped: b
     """Print the command that fits the recommended method, on a line of its own."""
     from semisvm.cli.output import print_line
     from semisvm.cli.suggesting import fit_command
+    from semisvm.model_selection.verdict import NO_EVIDENCE
 
     if stopped:
         return

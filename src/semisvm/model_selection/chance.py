@@ -88,6 +88,7 @@ def against_chance(
     test_share: float = 0.0,
     confidence: float = 0.95,
     bounds: Interval = (-np.inf, np.inf),
+    sizes: Sequence[int] | None = None,
 ) -> AgainstChance:
     """Compare a model with the guess of the most frequent class.
 
@@ -103,6 +104,8 @@ def against_chance(
     confidence : float, default=0.95
     bounds : pair of floats, optional
         Of scores.
+    sizes : sequence of ints, optional
+        Labels of each fold; by default all have the same number.
 
     Returns
     -------
@@ -111,8 +114,8 @@ def against_chance(
     ahead = np.subtract(scores, guesses, dtype=np.float64)
     interval = difference_interval(scores, guesses, test_share, n_labels, confidence, bounds)
     better = n_labels >= FEWEST_LABELS and 0.0 < interval[0] < interval[1]
-    facts = (float(np.mean(guesses)), float(ahead.mean()), interval, bool(better))
-    return AgainstChance(*facts, n_labels)
+    guess, mean = (float(np.average(v, weights=sizes)) for v in (guesses, ahead))
+    return AgainstChance(guess, mean, interval, bool(better), n_labels)
 
 
 def against_labels(scores: Floats, codes: NDArray[np.intp]) -> AgainstChance:

@@ -16,12 +16,13 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class FoldScore:
-    """One fit: method, number of the fold, score on the held-out rows, seconds of the fit."""
+    """One fit: method, fold, score on the held-out rows, seconds of the fit, held-out labels."""
 
     name: str
     fold: int
     score: float
     seconds: float
+    n: int = 1
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class MethodScores:
     scores, seconds : tuples of floats
         One per fold; the seconds are those of the fit.
     mean : float
+        Over the folds, by their numbers of labels.
     interval : pair of floats
         For the mean score.
     chance : AgainstChance or None
@@ -124,6 +126,8 @@ class Comparison:
         """
         held = n_labeled if n_held is None else n_held
         scores = {name: [fold.score for fold in folds] for name, folds in found.items()}
+        # folds of few labels differ in size: each label counts the same
+        sizes = [fold.n for fold in found[baseline]]
         bounds = BOUNDS.get(scoring, ANY)
         guesses = None if chance is None else [fold.score for fold in chance]
         methods = tuple(
@@ -131,7 +135,7 @@ class Comparison:
                 name,
                 tuple(values),
                 tuple(fold.seconds for fold in found[name]),
-                float(np.mean(values)),
+                float(np.average(values, weights=sizes)),
                 score_interval(values, test_share, held, confidence, bounds),
                 None
                 if guesses is None
@@ -142,6 +146,7 @@ class Comparison:
                     test_share=test_share,
                     confidence=confidence,
                     bounds=bounds,
+                    sizes=sizes,
                 ),
             )
             for name, values in scores.items()
@@ -151,7 +156,7 @@ class Comparison:
         differences = tuple(
             _difference(
                 name,
-                float(np.mean(np.subtract(scores[name], scores[baseline]))),
+                float(np.average(np.subtract(scores[name], scores[baseline]), weights=sizes)),
                 difference_interval(
                     scores[name], scores[baseline], test_share, held, shared, bounds
                 ),

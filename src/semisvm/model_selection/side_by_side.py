@@ -52,7 +52,10 @@ class _Job:
         model = clone(estimator).fit(X, y, **weighted)
         seconds = perf_counter() - start
         score = float(self.score(model, take_rows(self.X, test), self.y[test]))
-        return FoldScore(name, fold, score, seconds)
+        return FoldScore(name, fold, score, seconds, self._n_labels(test))
+
+    def _n_labels(self, test: Index) -> int:
+        return int(np.count_nonzero(~is_unlabeled(self.y[test], self.unlabeled)))
 
     def chance(self, fold: int, test: Index) -> FoldScore:
         """Score the guess of the class that is most frequent among all labels.
@@ -63,7 +66,7 @@ class _Job:
         known = given_labels(self.y[~is_unlabeled(self.y, self.unlabeled)])
         guess = DummyClassifier(strategy="prior").fit(np.zeros((len(known), 1)), known)
         score = float(self.score(guess, np.zeros((len(test), 1)), self.y[test]))
-        return FoldScore(MOST_FREQUENT, fold, score, 0.0)
+        return FoldScore(MOST_FREQUENT, fold, score, 0.0, self._n_labels(test))
 
 
 def compare(

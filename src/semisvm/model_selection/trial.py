@@ -186,7 +186,7 @@ class Trial:
         metric, n_folds = METRICS[scoring], len(codes)
         found = {
             runner.name: [
-                FoldScore(runner.name, k, metric(codes[k], _codes(scores)), runner.seconds[k])
+                _fold_score(runner.name, k, codes[k], _codes(scores), metric, runner.seconds[k])
                 for k, scores in enumerate(runner.scores)
             ]
             for runner in runners
@@ -194,7 +194,7 @@ class Trial:
         if chosen == COMMITTEE and n_folds > 1:
             seconds = [sum(runner.seconds[k] for runner in runners) for k in range(n_folds)]
             found[COMMITTEE] = [
-                FoldScore(COMMITTEE, k, metric(codes[k], _voted(runners, codes, k)), seconds[k])
+                _fold_score(COMMITTEE, k, codes[k], _voted(runners, codes, k), metric, seconds[k])
                 for k in range(n_folds)
             ]
         held = float(np.mean([len(part) for part in codes]))
@@ -246,7 +246,18 @@ def _guess(labeled: NDArray[np.intp], part: NDArray[np.intp], metric: Any, fold:
     guess scored below one half where the classes are balanced.
     """
     guess = np.full(len(part), int(np.bincount(labeled).argmax()))
-    return FoldScore(MOST_FREQUENT, fold, metric(part, guess), 0.0)
+    return _fold_score(MOST_FREQUENT, fold, part, guess, metric)
+
+
+def _fold_score(
+    name: str,
+    fold: int,
+    truth: NDArray[np.intp],
+    predicted: NDArray[np.intp],
+    metric: Any,
+    seconds: float = 0.0,
+) -> FoldScore:
+    return FoldScore(name, fold, metric(truth, predicted), seconds, len(truth))
 
 
 def _settings(method: Method, parameters: dict[str, Any]) -> dict[str, Any]:

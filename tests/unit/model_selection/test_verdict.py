@@ -112,3 +112,15 @@ def test_fit_card_and_report_agree(seed):
     assert verdict.recommended == choice.name or verdict.word != "no evidence"
     card = render_card(data).replace("\\", "")
     assert all(sentence in card for sentence in verdict.sentences)
+
+
+def test_every_label_counts_the_same():
+    """Twelve labels in folds of 3 and 2: the guess has the share of the labels, 10 of 12."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    y = np.array([1] * 10 + [0] * 2 + [-1] * 28)
+    with pytest.warns(UserWarning, match="fewer than n_splits"):
+        found = compare([NewtonSVC()], X, y, cv=5)["NewtonSVC"]
+    assert found.chance.guess == pytest.approx(10 / 12)
+    chosen = choose(X, y, quick=True).methods
+    assert chosen["svm"].chance.guess == pytest.approx(10 / 12)
+    assert 12 * chosen["svm"].mean == pytest.approx(round(12 * chosen["svm"].mean))

@@ -159,8 +159,8 @@ def test_long_traces_are_thinned_and_keep_their_phases(blobs):
 @pytest.mark.parametrize(
     ("gap", "n_labeled", "headline", "recommended"),
     [
-        (0.1, 30, "Yes, they helped", "tsvm"),
-        (-0.1, 30, "No, they hurt", "svm"),
+        (0.1, 200, "Yes, they helped", "tsvm"),
+        (-0.1, 200, "No, they hurt", "svm"),
         (0.1, 4, "Not known yet", "svm"),
     ],
 )
