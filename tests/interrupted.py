@@ -36,6 +36,8 @@ CASES = {
     "da rare": (AnnealedSVC(reg=1e-2), RARE),
     "da log": (AnnealedSVC(reg=1e-2, loss="log"), TWO),
     "da many": (AnnealedSVC(reg=1e-2, temperature=1.0), MANY),
+    "da as it is": (AnnealedSVC(reg=1e-2, temperature=1.0, refine=False), TWO),
+    "da many, fixed": (AnnealedSVC(reg=1e-2, temperature=0.2, last_temperature=0.2), MANY),
     "da tree": (AnnealedSVC(reg=1e-2, temperature=1.0, hierarchy=tree(4)), MANY),
     "newton": (NewtonSVC(reg=1e-4), TWO),
     "newton many": (NewtonSVC(reg=1e-4, loss="log"), MANY),

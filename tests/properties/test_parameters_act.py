@@ -33,6 +33,8 @@ CHANGES = {
     "max_switches": ({"annealing_rate": 1e6, "reg": None, "class_prior": "labels"}, 1),
     "balance_tol": ({"reg": 0.5, "unlabeled_weight": 0.1, "class_prior": SHARES}, 0.0),
     "temperature": ({}, 0.5),
+    "last_temperature": ({}, 0.1),
+    "refine": ({}, False),
     "entropy_tol": ({}, 1e-2),
     "kernel": ({}, "rbf"),
     "gamma": (RBF, 0.05),

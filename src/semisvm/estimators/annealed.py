@@ -14,11 +14,12 @@ from semisvm.estimators.parameters import (
     WarmSolverParameters,
     parameters,
 )
-from semisvm.loop import Level, falling
+from semisvm.loop import falling
 from semisvm.methods.assigning import beliefs_of
 from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
 from semisvm.methods.cooling import cool
 from semisvm.methods.deterministic_annealing import anneal
+from semisvm.methods.free_energy import Path
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.objectives.many_classes import ManyClassTask
@@ -63,7 +64,8 @@ class AnnealedSVC(
     two classes with a squared loss, where the rarer class is below 25%, the supervised start is
     refined in the same way, and is used if its objective is lower; a note in ``trace_`` says so.
     The objective without the class shares prefers models that put every row on one side,
-    so it is not used for this choice.
+    so it is not used for this choice. ``refine=False`` skips all of this: the result is the
+    minimum at the last temperature, as the method was published.
 
     Parameters
     ----------
@@ -91,6 +93,13 @@ class AnnealedSVC(
         forgotten: the path is decided by the class shares and by where rows are many. At a
         low one the supervised start counts. None is 10 with given class shares (0.7 with
         more than two classes), and 0.3 with estimated ones.
+    last_temperature : float or None, default=None
+        Last temperature, in units of ``unlabeled_weight``, at most the first one; if both are
+        equal, the temperature is fixed. None goes on until the labels are hard.
+    refine : bool, default=True
+        Whether the best point of the path is refined by label switching. False returns the
+        point of the last temperature, which is then solved to ``tol``. Its intercept may still
+        be moved: see ``balance_tol``.
     annealing_rate : float, default=1.5
         Factor by which the temperature is divided from one level to the next; with more than
         two classes its square root where much is decided at once.
@@ -131,7 +140,8 @@ class AnnealedSVC(
     max_iter : int, default=1000
         Maximum number of rounds (weight step, label step) per temperature.
     warm_start : bool, default=False
-        Start from the weights of the last fit, at T = 0.
+        Start from the weights of the last fit, at ``last_temperature``; if that is None, at
+        T = 0, where labels are hard and switched.
     n_jobs : int, default=None
         Number of threads; None is one, -1 uses all cores.
     verbose : int, default=0
@@ -161,7 +171,7 @@ class AnnealedSVC(
         match the class shares exactly.
     label_distribution_ : array of shape (n, m)
         The given labels as 0 and 1, and the beliefs of the final model at the last
-        temperature, which are close to 0 and 1 too.
+        temperature, which are close to 0 and 1 too unless ``last_temperature`` is high.
     objective_ : float
         Transductive objective of the final weights and labels.
     n_iter_ : int
@@ -201,6 +211,8 @@ class AnnealedSVC(
     hierarchy: Any = None
     class_prior: ClassPrior = None
     temperature: float | None = None
+    last_temperature: float | None = None
+    refine: bool = True
     annealing_rate: float = 1.5
     entropy_tol: float = 1e-6
     balance_tol: float | None = BALANCE_TOL
@@ -232,6 +244,8 @@ class AnnealedSVC(
             check_real("unlabeled_weight", self.unlabeled_weight, at_least=0)
         if self.temperature is not None:
             check_real("temperature", self.temperature, above=0)
+        if self.last_temperature is not None:
+            check_real("last_temperature", self.last_temperature, above=0)
         check_real("annealing_rate", self.annealing_rate, above=1)
         check_real("entropy_tol", self.entropy_tol, above=0)
         if self.balance_tol is not None:
@@ -246,7 +260,7 @@ class AnnealedSVC(
         return anneal(
             task,
             first_state(task, start, self.tol),
-            cooling=self._cooling(start, HOT),
+            path=self._path(start, HOT),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,
             entropy_tol=self.entropy_tol,
@@ -261,7 +275,7 @@ class AnnealedSVC(
         return cool(
             task,
             first_state(task, start, self.tol),
-            levels=self._cooling(start, HOT_OF_MANY),
+            path=self._path(start, HOT_OF_MANY),
             lam=self._weight_of_unlabeled(),
             tol=self.tol,
             entropy_tol=self.entropy_tol,
@@ -275,17 +289,31 @@ class AnnealedSVC(
         solution.beliefs = beliefs_of(solution.codes, m)
         return solution
 
-    def _cooling(self, start: Floats | None, hot: float) -> list[Level]:
-        """Return the temperatures; none for a warm start, which begins with hard labels.
+    def _path(self, start: Floats | None, hot: float) -> Path:
+        """Return the temperatures; a warm start begins at the last one, or with hard labels.
 
         ``hot`` is the first one by default, if the class shares are given.
         """
+        weight, last = self._weight_of_unlabeled(), self._last_temperature(hot)
         if start is not None:
-            return []
-        hottest = self._first_temperature(hot) * self._weight_of_unlabeled()
+            return Path([], last, self.refine, self.tol)
+        hottest = self._first_temperature(hot) * weight
         # two levels for every usual step, see `Softening.stride`
         rate = float(self.annealing_rate) ** 0.5
-        return falling(hottest, COLDEST * hottest, rate, self.tol)
+        levels = falling(hottest, COLDEST * hottest if last is None else last, rate, self.tol)
+        return Path(levels, last, self.refine, self.tol)
+
+    def _last_temperature(self, hot: float) -> float | None:
+        """Return the parameter ``last_temperature`` in units of the objective."""
+        if self.last_temperature is None:
+            return None
+        last, first = float(self.last_temperature), self._first_temperature(hot)
+        if last > first:
+            raise ValueError(
+                f"last_temperature must be at most the first temperature, which is {first:g} here, "
+                f"got {last:g}. Set temperature={last:g} too for a fixed one."
+            )
+        return last * self._weight_of_unlabeled()
 
     def _first_temperature(self, hot: float) -> float:
         """Return the parameter ``temperature``, or what its None stands for."""

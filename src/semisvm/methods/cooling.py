@@ -1,13 +1,12 @@
 """Soft labels of many classes that harden as the temperature falls (deterministic annealing)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from semisvm.designs import Floats
-from semisvm.loop import Level, follow, settling
+from semisvm.loop import Level, settling
 from semisvm.losses import SmoothManyClassLoss
 from semisvm.methods.assigning import Assigning, beliefs_of, finish
-from semisvm.methods.free_energy import BALANCED, Alternating, Softening
+from semisvm.methods.free_energy import BALANCED, Alternating, Path, Softening
 from semisvm.methods.solution import Solution
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.solvers import State
@@ -35,9 +34,10 @@ class Cooling(Softening):
         super().__init__(task, state, lam, entropy_tol)
         self._hard_prices: Floats | None = None
 
-    def _search(self, tol: float) -> Backtracking:
+    def _search(self, level: Level) -> Backtracking:
         """Return how far to move along a step, and what is not worth one."""
-        return Backtracking(self._energy, floor=FLOOR, negligible=NEGLIGIBLE * tol)
+        negligible = 0.0 if level.last else NEGLIGIBLE * level.tol
+        return Backtracking(self._energy, floor=FLOOR, negligible=negligible)
 
     def _inspect(self) -> dict[str, float]:
         """Compute the smallest J over labels with the class counts; keep the best point."""
@@ -66,30 +66,32 @@ def cool(
     task: ManyClassTask,
     state: State,
     *,
-    levels: Sequence[Level],
+    path: Path,
     lam: float,
     tol: float,
     entropy_tol: float,
     max_rounds: int,
 ) -> Solution:
-    """Cool from a state, and refine the best point of the path with hard labels.
+    """Cool from a state; refine the best point of the path with hard labels, or return the last.
 
     Parameters
     ----------
     task : ManyClassTask
     state : State
-    levels : sequence of Level
-        Falling temperatures; empty to skip the path.
+    path : Path
     lam, tol, entropy_tol, max_rounds
         See `AnnealedSVC`.
     """
     smooth = isinstance(task.loss, SmoothManyClassLoss)
     method = (Cooling if smooth else AlternatingCooling)(task, state, lam, entropy_tol)
-    rounds, _ = follow(
-        "annealing", levels, method, task.recorder, max_rounds, method.cold, method.stride
-    )
-    settled = Assigning(task, task.at(method.best))
-    solution = finish(settled, settling(lam, tol), lam=lam, max_rounds=max_rounds)
+    rounds, settled = path.follow(method, max_rounds)
+    as_it_is = rounds > 0 and not path.refine
+    state = method.state if as_it_is else method.best
+    hard = Assigning(task, task.at(state))
+    levels = [] if as_it_is else settling(lam, tol)
+    solution = finish(hard, levels, lam=lam, max_rounds=max_rounds)
+    if as_it_is:
+        solution.converged = settled and state.converged
     solution.n_iter += rounds
     solution.beliefs = beliefs_of(solution.codes, len(task.counts))
     if rounds:

@@ -1,13 +1,12 @@
 """Soft labels of two classes that harden as the temperature falls (deterministic annealing)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.loop import Level, follow, settling
-from semisvm.methods.free_energy import BALANCED, Alternating, Softening
+from semisvm.methods.free_energy import BALANCED, Alternating, Path, Softening
 from semisvm.methods.solution import Solution
 from semisvm.methods.switching import Switching, finish
 from semisvm.objectives.two_classes import TwoClassTask
@@ -88,33 +87,36 @@ def anneal(
     task: TwoClassTask,
     state: State,
     *,
-    cooling: Sequence[Level],
+    path: Path,
     lam: float,
     tol: float,
     entropy_tol: float,
     max_rounds: int,
     balance_tol: float | None,
 ) -> Solution:
-    """Cool from a state, and refine the best point of the path with hard labels.
+    """Cool from a state; refine the best point of the path with hard labels, or return the last.
 
     Parameters
     ----------
     task : TwoClassTask
     state : State
-    cooling : sequence of Level
-        Falling temperatures; empty to skip the path.
+    path : Path
     lam, tol, entropy_tol, max_rounds, balance_tol
         See `AnnealedSVC`.
     """
-    recorder, rounds = task.recorder, 0
+    recorder, rounds, settled = task.recorder, 0, False
     first = state.copy() if task.rarer_share < RARE else None
     method = (Annealing if task.loss.smooth else AlternatingAnnealing)(
         task, state, lam, entropy_tol
     )
     if 0 < task.n_positive < task.n_unlabeled:
-        rounds, _ = follow(
-            "annealing", cooling, method, recorder, max_rounds, method.cold, method.stride
-        )
+        rounds, settled = path.follow(method, max_rounds)
+    if rounds and not path.refine:
+        hard = Switching(task, task.at(method.state), None)
+        solution = finish(hard, [], lam=lam, max_rounds=max_rounds, balance_tol=balance_tol)
+        solution.n_iter, solution.converged = rounds, settled and hard.state.converged
+        solution.beliefs = _of_both(method.beliefs())
+        return solution
     # the end of the path is not needed any more
     method.state = method.best
     loose, *rest = settling(lam, tol)

@@ -1,13 +1,14 @@
 """Steps down the free energy, from which the soft labels have been eliminated."""
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.loop import Level
+from semisvm.loop import Level, follow
 from semisvm.objectives.tasks import Task
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.conjugate_gradients import Preconditioner
@@ -133,17 +134,17 @@ class Softening(ABC):
                 return state
         if self._energy is None:
             self._energy = task.free_energy(state.w, self.soft)
-        self._descend(level.tol)
+        self._descend(level)
         return self.state
 
-    def _search(self, tol: float) -> Backtracking:
+    def _search(self, level: Level) -> Backtracking:
         """Return how far to move along a step."""
         return Backtracking(self._energy)
 
-    def _descend(self, tol: float) -> None:
+    def _descend(self, level: Level) -> None:
         task, soft, before = self.task, self.soft, replace(self.soft)
-        search = self._search(tol)
-        minimize(FreeEnergy(task, soft), self.state, tol=tol, search=search)
+        search = self._search(level)
+        minimize(FreeEnergy(task, soft), self.state, tol=level.tol, search=search)
         self._moved = self.state.n_iter > 0
         if self._moved:
             self._energy, self._as_predicted = search.energy, search.as_predicted
@@ -162,12 +163,18 @@ class Softening(ABC):
         facts = {**self._facts, "divergence": divergence}
         if self._energy is not None:
             facts["free_energy"] = self._energy
-        settled = divergence < self.entropy_tol or self._as_predicted
+        settled = self._is_settled(level, divergence)
         self._as_predicted = False
         if settled:
             self._end_level()
             facts["entropy"] = self.entropy
         return settled, facts
+
+    def _is_settled(self, level: Level, divergence: float) -> bool:
+        """Tell whether a temperature is done; the last one is when no step gains anything."""
+        if level.last:
+            return not self._moved
+        return divergence < self.entropy_tol or self._as_predicted
 
     def beliefs(self) -> Floats:
         """Return the beliefs at the last temperature, for the current scores."""
@@ -209,16 +216,20 @@ class Softening(ABC):
 class Alternating(Softening):
     """The same for losses that are not smooth: weights and beliefs alternate."""
 
-    def _descend(self, tol: float) -> None:
+    def _descend(self, level: Level) -> None:
         task, soft = self.task, self.soft
         task.rows.charge_beliefs(soft.lam)
-        self.state = task.solve(self.state, tol)
+        self.state = task.solve(self.state, level.tol)
         self._moved = self.state.n_iter > 0
         if self._moved:
             task.soften(soft)
             self._energy = task.free_energy(self.state.w, soft)
         else:
             task.rows.restore_beliefs(soft.lam)
+
+    def _is_settled(self, level: Level, divergence: float) -> bool:
+        """Tell whether the beliefs hardly moved: then the weights are those that suit them."""
+        return divergence < self.entropy_tol
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Compare the beliefs with those before the step; settled when they hardly moved."""
@@ -229,3 +240,40 @@ class Alternating(Softening):
             facts["entropy"] = self.entropy
             return True, facts
         return settled, facts
+
+
+@dataclass(frozen=True)
+class Path:
+    """The temperatures of a fit, and what is made of their minima.
+
+    Attributes
+    ----------
+    levels : sequence of Level
+        Falling temperatures; empty to skip them.
+    last : float or None
+        Last temperature, colder than all levels; None where the levels end by themselves.
+    refine : bool
+        Whether the best point is refined with hard labels; otherwise the last one is returned.
+    tol : float
+        Certified relative error of the last point.
+    """
+
+    levels: Sequence[Level]
+    last: float | None
+    refine: bool
+    tol: float
+
+    def follow(self, method: Softening, max_rounds: int) -> tuple[int, bool]:
+        """Follow the minimum; return the number of rounds, and whether the last point settled."""
+        recorder = method.task.recorder
+        rounds, settled = follow(
+            "annealing", self.levels, method, recorder, max_rounds, method.cold, method.stride
+        )
+        last = self.last
+        if last is None and rounds and not self.refine:
+            last = method.soft.temperature
+        if last is None:
+            return rounds, settled
+        level = Level(last, self.tol, last=True)
+        more, settled = follow("last temperature", [level], method, recorder, max_rounds)
+        return rounds + more, settled

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 LEVELS = {
     "annealing": "temperature",
+    "last temperature": "temperature",
     "switching": "weight of the unlabelled rows",
     "from the start": "weight of the unlabelled rows",
     "assigning": "weight of the unlabelled rows",

@@ -1,10 +1,11 @@
 """What the falling temperature does: the schedule against fixed temperatures.
 
-Published splits, true class prior, error on the unlabelled rows. A fixed temperature is
-solved from the supervised solution, and the labels are then settled by switching, as at the
-end of the schedule. `text1_pcmac` is linear; `coil_ssl` has six classes and a Gaussian
-kernel of half the median distance. In the paper COIL6 are the same objects, with splits and
-parameters of its own.
+Published splits, true class prior, error on the unlabelled rows. As in the paper the schedule
+returns its last point, and a fixed temperature the minimum that it finds from the supervised
+solution: no labels are switched, and no intercept is moved. "schedule, refined" is `AnnealedSVC`
+as it is by default, whose best point is refined by switching. `text1_pcmac` is linear;
+`coil_ssl` has six classes and a Gaussian kernel of half the median distance. In the paper COIL6
+are the same objects, with splits and parameters of its own.
 
 The paper optimised lambda for each row of its table. For the linear set every row is therefore
 also given at the best of a few values, chosen by the error itself, as an upper bound of what
@@ -28,10 +29,10 @@ from semisvm.reproduce.table import verdict
 REPEAT = 10
 REG = 1e-3
 FIXED = (0.1, 0.01, 0.001)
+REFINED = "schedule, refined"
 FIRST = 10.0
 """The paper's first temperature; with many classes and given shares it is not our default."""
-# No second temperature is above the coldest one.
-ONE_LEVEL = 1e12
+AS_IT_IS: dict[str, Any] = {"refine": False, "balance_tol": None}
 PUBLISHED = {
     "text1_pcmac": {"schedule": 5.3, "T = 0.1": 5.7, "T = 0.01": 7.1, "T = 0.001": 9.1},
     "coil_ssl": {"schedule": 13.6, "T = 0.1": 20.0, "T = 0.01": 20.1, "T = 0.001": 20.3},
@@ -42,8 +43,9 @@ LUCK = 0.3
 REGS = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 OPTIMISED = ("text1_pcmac",)
 WAYS: dict[str, dict[str, Any]] = {
-    "schedule": {"temperature": FIRST},
-    **{f"T = {T:g}": {"temperature": T, "annealing_rate": ONE_LEVEL} for T in FIXED},
+    "schedule": {"temperature": FIRST, **AS_IT_IS},
+    **{f"T = {T:g}": {"temperature": T, "last_temperature": T, **AS_IT_IS} for T in FIXED},
+    REFINED: {"temperature": FIRST},
 }
 
 
@@ -52,7 +54,7 @@ def entries(name: str, reg: float = REG, **kernel: Any) -> list[Entry]:
     paper = PUBLISHED[name]
     return [
         *(
-            Entry(way, of_kind(AnnealedSVC, reg, n_jobs=2, **kernel, **more), paper[way])
+            Entry(way, of_kind(AnnealedSVC, reg, n_jobs=2, **kernel, **more), paper.get(way))
             for way, more in WAYS.items()
         ),
         Entry("TransductiveSVC", of_kind(TransductiveSVC, reg, n_jobs=2, **kernel)),
@@ -75,7 +77,7 @@ def rows_of(name: str, found: Found) -> list[dict[str, Any]]:
     if name in OPTIMISED:
         for line in rows:
             line |= optimised(name, line["method"], found)
-    best = min(line["error %"] for line in rows[1:])
+    best = min(line["error %"] for line in rows[1:] if line["method"] != REFINED)
     rows[0]["bar"] = best + LUCK
     rows[0]["ok"] = verdict(rows[0]["error %"] <= best + LUCK)
     return rows

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from semisvm import AnnealedSVC, GradientTSVC, NewtonSVC, TransductiveSVC
-from semisvm.reproduce.annealing import FIRST, FIXED, ONE_LEVEL
+from semisvm.reproduce.annealing import FIRST, FIXED
 from semisvm.reproduce.data import UNLABELED
 from semisvm.reproduce.plans import Found, Part, Plan, draws
 from semisvm.reproduce.published import Problem, load_splits, median_distance
@@ -45,7 +45,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "DA (sqr)": partial(AnnealedSVC, loss="squared", temperature=FIRST),
     "DA (l2), our default": AnnealedSVC,
     **{
-        f"DA (l2), T = {T:g}": partial(AnnealedSVC, temperature=T, annealing_rate=ONE_LEVEL)
+        f"DA (l2), T = {T:g}": partial(AnnealedSVC, temperature=T, last_temperature=T)
         for T in FIXED
     },
 }
