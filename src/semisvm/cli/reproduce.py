@@ -70,7 +70,7 @@ def reproduce(
     if as_json:
         print_json(result)
     else:
-        _judge(result["misses"], repeat)
+        _judge(chosen, result["misses"], repeat)
     if failure is not None:
         raise UserError(f"the figure was not written: {failure}")
 
@@ -118,11 +118,14 @@ def _list(as_json: bool) -> None:
     print_table("Tables", header, rows)
 
 
-def _judge(misses: int, repeat: int | None) -> None:
+def _judge(table: Table, misses: int, repeat: int | None) -> None:
     from semisvm.cli.output import print_line
 
+    if not table.bars:
+        print_line("No row of this table has a bar; compare it with the published figures.")
+        return
     if misses == 0:
-        print_line("All bars are reached.")
+        print_line(f"All bars are reached ({table.bars}).")
         return
     bars = "1 bar" if misses == 1 else f"{misses} bars"
     luck = (
@@ -130,4 +133,4 @@ def _judge(misses: int, repeat: int | None) -> None:
         if repeat is None
         else " Means over few draws may miss them by chance; leave out --repeat."
     )
-    print_line(f"{bars} missed; see MISSED above.{luck}")
+    print_line(f"{bars} missed ({table.bars}); see MISSED above.{luck}")

@@ -1,5 +1,6 @@
 """Every experiment of the papers, run once on made-up rows under the names of the papers' sets."""
 
+import inspect
 import json
 from importlib import import_module
 
@@ -12,6 +13,7 @@ from semisvm import ClusteredSVC
 from semisvm.reproduce import TABLES, clustered, labelcosts
 from semisvm.reproduce.data import rows_of_each_class
 from semisvm.reproduce.runner import run
+from semisvm.reproduce.table import MISSED, OK
 
 # made-up sets have no published figures
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -119,6 +121,23 @@ def test_an_experiment_runs(name, sets, monkeypatch, capsys):
         assert curve["lines"] or curve["paths"]
         assert all(len(line) == len(curve["x"]) for line in curve["lines"].values())
     json.dumps(result)
+    cells = [v for rows in result["tables"].values() for row in rows for v in row.values()]
+    assert (
+        not {OK, MISSED}.intersection(v for v in cells if isinstance(v, str)) or TABLES[name].bars
+    )
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_bars_are_described_where_there_are_verdicts(name):
+    source = inspect.getsource(import_module(f"semisvm.reproduce.{name}"))
+    assert bool(TABLES[name].bars) == ("verdict(" in source)
+    bars = TABLES[name].bars
+    assert not bars or "our bar" in bars or "of the paper's" in bars
+
+
+def test_bars_below_the_papers_figures_are_named_as_ours():
+    gaps = [clustered.PUBLISHED[name][0] - bar for name, bar in clustered.BARS.items()]
+    assert f"{min(gaps):.1f} to {max(gaps):.1f} points below" in TABLES["clustered"].bars
 
 
 def test_the_course_of_a_label_step_goes_from_the_greedy_labels_to_the_optimum():

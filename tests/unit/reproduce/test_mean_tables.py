@@ -108,6 +108,37 @@ def test_tables_two_and_three(tmp_path, quick, monkeypatch, capsys):
         halves.load_rows(tmp_path, "wdbc")
 
 
+def test_sets_that_may_be_there_are_run(tmp_path, quick, monkeypatch, capsys):
+    X, y = two_blobs(80, 3)
+    save_set(tmp_path, "ethn", X, y)
+    missing = X.copy()
+    missing[:20, 1] = np.nan
+    save_set(tmp_path, "heart_cleveland", missing, y)
+    save_set(tmp_path, "20news_tfidf", *sparse_text(200, 60))
+    monkeypatch.setattr(halves, "SMALL", {})
+    monkeypatch.setattr(halves, "PAIRS", {"(1, 2)": halves.PAIRS["(1, 2)"]})
+    halves.load_rows.cache_clear()
+    assert halves.load_rows(tmp_path, "heart_cleveland")[0].shape == (60, 3), "no missing values"
+    result = run(replace(TABLES["halves"], needs=()), tmp_path, 1, jobs=1)
+    capsys.readouterr()
+    small, _ = result["tables"].values()
+    published = {row["task"]: row["paper"] for row in small if row["method"] == "SVM"}
+    assert published == {"heart_cleveland": None, "ethn": 67.04}
+    assert set(halves.IF_THERE) == set(TABLES["halves"].may_use)
+
+
+def test_of_many_classes_the_two_of_the_paper_are_kept(tmp_path):
+    y = np.repeat([1, 2, 3, 7], [1533, 703, 626, 1508])
+    X = np.arange(len(y), dtype=float)[:, None]
+    save_set(tmp_path, "sat", X, y)
+    save_set(tmp_path, "isolet", X, y)
+    halves.load_rows.cache_clear()
+    _, found = halves.load_rows(tmp_path, "sat")
+    assert np.bincount(found).tolist() == [1533, 1508]
+    with pytest.raises(MissingDataError, match="two classes are needed, of 300 and 300 rows"):
+        halves.load_rows(tmp_path, "isolet")
+
+
 def test_every_method_of_the_small_sets_is_linear_with_the_papers_cost():
     made = {entry.name: entry for entry in halves.compared()}
     problem = halves.hide(*two_blobs(40, 3), np.arange(10))
