@@ -218,18 +218,23 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
         if self.kernel == LINEAR:
             return None, X
         rows = X if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
-        found, features = fit_map(
+        found, features = self._fit_map(
             rows,
             self.kernel,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
             n_components=self.n_components,
-            tol=self.kernel_tol,
-            n_jobs=self._n_jobs(),
         )
         self._check_same_features(found)
         return found, features
+
+    def _fit_map(
+        self, rows: Any, kernel: Any, **parameters: Any
+    ) -> tuple[FeatureMap, NDArray[np.float64]]:
+        """Fit the features of a kernel whose inner products are its values."""
+        tol, n_jobs = self.kernel_tol, self._n_jobs()
+        return fit_map(rows, kernel, tol=tol, n_jobs=n_jobs, **parameters)
 
     def _check_same_features(self, found: FeatureMap) -> None:
         last = getattr(self, "kernel_map_", None)
@@ -288,6 +293,7 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
             recorder=recorder,
             one_score=wanted.one_score,
             mass=weights.mass,
+            prior=prior,
         )
 
     def _row_weights(self, labels: PartialLabels, weight: Floats | None) -> RowWeights:

@@ -66,9 +66,10 @@ class ClusteredSVC(ConcaveSVC):
     coef0 : float, default=1.0
         Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
+        by their values: the same rows in any order of X. None takes all distinct rows.
     kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
+        Not used: the kernel is exact. For the same parameters as other methods.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-6
@@ -88,8 +89,8 @@ class ClusteredSVC(ConcaveSVC):
     intercept_ : array of shape (1,) or (m,)
     n_nonzero_ : int array of shape (1,) or (m,)
         Number of weights that are not zero.
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
+    kernel_map_ : ExpansionMap or None
+        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         The given shares, or those among the labelled rows.

@@ -80,13 +80,13 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     Minimises, over l labelled and u unlabelled rows, ::
 
         reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i)
-        s.t.  1/u sum_j p_j(y) = n(y)/u    for every class y
+        s.t.  1/u sum_j p_j(y) = r(y)    for every class y
 
     with the maxent loss xi(s, y) = log sum_z exp(s_z) - s_y and the probabilities
     p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model. The unlabelled rows enter only
-    through the constraint. The class counts n(y), which follow from the class shares, hold
-    for the sums of the probabilities, not for the number of rows predicted in a class. The
-    constraint is enforced by an augmented Lagrangian, whose subproblems L-BFGS solves.
+    through the constraint. The class shares r(y) hold for the means of the probabilities,
+    not for the number of rows predicted in a class. The constraint is enforced by an
+    augmented Lagrangian, whose subproblems L-BFGS solves.
 
     Parameters
     ----------
@@ -98,10 +98,10 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
         by class. None, or "estimate", estimates them from labelled and unlabelled rows
         (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
     constraint_tol : float, default=1e-4
-        Largest allowed difference between the mean of p_j(y) and its share n(y)/u.
+        Largest allowed difference between the mean of p_j(y) and its share r(y).
     constraint_weight : float or None, default=None
         None enforces the constraint. A number adds
-        constraint_weight/2 sum_y [1/u sum_j p_j(y) - n(y)/u]^2 to the objective instead, so
+        constraint_weight/2 sum_y [1/u sum_j p_j(y) - r(y)]^2 to the objective instead, so
         that the shares are wanted, but may be missed: expectation regularisation.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
@@ -173,9 +173,9 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     Notes
     -----
     The constraint is on the mean probability. With few labels the rows may hardly differ:
-    every row then has about the probability n(y)/u of a rare class y, the shares hold, and
+    every row then has about the probability r(y) of a rare class y, the shares hold, and
     no row is predicted in that class. `predict_proba` still ranks the rows well. If the
-    counts must hold for predictions, take the n(y) rows with the highest probability, or
+    counts must hold for predictions, take the r(y) u rows with the highest probability, or
     use a method that fixes the number of labels, such as `TransductiveSVC`. Without an
     intercept the constraint distorts the weights of common features, and the ranking
     suffers.
@@ -232,7 +232,7 @@ class EntropyRegularizedClassifier(_ShareConstrained):
     Minimises, over l labelled and u unlabelled rows, ::
 
         reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + unlabeled_weight/u sum_j H(p_j)
-        s.t.  1/u sum_j p_j(y) = n(y)/u    for every class y
+        s.t.  1/u sum_j p_j(y) = r(y)    for every class y
 
     with the maxent loss xi(s, y) = log sum_z exp(s_z) - s_y, the probabilities
     p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model and their entropy
@@ -259,10 +259,10 @@ class EntropyRegularizedClassifier(_ShareConstrained):
         Factor between the weights of the entropy at successive levels, from 1e-4 on. None
         is 3 and 10/3 alternately.
     constraint_tol : float, default=1e-4
-        Largest allowed difference between the mean of p_j(y) and its share n(y)/u.
+        Largest allowed difference between the mean of p_j(y) and its share r(y).
     constraint_weight : float or None, default=None
         None enforces the constraint. A number adds
-        constraint_weight/2 sum_y [1/u sum_j p_j(y) - n(y)/u]^2 to the objective instead, so
+        constraint_weight/2 sum_y [1/u sum_j p_j(y) - r(y)]^2 to the objective instead, so
         that the shares are wanted, but may be missed; 0 ignores them.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,

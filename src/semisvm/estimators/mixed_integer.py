@@ -49,9 +49,10 @@ class MixedIntegerSVC(OneNormClassifier):
         counts as optimal.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows. The 1-norm is then that
-        of the weights of the features.
+        or "precomputed". With a kernel other than "linear",
+        f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
+        labelled or not, and the 1-norm is that of u. The kernel need not be positive
+        semi-definite.
     gamma : float, "scale" or "mean_distance", default="scale"
         Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
         1 / (2 width^2), where width is the average distance between two rows.
@@ -60,9 +61,10 @@ class MixedIntegerSVC(OneNormClassifier):
     coef0 : float, default=1.0
         Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
+        by their values: the same rows in any order of X. None takes all distinct rows.
     kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
+        Not used: the kernel is exact. For the same parameters as other methods.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
     max_iter : int, default=200
@@ -82,8 +84,8 @@ class MixedIntegerSVC(OneNormClassifier):
         Number of weights that are not zero.
     optimality_gap_ : float
         (objective - lower bound) / objective; for more than two classes, of the sums.
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
+    kernel_map_ : ExpansionMap or None
+        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         The given shares, or those among the labelled rows.

@@ -10,6 +10,7 @@ from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.parameters import KernelParameters, parameters
 from semisvm.hierarchy import Hierarchy
+from semisvm.kernels import FeatureMap, fit_expansion
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.linear_programs import Found, fewest_errors, one_norm
 from semisvm.methods.one_vs_rest import one_vs_rest
@@ -21,7 +22,12 @@ from semisvm.validation import check_real
 
 @parameters
 class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
-    """Base of the classifiers that are linear programs; many classes are one-vs-rest."""
+    """Base of the classifiers that are linear programs; many classes are one-vs-rest.
+
+    With a kernel, f(x) = sum_j u_j k(x, a_j) + b over training rows a_j, and u has the place
+    of w. Features whose inner products are the kernel would not do: the 1-norm of their weights
+    changes with a rotation, so it would depend on the order of the rows.
+    """
 
     _regularizes_length = False
 
@@ -55,6 +61,10 @@ class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
         self : estimator
         """
         return self._fit(X, y)
+
+    def _fit_map(self, rows: Any, kernel: Any, **parameters: Any) -> tuple[FeatureMap, Floats]:
+        """Take the values of the kernel themselves as features."""
+        return fit_expansion(rows, kernel, **parameters)
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         found = self._solve_program(task)
@@ -99,9 +109,10 @@ class RobustLPC(OneNormClassifier):
     ----------
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows. The 1-norm is then that
-        of the weights of the features.
+        or "precomputed". With a kernel other than "linear",
+        f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
+        labelled or not, and the 1-norm is that of u. The kernel need not be positive
+        semi-definite.
     gamma : float, "scale" or "mean_distance", default="scale"
         Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
         1 / (2 width^2), where width is the average distance between two rows.
@@ -110,9 +121,10 @@ class RobustLPC(OneNormClassifier):
     coef0 : float, default=1.0
         Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
+        by their values: the same rows in any order of X. None takes all distinct rows.
     kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
+        Not used: the kernel is exact. For the same parameters as other methods.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
     verbose : int, default=0
@@ -126,8 +138,8 @@ class RobustLPC(OneNormClassifier):
     intercept_ : array of shape (1,) or (m,)
     n_nonzero_ : int array of shape (1,) or (m,)
         Number of weights that are not zero.
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
+    kernel_map_ : ExpansionMap or None
+        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Shares of the classes among the labelled rows.
@@ -186,9 +198,10 @@ class OneNormSVC(OneNormClassifier):
         regularises less when there are more rows.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows. The 1-norm is then that
-        of the weights of the features.
+        or "precomputed". With a kernel other than "linear",
+        f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
+        labelled or not, and the 1-norm is that of u. The kernel need not be positive
+        semi-definite.
     gamma : float, "scale" or "mean_distance", default="scale"
         Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
         1 / (2 width^2), where width is the average distance between two rows.
@@ -197,9 +210,10 @@ class OneNormSVC(OneNormClassifier):
     coef0 : float, default=1.0
         Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
+        by their values: the same rows in any order of X. None takes all distinct rows.
     kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
+        Not used: the kernel is exact. For the same parameters as other methods.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
     verbose : int, default=0
@@ -213,8 +227,8 @@ class OneNormSVC(OneNormClassifier):
     intercept_ : array of shape (1,) or (m,)
     n_nonzero_ : int array of shape (1,) or (m,)
         Number of weights that are not zero.
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
+    kernel_map_ : ExpansionMap or None
+        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
     classes_ : array of shape (m,)
     class_prior_ : array of shape (m,)
         Shares of the classes among the labelled rows.

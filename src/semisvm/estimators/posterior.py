@@ -18,19 +18,19 @@ from semisvm.validation import check_real
 
 @parameters
 class PosteriorRegularizedClassifier(MaxentClassifier):
-    r"""Maxent classifier with posterior regularisation: soft labels keep the class counts.
+    r"""Maxent classifier with posterior regularisation: soft labels keep the class shares.
 
     Minimises over weights W and soft labels q of the u unlabelled rows ::
 
         reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + kl_weight/u sum_j KL(q_j || p_j)
-        s.t.  sum_j q_j(y) = n(y)    for every class y
+        s.t.  1/u sum_j q_j(y) = r(y)    for every class y
 
     with the maxent loss xi(s, y) = log sum_z exp(s_z) - s_y, the probabilities
     p_j(y) = exp(s_jy) / sum_z exp(s_jz) of the model, and
     KL(q || p) = sum_y q(y) log(q(y) / p(y)). The q nearest to p is p with one factor per
     class, q_j(y) ~ p_j(y) exp(nu_y). So q is eliminated, and Newton's method minimises what is
     left, a smooth function of the weights. The objective never rises. It is not convex, so
-    the result is a local minimum. The counts hold exactly for q and approximately for p:
+    the result is a local minimum. The class shares r(y) hold exactly for q and approximately for p:
     the larger ``kl_weight``, the closer.
 
     Parameters
@@ -102,15 +102,15 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         The given labels, and the most probable class of each unlabelled row under q.
         `predict` uses p instead.
     label_distribution_ : array of shape (n, m)
-        The given labels as 0 and 1, and q, whose sums over the unlabelled rows are the
-        class counts.
+        The given labels as 0 and 1, and q, whose means over the unlabelled rows are the
+        class shares.
     objective_ : float
         Objective of the final weights and q.
     n_iter_ : int
         Number of rounds (Newton step, soft labels).
     trace_ : Trace
         Its ``residual`` is the largest difference between a mean of p_j(y) and its share
-        n(y)/u; its ``label_residual`` is the same for q.
+        r(y); its ``label_residual`` is the same for q.
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
 

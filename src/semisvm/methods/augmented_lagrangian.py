@@ -3,7 +3,7 @@ r"""Maxent with class shares as constraints, by an augmented Lagrangian.
 With p_i(y) the softmax of the scores of row i and H its entropy, the problem is ::
 
     min_w f(w) = reg/2 ||w||^2 + 1/l sum_i xi(s_i, y_i) + lam/u sum_j H(p_j)
-    s.t.  c_y(w) = 1/u sum_j p_j(y) - n(y)/u = 0    for every class y
+    s.t.  c_y(w) = 1/u sum_j p_j(y) - r(y) = 0    for every class y
 
 One round minimises, over w and at fixed multipliers mu and penalty rho, ::
 
@@ -58,7 +58,7 @@ class UnlabeledTerms:
     weight : float
         Weight of the entropy, lam.
     shares : array of shape (m,)
-        Required mean probabilities, n(y)/u.
+        Required mean probabilities.
     multipliers : array of shape (m,)
     penalty : float
     mass : array of shape (u,) or (1,)
@@ -155,7 +155,7 @@ class AugmentedLagrangian:
         self.unfinished = 0
         self.residual_tol = residual_tol
         self.block = task.rows.in_one_place()
-        self.shares = task.counts / task.n_unlabeled
+        self.shares = task.shares
 
     @property
     def probabilities(self) -> Floats:

@@ -128,13 +128,13 @@ def supergradient(outputs: Floats) -> Floats:
 
 
 def balance_of(task: TwoClassTask) -> Balance | None:
-    """Return the equation that makes 2 r - 1 the mean output, r being the share of positives."""
+    """Return the equation that makes 2 r - 1 the mean output, r being the class share."""
     if task.n_unlabeled == 0:
         return None
     block, share = task.rows.in_one_place(), np.full(task.n_unlabeled, 1.0 / task.n_unlabeled)
     rows = block.design.matrix(block.unlabeled)
     mean = np.asarray(rows.T @ share, dtype=np.float64).ravel()
-    return Balance(mean, 2.0 * task.positive_share - 1.0)
+    return Balance(mean, task.mean_output)
 
 
 def warn_if_one_sided(task: TwoClassTask, scores: Floats, name: str) -> None:

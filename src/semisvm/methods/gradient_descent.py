@@ -95,7 +95,7 @@ class Descending:
 
     def __init__(self, task: TwoClassTask, v: Floats, max_steps: int) -> None:
         self.task = task
-        self.mean_output = 2.0 * task.positive_share - 1.0
+        self.mean_output = task.mean_output
         self.block = task.rows.in_one_place()
         self.max_steps = max_steps
         design, unlabeled = self.block.design, self.block.unlabeled

@@ -59,7 +59,7 @@ def fewest_errors(task: TwoClassTask) -> Found:
     # the solution does not depend on the unit of X, so scale the numbers to about one
     unit = float(abs(X).max()) or 1.0
     X, ones = X / unit, np.ones(len(signs))
-    least = HingeProgram(X, signs, mu=0.0).solve(ones).bound
+    least = HingeProgram(X, signs, mu=0.0).bound(ones)
     program = HingeProgram(X, signs, mu=1.0)
     enough = least + FEWEST_ERRORS_TOL * max(1.0, least)
     price, n_iter = 1.0, 1

@@ -1,8 +1,8 @@
 r"""Shared by the maxent classifiers with constraints on the class shares.
 
-They model p_i(y) = exp(s_iy) / sum_z exp(s_iz), the softmax of the scores. The number n(y)
-of the u unlabelled rows in each class is known: the mean of p_i(y) over them is fixed to
-n(y)/u, or pulled towards it.
+They model p_i(y) = exp(s_iy) / sum_z exp(s_iz), the softmax of the scores. The share r(y) of
+each class among the u unlabelled rows is known: the mean of p_i(y) over them is fixed to
+r(y), or pulled towards it. It is a mean, so r(y) u need not be a whole number.
 """
 
 import numpy as np
@@ -22,8 +22,7 @@ def mean_rows(p: Floats, mass: Floats) -> Floats:
 
 def share_residual(p: Floats, task: ManyClassTask) -> float:
     """Return the largest difference between mean probabilities (u, m) and required shares."""
-    shares = task.counts / task.n_unlabeled
-    return float(np.abs(mean_rows(p, task.rows.in_one_place().mass) - shares).max())
+    return float(np.abs(mean_rows(p, task.rows.in_one_place().mass) - task.shares).max())
 
 
 def first_state(task: ManyClassTask, start: Floats | None, tol: float) -> State:

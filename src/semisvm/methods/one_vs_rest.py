@@ -23,4 +23,5 @@ def _against_rest(task: ManyClassTask, y: int, loss: Loss) -> TwoClassTask:
         reg=task.reg,
         recorder=task.recorder.part(y, len(task.counts)),
         mass=block.mass,
+        share=float(task.shares[y]) if task.n_unlabeled else None,
     )

@@ -1,14 +1,14 @@
-r"""Soft labels that keep the class counts and stay near the model (posterior regularisation).
+r"""Soft labels that keep the class shares and stay near the model (posterior regularisation).
 
 The soft labels q nearest to the probabilities p of the model have a closed form up to one
-price nu_y per class, which keeps the count n(y) ::
+price nu_y per class, which keeps the share r(y) ::
 
-    q_j(y) = p_j(y) exp(nu_y) / sum_z p_j(z) exp(nu_z),        sum_j q_j(y) = n(y)
+    q_j(y) = p_j(y) exp(nu_y) / sum_z p_j(z) exp(nu_z),        1/u sum_j q_j(y) = r(y)
 
 The divergence of q from p is the cost -log p of the maxent loss, minus the entropy. So q minimises
 a free energy, with the temperature and the weight of the unlabelled rows equal, and is eliminated
 as annealing eliminates its beliefs: see `methods.free_energy` and, for the curvature in which the
-soft labels respond, `blocks.many_beliefs`. Near the counts p and q are alike, so almost all of the
+soft labels respond, `blocks.many_beliefs`. Near the shares p and q are alike, so almost all of the
 curvature is the part of the prices: a few directions of curvature ``weight``, which a Newton step
 solves for, while steps that alternate between q and the weights must be small. The function is not
 convex, so the steps are those of problems whose labels respond.
@@ -40,7 +40,9 @@ class Projection(FreeEnergy):
     """
 
     def __init__(self, task: ManyClassTask, weight: float) -> None:
-        super().__init__(task, SoftLabels(weight, weight))
+        # sums of soft labels need not be whole numbers
+        soft = SoftLabels(weight, weight, sums=task.n_unlabeled * task.shares)
+        super().__init__(task, soft)
         self.block = task.rows.in_one_place()
         self.update()
 

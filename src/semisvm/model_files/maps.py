@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.graphs import fit_neighbors
-from semisvm.kernels import FeatureMap, Kernel, KernelMap
+from semisvm.kernels import ExpansionMap, FeatureMap, Kernel, KernelMap
 from semisvm.kernels.clusters import ClusterMap
 from semisvm.kernels.local import NEIGHBORS, LocalMap
 from semisvm.kernels.paths import PathMap
@@ -40,19 +40,21 @@ def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
         return _members_state(found)
     if isinstance(found, LocalMap):
         return _local_state(found)
-    assert isinstance(found, KernelMap)
+    assert isinstance(found, ExpansionMap)
     if not isinstance(found.kernel.metric, str):
         raise ModelFileError(
             "a kernel that is a function cannot be saved; use a kernel by name, or "
             "kernel='precomputed'."
         )
-    state = {
-        "kind": "kernel",
+    state: dict[str, Any] = {
+        "kind": "expansion",
         "metric": found.kernel.metric,
         "parameters": dict(found.kernel.parameters),
-        "residual": found.residual,
     }
-    arrays = {"pivots": found.pivots, "corner": found.corner, **_rows(state, found.rows)}
+    arrays = {"pivots": found.pivots, **_rows(state, found.rows)}
+    if isinstance(found, KernelMap):
+        state |= {"kind": "kernel", "residual": found.residual}
+        arrays["corner"] = found.corner
     if isinstance(found, ClusterMap):
         state["kind"] = "clusters"
         arrays |= {"centres": found.centres, "codes": found.codes}
@@ -79,16 +81,19 @@ def restore_map(
     return _restore_kernel(whole)
 
 
-def _restore_kernel(state: Mapping[str, Any]) -> KernelMap:
-    metric, corner = state["metric"], state["corner"]
+def _restore_kernel(state: Mapping[str, Any]) -> ExpansionMap:
+    metric = state["metric"]
     KERNEL_PARAMETERS[metric](state["parameters"], "map.parameters", {})
     kernel = Kernel(metric, {k: float(v) for k, v in state["parameters"].items()})
-    if (corner.diagonal() <= 0.0).any():
-        raise ModelFileError("the kernel of the model does not fit its pivot rows.")
     rows = None if kernel.precomputed else _restore_rows(state)
     thin: bool = sparse.issparse(rows)
     if thin and metric == "laplacian":
         raise ModelFileError("the kernel of the model needs dense rows.")
+    if state["kind"] == "expansion":
+        return ExpansionMap(kernel, state["pivots"], rows)
+    corner = state["corner"]
+    if (corner.diagonal() <= 0.0).any():
+        raise ModelFileError("the kernel of the model does not fit its pivot rows.")
     parts = (kernel, state["pivots"], rows, corner, float(state["residual"]))
     if state["kind"] == "kernel":
         return KernelMap(*parts)
@@ -125,7 +130,7 @@ def _suits(found: FeatureMap | None, columns: int) -> tuple[str, bool]:
         return "paths", found.rows.shape[1] == columns
     if isinstance(found, LocalMap):
         return NEIGHBORS, found.rows.shape[1] == columns
-    assert isinstance(found, KernelMap)
+    assert isinstance(found, ExpansionMap)
     if found.rows is None:
         fits = columns <= MOST_KERNEL_ROWS and bool((found.pivots < columns).all())
     else:

@@ -190,12 +190,15 @@ KERNEL_PARAMETERS = {
     metric: record({name: PARAMETERS[name] for name in USES.get(metric, ())})
     for metric in (*NAMES, PRECOMPUTED)
 }
-KERNEL: dict[str, Check] = {
+EXPANSION: dict[str, Check] = {
     "kind": text,
     "metric": one_of(*NAMES, PRECOMPUTED),
     "parameters": mapping(text, anything),
-    "residual": number(),
     "pivots": Array("iu", ("rank",), low=0),
+}
+KERNEL: dict[str, Check] = {
+    **EXPANSION,
+    "residual": number(),
     "corner": Array("f", ("rank", "rank")),
 }
 CLUSTERS: dict[str, Check] = {
@@ -211,6 +214,7 @@ PATHS: dict[str, Check] = {
     "vectors": Array("f", ("rows", "rank")),
 }
 MAPS = {
+    "expansion": record(EXPANSION, {**PIVOT_ROWS, **STORED_PIVOTS}),
     "kernel": record(KERNEL, {**PIVOT_ROWS, **STORED_PIVOTS}),
     "clusters": record({**KERNEL, **PIVOT_ROWS, **CLUSTERS}, STORED_PIVOTS),
     "paths": record({**NEIGHBORS, **ALL_ROWS, **PATHS}, STORED_ROWS),

@@ -51,6 +51,8 @@ class ManyClassTask(RowsTask):
     hierarchy : Hierarchy
     reg : float
     recorder : Recorder
+    prior : array of shape (m,), optional
+        Class shares, of which ``counts`` are rounded.
     """
 
     rows: ManyScoreRows
@@ -59,6 +61,7 @@ class ManyClassTask(RowsTask):
     hierarchy: Hierarchy
     reg: float
     recorder: Recorder
+    prior: Floats | None = None
 
     @classmethod
     def of(
@@ -75,6 +78,7 @@ class ManyClassTask(RowsTask):
         reg: float,
         recorder: Recorder,
         mass: Floats = ALIKE,
+        prior: Floats | None = None,
     ) -> "ManyClassTask":
         """Put the rows of one design in one block.
 
@@ -89,13 +93,25 @@ class ManyClassTask(RowsTask):
         counts, loss, hierarchy, reg, recorder
         mass : array of shape (u,) or (1,)
             For how many rows each unlabelled row counts.
+        prior : array of shape (m,), optional
         """
         assert loss.many is not None
         u = number_of(mass, len(unlabeled))
         block = ManyScoreBlock(
             design, labeled, unlabeled, codes, weight, u, loss.many, hierarchy, mass
         )
-        return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder)
+        return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder, prior)
+
+    @property
+    def shares(self) -> Floats:
+        """Class shares that means must have, shape (m,); they need not be numbers of rows.
+
+        Classes to which no row belongs have none.
+        """
+        if self.prior is None:
+            return np.asarray(self.counts / self.n_unlabeled)
+        used = np.where(self.counts > 0, self.prior, 0.0)
+        return np.asarray(used / used.sum())
 
     @property
     def smooth(self) -> bool:
@@ -215,9 +231,10 @@ class ManyClassTask(RowsTask):
         minimum.
         """
         used, nu = self.used, np.full(len(self.counts), -np.inf)
+        wanted = self._used_counts if soft.sums is None else soft.sums[used]
         table = SoftTable(self, soft.lam)
         start = None if soft.price is None else soft.price[used]
-        nu[used], soft.value, _ = spread(table, self._used_counts, soft.temperature, start)
+        nu[used], soft.value, _ = spread(table, wanted, soft.temperature, start)
         soft.price = nu
         self.rows.adopt_beliefs()
 

@@ -27,6 +27,7 @@ def make_task(
     recorder: Recorder,
     one_score: bool = True,
     mass: Floats = ALIKE,
+    prior: Floats | None = None,
 ) -> Task:
     """Return a task with one score for two classes, where the loss has that form.
 
@@ -45,6 +46,8 @@ def make_task(
         Whether two classes may be one score.
     mass : array of shape (u,) or (1,)
         For how many rows each unlabelled row counts.
+    prior : array of shape (m,), optional
+        Class shares, of which the counts are rounded.
     """
     if has_one_score(len(counts), hierarchy, loss, one_score):
         return TwoClassTask.of(
@@ -58,6 +61,7 @@ def make_task(
             reg=reg,
             recorder=recorder,
             mass=mass,
+            share=None if prior is None else float(prior[1]),
         )
     return ManyClassTask.of(
         design,
@@ -71,6 +75,7 @@ def make_task(
         reg=reg,
         recorder=recorder,
         mass=mass,
+        prior=prior,
     )
 
 

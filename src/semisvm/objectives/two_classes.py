@@ -5,8 +5,9 @@ The objective of the linear family, with l labelled and u unlabelled rows, is ::
     J(w, y') = reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i) + lam/(2u) sum_j l(y'_j o_j)
 
 where a fixed number of the y'_j is positive. Rows with weights count as often as these say, in the
-sums and in that number: see `RowWeights`. Only the blocks know which rows are labelled and
-hold vectors over rows; methods see weights and numbers.
+sums and in that number: see `RowWeights`. Methods without labels fix a mean output instead, by
+the class share before it is rounded to a number of rows. Only the blocks know which rows are
+labelled and hold vectors over rows; methods see weights and numbers.
 """
 
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ class TwoClassTask(RowsTask):
     reg : float
         Strength of the regularisation of the one score.
     recorder : Recorder
+    share : float, optional
+        Share of the second class, of which ``n_positive`` is rounded.
     """
 
     rows: OneScoreRows
@@ -53,6 +56,7 @@ class TwoClassTask(RowsTask):
     loss: TwoClassLoss
     reg: float
     recorder: Recorder
+    share: float | None = None
 
     @classmethod
     def of(
@@ -68,6 +72,7 @@ class TwoClassTask(RowsTask):
         reg: float,
         recorder: Recorder,
         mass: Floats = ALIKE,
+        share: float | None = None,
     ) -> "TwoClassTask":
         """Put the rows of one design in one block.
 
@@ -83,12 +88,13 @@ class TwoClassTask(RowsTask):
             ``reg`` is the user's.
         mass : array of shape (u,) or (1,)
             For how many rows each unlabelled row counts.
+        share : float, optional
         """
         assert loss.two is not None
         u = number_of(mass, len(unlabeled))
         block = OneScoreBlock(design, labeled, unlabeled, positive, weight, u, loss.two, mass)
         rows = OneScoreRows([block])
-        return cls(rows, n_positive, loss.two, reg * loss.reg_of_two, recorder)
+        return cls(rows, n_positive, loss.two, reg * loss.reg_of_two, recorder, share)
 
     @property
     def smooth(self) -> bool:
@@ -109,6 +115,12 @@ class TwoClassTask(RowsTask):
     def positive_share(self) -> float:
         """Required share r of positive labels among the unlabelled rows."""
         return self.n_positive / self.n_unlabeled
+
+    @property
+    def mean_output(self) -> float:
+        """Mean output 2 r - 1 at the class share r, which need not be a number of rows."""
+        share = self.positive_share if self.share is None else self.share
+        return 2.0 * share - 1.0
 
     @property
     def rarer_share(self) -> float:

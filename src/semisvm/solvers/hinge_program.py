@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.designs.base import Floats
-from semisvm.programs import LinearModel, LinearProgram, ProgramError, Status
+from semisvm.programs import LinearModel, LinearProgram, LinearSolution, ProgramError, Status
 
 MAX_GAP = 1e-5
 """Relative difference of the two objectives beyond which the solution cannot be trusted."""
@@ -131,10 +131,7 @@ class HingeProgram:
         ------
         ProgramError
         """
-        free = 0 if self._balance is None else 1
-        lower = np.append(np.zeros(len(costs)), np.full(free, -np.inf))
-        self._model.change_bounds(lower, np.append(costs, np.full(free, np.inf)))
-        found = self._model.solve()
+        found = self._solve_dual(costs)
         w = -found.row_duals
         weights = w[:-1]
         weights[np.abs(weights) <= ROUNDING * np.abs(weights).max(initial=0.0)] = 0.0
@@ -151,6 +148,19 @@ class HingeProgram:
         if not abs(value - bound) <= MAX_GAP * max(value, 1e-3 * float(costs.max())):
             raise ProgramError(Status.TROUBLE, "the linear program of a 1-norm SVM")
         return HingeSolution(w, norm, loss, value, bound, found.pivots)
+
+    def bound(self, costs: Floats) -> float:
+        """Return the dual objective: a lower bound for all weights.
+
+        With mu = 0 the weights may be too large to compute an objective from them.
+        """
+        return -self._solve_dual(costs).objective
+
+    def _solve_dual(self, costs: Floats) -> LinearSolution:
+        free = 0 if self._balance is None else 1
+        lower = np.append(np.zeros(len(costs)), np.full(free, -np.inf))
+        self._model.change_bounds(lower, np.append(costs, np.full(free, np.inf)))
+        return self._model.solve()
 
 
 def middle_intercept(outputs: Floats, signs: Floats, costs: Floats) -> float:

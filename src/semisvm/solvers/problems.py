@@ -233,12 +233,15 @@ class SoftLabels:
         Price of a positive label, or of each of many classes, which fixes their numbers.
     value : float
         With many classes, the sum over rows of the expected cost minus T times the entropy.
+    sums : array of shape (m,), optional
+        With many classes, sums of the labels over rows; by default the class counts.
     """
 
     lam: float
     temperature: float
     price: Any = None
     value: float = np.nan
+    sums: Floats | None = None
 
 
 class ReducedHessian:
