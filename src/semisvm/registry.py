@@ -187,7 +187,7 @@ METHODS: tuple[Method, ...] = (
         "committee",
         (),
         "semisvm.estimators:SemiSupervisedCommittee",
-        "committee of five methods, weighed by labels that were held out; probabilities",
+        "committee of several methods, weighted by held-out labels; probabilities",
         MAXENT,
         (PRIOR, JOBS),
         Cost(entry=15_000, pair=400),

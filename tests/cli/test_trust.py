@@ -222,6 +222,19 @@ def test_audit_finds_wrong_labels_and_reads_them_back(tmp_path):
     assert "exists already" in said
 
 
+def test_audit_that_cannot_judge_lists_nothing(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [",".join(f"{v:.3f}" for v in rng.standard_normal(8)) for _ in range(120)]
+    kinds = ["a"] * 40 + ["b"] * 20 + [""] * 60
+    lines = [f"{row},{kind}" for row, kind in zip(rows, kinds, strict=True)]
+    data, doubts = tmp_path / "noise.csv", tmp_path / "doubts.csv"
+    data.write_text("\n".join(["p,q,r,s,t,u,v,w,kind", *lines]) + "\n")
+    shown = run("audit", data, "--label", "kind", "-a", "svm", "-o", doubts).stdout
+    assert "cannot be judged" in shown
+    assert "Labels in doubt" not in shown
+    assert not doubts.exists()
+
+
 def test_audit_of_matrices_and_of_too_few_labels(tmp_path):
     X, y = sparse_text(120)
     sparse.save_npz(tmp_path / "X.npz", X)

@@ -67,7 +67,8 @@ def audit(
     """Find labels that may be mistakes.
 
     Labels are held out in turn, and compared with what models that have not seen them predict.
-    The strongest contradictions come first; they are doubts, not verdicts.
+    The strongest contradictions come first; they are doubts, not verdicts. Models that predict no
+    more labels than a guess of the most frequent class cannot judge: then no label is listed.
     """
     from semisvm.cli.output import print_json, print_line, print_notes
     from semisvm.cli.suggesting import fit_command
@@ -88,7 +89,7 @@ def audit(
         prepared.notes += notes
         estimator = method.make(unlabeled=None, **_shares(prior, method, table))
         found = _audited(prepared, estimator, repeats, seed)
-    if output is not None:
+    if output is not None and found.can_judge:
         _write(table, found, output, {"label": label, "key": answered.key, "keep": keep}, escape)
     if as_json:
         facts = found.to_dict()
@@ -97,7 +98,9 @@ def audit(
         print_json({"data": data, "method": method.name, **facts, "notes": prepared.notes})
     elif output is None or not output.is_standard:
         _show(table, prepared, found, n, data)
-        if output is not None:
+        if output is not None and not found.can_judge:
+            print_line(f"{output} is not written.")
+        elif output is not None:
             print_line(f"\n{len(found):,} rows are in {output}. Correct their labels, and read it:")
             model = f"{data.stem}.semisvm"
             corrected = [*(answered.answers or []), output]

@@ -27,6 +27,8 @@ FIGURES = "+-.0123456789"
 
 MOST_COLUMNS = 8
 NOTE, NOTES = "note", "notes"
+NAMES = {"found": "predicted", "prior": "shares used"}
+"""What people read; JSON has the names of the model file."""
 
 
 class _Terminal(Console):
@@ -56,7 +58,7 @@ def print_facts(title: str, facts: dict[str, Any]) -> None:
     for name, value in facts.items():
         timed = name.endswith("_seconds") and isinstance(value, float)
         shown = measured_time(value) if timed else value
-        table.add_row(_cell(name.replace("_", " ")), _cell(shown))
+        table.add_row(_cell(NAMES.get(name, name.replace("_", " "))), _cell(shown))
     _Terminal(highlight=False).print(table)
 
 

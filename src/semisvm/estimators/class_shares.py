@@ -16,8 +16,8 @@ UNSURE_WEIGHT = 0.3
 # Shares of more classes are not written out in a note.
 MOST_NAMED = 6
 DOUBT = (
-    " (moved, within half a standard error, towards what the supervised model predicts: held-out "
-    "labels do not show that the unlabelled rows help)"
+    " (shrunk towards the supervised estimate: held-out labels do not show that the unlabelled "
+    "rows help)"
 )
 
 

@@ -105,7 +105,8 @@ class SemiSupervisedCommittee(ScoringClassifier):
     column_weights_ : array of shape (1, d) or (m, d), or None
         Weights of the columns in the members that are linear, added up.
     class_prior_ : array of shape (m,)
-        The given shares, or the weighted mean of those of the members.
+        The given shares, or those of the members that use shares, their weighted mean; of the
+        labelled rows if none does.
     transduction_ : array of shape (n,)
         The given labels, and predictions for the unlabelled rows.
     objective_ : float
@@ -305,9 +306,8 @@ class SemiSupervisedCommittee(ScoringClassifier):
         self.weights_ = weights
         self.kernel_map_ = ScoreMap(members)
         self.coef_ = np.kron(weights / scales, np.eye(n_scores))
-        prior = np.average([member.class_prior_ for member in members], axis=0, weights=weights)
         given = self._given_shares(labels)
-        prior = prior if given is None else given
+        prior = _used_shares(members, weights) if given is None else given
         solution = Solution(
             weights, _log_loss(total, labels), len(members), True, codes[labels.unlabeled]
         )
@@ -359,6 +359,13 @@ class SemiSupervisedCommittee(ScoringClassifier):
         takes = [get_tags(member).input_tags.sparse for _, member in self._members()]
         tags.input_tags.sparse = all(takes)
         return tags
+
+
+def _used_shares(members: Sequence[Any], weights: Floats) -> Floats:
+    """Return the class shares of the members that use some; else the labelled fractions."""
+    using = [k for k, m in enumerate(members) if "class_prior" in m.get_params(deep=False)]
+    kept = using or list(range(len(members)))
+    return np.average([members[k].class_prior_ for k in kept], axis=0, weights=weights[kept])
 
 
 def _log_loss(scores: Floats, labels: PartialLabels) -> float:

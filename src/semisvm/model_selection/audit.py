@@ -48,19 +48,22 @@ class Audit:
     Attributes
     ----------
     doubts : tuple of Doubt
-        Labels that the models contradict.
+        Labels that the models contradict; none where ``can_judge`` is False.
     n_checked : int
         Labels that were held out.
     n_unchecked : int
         Labels that are the only ones of their class, which cannot be held out.
     agreement : float
         Share of the labels that the models predict.
+    majority : float
+        Share of the most frequent class among these labels.
     """
 
     doubts: tuple[Doubt, ...]
     n_checked: int
     n_unchecked: int
     agreement: float
+    majority: float = 0.0
 
     def __len__(self) -> int:
         return len(self.doubts)
@@ -70,12 +73,28 @@ class Audit:
         """The rows in doubt, the most doubtful first."""
         return np.array([doubt.row for doubt in self.doubts], dtype=np.intp)
 
+    @property
+    def can_judge(self) -> bool:
+        """Whether the models predict more labels than a guess of the most frequent class.
+
+        If they do not, what they contradict says nothing about the labels.
+        """
+        return self.agreement > self.majority
+
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data."""
-        return {**asdict(self), "doubts": [asdict(doubt) for doubt in self.doubts]}
+        doubts = [asdict(doubt) for doubt in self.doubts]
+        return {**asdict(self), "doubts": doubts, "can_judge": self.can_judge}
 
     def sentence(self) -> str:
-        """Say how much is in doubt."""
+        """Return in words how many labels are in doubt, or why that cannot be told."""
+        if not self.can_judge:
+            return (
+                f"The labels cannot be judged: models that have not seen them predict "
+                f"{self.agreement:.1%} of {self.n_checked}, and guessing the most frequent class "
+                f"would be right for {self.majority:.1%}. More labels, another method or other "
+                "columns may help."
+            )
         told = [
             f"{len(self) or 'None'} of {self.n_checked} labels "
             f"{'is' if len(self) == 1 else 'are'} contradicted by models that have not seen them."
@@ -158,6 +177,9 @@ def audit_labels(
 
     Notes
     -----
+    Models that predict no more of the held-out labels than a guess of the most frequent class
+    cannot judge them: then there are no doubts, and ``can_judge`` is False.
+
     A doubt is no verdict: where classes overlap, models contradict right labels too, and a class
     that the models have hardly seen is in doubt as a whole. Look at the rows.
 
@@ -191,7 +213,9 @@ def audit_labels(
         if best[i] != codes[i]
     ]
     unchecked = np.count_nonzero(counting_codes(labels.codes, weight) >= 0) - len(rows)
-    return Audit(tuple(doubts), len(rows), int(unchecked), float(np.mean(best == codes)))
+    agreement, majority = float(np.mean(best == codes)), float(np.bincount(codes).max()) / len(rows)
+    told = tuple(doubts) if agreement > majority else ()
+    return Audit(told, len(rows), int(unchecked), agreement, majority)
 
 
 def _doubt(row: int, names: NDArray[Any], shares: Sequence[float] | Floats) -> Doubt:

@@ -249,10 +249,12 @@ class TwoClassTask(RowsTask):
         shift = self.balancing_shift(tol)
         if not shift:
             return
-        before = self.imbalance()
+        before = self.rows.n_positive_outputs() / self.n_unlabeled
         state.w[-1] += shift / self.rows.bias
         self.rows.shift(shift)
         self.recorder.note(
-            f"intercept moved by {shift:.3g}: the share of positive outputs missed the class "
-            f"share by {before:.1%} of the rarer class, now by {self.imbalance():.1%}"
+            f"intercept moved by {shift:.3g} to keep the class shares: the second class now has "
+            f"{self.rows.n_positive_outputs() / self.n_unlabeled:.1%} of the predictions for "
+            f"unlabelled rows, before {before:.1%}; its share is "
+            f"{self.n_positive / self.n_unlabeled:.1%}"
         )

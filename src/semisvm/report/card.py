@@ -109,14 +109,21 @@ def _training(data: Data) -> list[str]:
     facts = data["data"]
     said = (
         f"{show(facts['rows'])} rows, of which {show(facts['labelled'])} have a label and "
-        f"{show(facts['unlabelled'])} have none; both were used. The class shares among the "
-        f"unlabelled rows were {data['prior']}."
+        f"{show(facts['unlabelled'])} have none; both were used. “Share used” is the class share "
+        f"among the unlabelled rows that the fit worked with: {data['prior']}. “Predicted” is the "
+        "share of the unlabelled rows for which the model predicts the class."
     )
     rows = [
-        [escaped(e["name"]), show(e["labels"]), percent(e["prior"]), percent(e["found_share"])]
+        [
+            escaped(e["name"]),
+            show(e["labels"]),
+            percent(e["label_share"]),
+            percent(e["prior"]),
+            percent(e["found_share"]),
+        ]
         for e in data["classes"][:MOST_CLASSES]
     ]
-    header = ["class", "labels", "share used", "share found among unlabelled rows"]
+    header = ["class", "labels", "of the labels", "share used", "predicted"]
     return [said, _table(header, rows)]
 
 

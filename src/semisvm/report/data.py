@@ -14,6 +14,7 @@ from semisvm.model_files.files import versions
 from semisvm.pages.phases import trace_data
 from semisvm.partial_labels import is_unlabeled
 from semisvm.registry import find
+from semisvm.wording import counted
 
 if TYPE_CHECKING:
     from semisvm.model_selection import Comparison
@@ -113,10 +114,18 @@ def _method(estimator: Any, chosen: str | None) -> dict[str, Any]:
         "name": name,
         "estimator": kind,
         "compared_as": [chosen] if chosen else [name, kind],
-        "summary": None if entry is None else entry.summary,
+        "summary": _what(estimator, None if entry is None else entry.summary),
         "objective": getattr(estimator, "objective_", None),
         "rounds": getattr(estimator, "n_iter_", None),
     }
+
+
+def _what(estimator: Any, summary: str | None) -> str | None:
+    """Describe the method in a few words; of a committee with the number of its members."""
+    members = getattr(estimator, "names_", None)
+    if members is None or not hasattr(estimator, "estimators_"):
+        return summary
+    return f"{counted(len(members), 'method')}, weighted by held-out labels; probabilities"
 
 
 def _data(bundle: Model, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,6 +146,8 @@ def _prior_source(estimator: Any) -> str:
     if "class_prior" not in parameters:
         return "none"
     given = parameters["class_prior"]
+    if given is None and "estimators" in parameters:
+        return _source_of_members(estimator)
     if given is None:
         # models of earlier versions have no standard errors, and took the labelled fractions
         estimated = hasattr(estimator, "class_prior_std_") and estimator.estimates_shares
@@ -144,6 +155,21 @@ def _prior_source(estimator: Any) -> str:
     if isinstance(given, str):
         return "estimate" if given == "estimate" else "labelled"
     return "given"
+
+
+def _source_of_members(committee: Any) -> str:
+    """Return where the shares of the members with a weight come from; most do not use any."""
+    kept = {str(name) for name in committee.names_}
+    using = [
+        member
+        for name, member in committee._members()
+        if str(name) in kept and "class_prior" in member.get_params(deep=False)
+    ]
+    found = [
+        "estimate" if getattr(member, "shares_are_estimated", False) else _prior_source(member)
+        for member in using
+    ]
+    return found[0] if found else "none"
 
 
 def _classes(bundle: Model, summary: Mapping[str, Any]) -> list[dict[str, Any]]:

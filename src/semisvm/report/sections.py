@@ -128,11 +128,11 @@ def classes(data: Data) -> Markup:
         ]
         for entry in data["classes"]
     ]
-    header = ["class", "labels", "share", "share used", "unlabelled rows found", "share found"]
+    header = ["class", "labels", "of the labels", "share used", "predicted", "of the predictions"]
     text = (
-        f"The class shares among the unlabelled rows were {data['prior']}. “Found” counts the "
-        "unlabelled rows by predicted class; if these shares differ from what you know about the "
-        "data, set the class shares."
+        f"“Share used” is the class share among the unlabelled rows that the fit worked with: "
+        f"{data['prior']}. “Predicted” counts the unlabelled rows by the class that the model "
+        "predicts. If these shares differ from what you know about the data, set the class shares."
     )
     return section(
         "Classes", paragraph(text), table(header, rows, set(range(1, 6))), name="classes"

@@ -7,7 +7,14 @@ from sklearn.linear_model import LogisticRegression
 import semisvm
 from problems import hide
 from promises import clusters
-from semisvm import LaplacianSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC, registry
+from semisvm import (
+    AnnealedSVC,
+    LaplacianSVC,
+    NewtonSVC,
+    SemiSupervisedCommittee,
+    TransductiveSVC,
+    registry,
+)
 from semisvm.designs import Workers
 from semisvm.estimators import class_shares
 from semisvm.estimators.held_out import Grounds, held_out_scores
@@ -167,3 +174,16 @@ def test_class_shares_are_estimated_once_for_all_members(monkeypatch):
     np.testing.assert_array_equal(priors["tsvm"], priors["rbf"])
     assert [note for note in model.trace_.notes if note.startswith("class shares estimated")]
     assert members[0][1].class_prior is None
+
+
+def test_shares_are_those_that_members_use():
+    """A supervised member has the labelled fractions, which say nothing of the shares used."""
+    X, _, partly = clusters(2, 120)
+    members = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("da", AnnealedSVC())]
+    model = SemiSupervisedCommittee(members, weights=[2.0, 1.0, 1.0]).fit(X, partly)
+    shares = dict(zip(model.names_, (m.class_prior_ for m in model.estimators_), strict=True))
+    np.testing.assert_allclose(model.class_prior_, shares["tsvm"])
+    (note,) = [n for n in model.trace_.notes if n.startswith("class shares estimated")]
+    assert f"{model.class_prior_[0]:.1%}" in note
+    alone = SemiSupervisedCommittee([("svm", NewtonSVC())], weights=[1.0]).fit(X, partly)
+    np.testing.assert_allclose(alone.class_prior_, shares["svm"])

@@ -55,6 +55,18 @@ def test_what_is_said_about_a_doubt():
     assert f"{len(found)} of 60 labels {verb} contradicted" in found.sentence()
 
 
+def test_models_no_better_than_a_guess_cannot_judge():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((120, 8)), np.array([0] * 40 + [1] * 20 + [-1] * 60)
+    found = audit_labels(NewtonSVC(), X, y)
+    assert found.agreement < found.majority == pytest.approx(2 / 3)
+    assert not found.can_judge
+    assert len(found) == 0
+    assert "cannot be judged" in found.sentence()
+    assert "66.7%" in found.sentence()
+    assert found.to_dict()["can_judge"] is False
+
+
 def test_no_doubt_takes_one_sentence():
     said = Audit((), 60, 0, 1.0).sentence()
     assert said == "None of 60 labels are contradicted by models that have not seen them."

@@ -378,7 +378,7 @@ def test_shares_are_doubtful_where_clusters_are_not_the_classes():
 def test_trace_says_that_shares_were_moved():
     X, partly = labels_across_clusters()
     model = TransductiveSVC(reg=0.01).fit(X, partly)
-    assert "towards what the supervised model predicts" in model.trace_.notes[0]
+    assert "shrunk towards the supervised estimate" in model.trace_.notes[0]
 
 
 def test_guesses_are_no_reason_for_doubt():

@@ -61,5 +61,5 @@ def test_text_of_users_is_no_markup():
     assert "# \\*T\\*" in card
     assert "<script>" not in card
     rows = [line for line in card.splitlines() if line.startswith("| ")]
-    assert {line.replace("\\|", "").count("|") for line in rows} == {5}
+    assert {line.replace("\\|", "").count("|") for line in rows} == {6}
     assert escaped("a_b\n`c`") == "a\\_b \\`c\\`"

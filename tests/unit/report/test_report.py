@@ -11,13 +11,14 @@ import pytest
 
 import semisvm
 from problems import hide, two_blobs
-from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
+from semisvm import AnnealedSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, Table
 from semisvm.model_selection import Comparison
 from semisvm.model_selection.comparison import FoldScore
 from semisvm.pages.html import Markup, escape, tag
 from semisvm.pages.svg import Scale
+from semisvm.registry import get
 from semisvm.report import render, report_data, write_report
 from semisvm.report.data import ROUNDS
 
@@ -296,3 +297,17 @@ def test_small_numbers_are_written_for_people(blobs):
     assert "1 round to the objective" in page
     assert "&lt; 0.01 s" in page
     assert "Objective of the fit" not in page, "two points are no curve"
+
+
+def test_a_committee_says_what_it_is(blobs):
+    X, partly, _ = blobs
+    members = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("da", AnnealedSVC())]
+    model = SemiSupervisedCommittee(members, weights=[1.0, 1.0, 1.0]).fit(X, partly)
+    data = report_data(model, X=X, y=partly)
+    assert data["prior"] == "estimated from the labels and the unlabelled rows"
+    assert data["method"]["summary"].startswith("3 methods")
+    supervised = SemiSupervisedCommittee(members[:1], weights=[1.0]).fit(X, partly)
+    assert report_data(supervised)["prior"] == "not used by this method"
+    given = SemiSupervisedCommittee(members, weights=[1, 1, 1], class_prior=[0.4, 0.6])
+    assert report_data(given.fit(X, partly))["prior"] == "given"
+    assert "five" not in get("committee").summary
