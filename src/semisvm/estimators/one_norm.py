@@ -64,6 +64,7 @@ class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
 
     def _fit_map(self, rows: Any, kernel: Any, **parameters: Any) -> tuple[FeatureMap, Floats]:
         """Take the values of the kernel themselves as features."""
+        check_real("kernel_tol", self.kernel_tol, at_least=0)
         return fit_expansion(rows, kernel, **parameters)
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
