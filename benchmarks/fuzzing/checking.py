@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from semisvm.columns.kinds import find_kind
 from semisvm.io import DataError, MatrixData, Table
 from semisvm.io.errors import is_missing
-from semisvm.io.labels import MISSING_WORDS, Labels
+from semisvm.io.labels import Labels
+from semisvm.naming import MISSING_WORDS
 
 MEMORY_DISK = Path("/dev/shm")
 

@@ -1,7 +1,18 @@
-"""Names in messages: which one may be meant, and which ones there are."""
+"""Names in messages: which one may be meant, which ones there are, which are hardly names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+MISSING_WORDS = frozenset(
+    sign + word for word in ("nan", "1.#ind", "1.#qnan") for sign in ("", "-")
+) | {"na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "null", "none"}
+"""Words that programs write for a missing value, in any case; the list of pandas."""
+
+LOOKS_MISSING = {
+    *("?", "-", "--", ".", "-1", "unlabeled", "unlabelled", "no label", "unknown", "unassigned"),
+    *("unclassified", "undefined", "missing", "pending", "tbd", "todo"),
+}
+"""Labels that may mark rows without one, but may be classes too."""
 
 
 def near_match(name: str, known: Iterable[str]) -> str | None:

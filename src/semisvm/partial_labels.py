@@ -16,12 +16,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from semisvm.designs.base import Floats, Index, row_type
+from semisvm.naming import LOOKS_MISSING, MISSING_WORDS
 from semisvm.validation import check_same_length, floats
 
 PRIOR_SUM_TOLERANCE = 1e-6
 UNLABELED_CODE = -1
-WRITTEN_MISSING = ("", "nan", "None", "<NA>")
-"""What missing values become if they are turned into text."""
+WORDS_FOR_MISSING = MISSING_WORDS | LOOKS_MISSING | {""}
+"""Labels that probably mark unlabelled rows, if many rows have them."""
 MISSING_SHARE = 1.0 / 3.0
 """Share of the labels from which such a word is hardly a class."""
 # Digits of a remainder; what is left is rounding.
@@ -85,7 +86,7 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
         If there is no labelled row, only one labelled class, or a label that is probably a
         mistake.
     """
-    target = column_or_1d(_as_array(y), warn=True)
+    target = column_or_1d(label_array(y), warn=True)
     missing = _is_missing(target)
     marked = missing | _equals(target, unlabeled)
     values = given_labels(target[~marked])
@@ -117,7 +118,7 @@ def _code_type(n_classes: int) -> np.dtype[Any]:
 
 def is_unlabeled(y: ArrayLike, unlabeled: Any = -1) -> NDArray[np.bool_]:
     """Tell which entries of ``y`` mark an unlabelled row, whatever the other entries are."""
-    target = column_or_1d(_as_array(y), warn=True)
+    target = column_or_1d(label_array(y), warn=True)
     return _is_missing(target) | _equals(target, unlabeled)
 
 
@@ -132,7 +133,7 @@ def hide_labels(y: ArrayLike, rows: ArrayLike, unlabeled: Any = -1) -> NDArray[A
         The marker. If ``y`` cannot hold it, as an array of strings cannot hold a number,
         the result is an object array in which None marks the rows.
     """
-    target = column_or_1d(_as_array(y), warn=True)
+    target = column_or_1d(label_array(y), warn=True)
     marked = np.flatnonzero(is_unlabeled(target, unlabeled))
     if len(marked):
         hidden, marker = target.copy(), target[marked[0]]
@@ -187,7 +188,8 @@ def _can_hold(target: NDArray[Any], marker: Any) -> bool:
     return target.dtype.kind in "iuf" and isinstance(marker, (int, float, np.number))
 
 
-def _as_array(y: ArrayLike) -> NDArray[Any]:
+def label_array(y: Any) -> NDArray[Any]:
+    """Return y as an array in which labels keep their kind, or raise if there is none."""
     if y is None:
         # scikit-learn's checks expect the words "requires y to be passed"
         raise ValueError(
@@ -195,6 +197,10 @@ def _as_array(y: ArrayLike) -> NDArray[Any]:
             "labels, with -1 for unlabelled rows."
         )
     target = np.asarray(y)
+    if _loses_kind(y, target):
+        listed = y.to_list() if hasattr(y, "to_list") else list(y)
+        target = np.empty(len(listed), dtype=object)
+        target[:] = listed
     if target.dtype.kind == "f" and np.isinf(target).any():
         row = int(np.flatnonzero(np.isinf(target).ravel())[0])
         raise ValueError(
@@ -202,6 +208,21 @@ def _as_array(y: ArrayLike) -> NDArray[Any]:
             "must be finite; mark unlabelled rows with None, NaN or the marker."
         )
     return target
+
+
+def _loses_kind(y: Any, target: NDArray[Any]) -> bool:
+    """Return whether numpy changed labels because others are missing.
+
+    Missing values turn nullable integers and booleans of data frames into floats, and NaN or a
+    number in a list of strings becomes a string.
+    """
+    if target.ndim != 1:
+        return False
+    if target.dtype.kind == "f":
+        return hasattr(y, "to_list") and not isinstance(getattr(y, "dtype", None), np.dtype)
+    if target.dtype.kind in "US" and isinstance(y, (list, tuple)):
+        return not all(isinstance(label, (str, bytes)) for label in y)
+    return False
 
 
 def _is_missing(target: NDArray[Any]) -> NDArray[np.bool_]:
@@ -259,9 +280,9 @@ def _doubt_missing_words(values: NDArray[Any]) -> None:
     """Warn if a class looks like missing values that were turned into text."""
     if values.dtype.kind not in "US":
         return
-    for word in WRITTEN_MISSING:
-        count = int(np.count_nonzero(values == word))
-        if count > MISSING_SHARE * len(values):
+    for word, count in zip(*map(np.ndarray.tolist, np.unique_counts(values)), strict=True):
+        text = word.decode("utf-8", "replace") if isinstance(word, bytes) else word
+        if count > MISSING_SHARE * len(values) and text.strip().casefold() in WORDS_FOR_MISSING:
             warnings.warn(
                 f"no row of y is unlabelled, and {count} of {len(values)} labels are {word!r}. If "
                 f"it marks unlabelled rows, pass unlabeled={word!r}, or use None for them.",

@@ -25,7 +25,7 @@ ALLOWED = {
     "scaling": "rows",
     "fingerprints": "ondisk",
     "validation": "designs rows",
-    "partial_labels": "designs validation",
+    "partial_labels": "designs naming validation",
     "row_weights": "designs partial_labels validation",
     "multi_labels": "naming partial_labels",
     "hierarchy": "designs",
@@ -64,7 +64,7 @@ ALLOWED = {
         "_lazy compiling costs designs estimators hierarchy loop losses method methods naming "
         "objectives ondisk pages partial_labels registry row_weights rows trust validation wording"
     ),
-    "displays": "_lazy loop margins model_selection pages partial_labels rows",
+    "displays": "_lazy estimators loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",
     "columns": "io naming",
     "model": "columns io ondisk rows scaling trust",

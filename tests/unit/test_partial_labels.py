@@ -5,7 +5,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from semisvm.partial_labels import check_empty_classes, encode, prior_counts, resolve_prior
+from semisvm.partial_labels import (
+    check_empty_classes,
+    encode,
+    hide_labels,
+    prior_counts,
+    resolve_prior,
+)
 
 
 def test_default_marker_splits_rows():
@@ -153,3 +159,44 @@ def test_missing_values_that_became_text_are_doubted(word):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             encode(fine)
+
+
+@pytest.mark.parametrize("word", ["unknown", "Unknown", "?", "n/a", "unlabeled"])
+def test_words_for_no_label_are_doubted(word):
+    with pytest.warns(UserWarning, match="98 of 100 labels are"):
+        encode(np.array(["a", "b", *[word] * 98]))
+
+
+class TestLabelsKeepTheirKind:
+    @pytest.mark.parametrize(
+        ("kind", "classes"),
+        [
+            ("Int64", [0, 1]),
+            ("boolean", [False, True]),
+            ("int64[pyarrow]", [0, 1]),
+            ("Float64", [0.0, 1.0]),
+        ],
+    )
+    def test_nullable_columns_of_pandas(self, kind, classes):
+        y = pd.Series([1, None, 0, 1], dtype=kind)
+        labels = encode(y)
+        assert labels.classes.tolist() == classes
+        assert [type(label) for label in labels.classes.tolist()] == [type(c) for c in classes]
+        assert labels.codes.tolist() == [1, -1, 0, 1]
+        hidden = hide_labels(y, [3])
+        assert encode(hidden).classes.tolist() == classes[:2]
+
+    def test_categories_of_numbers(self):
+        y = pd.Series([1, None, 0], dtype=pd.CategoricalDtype([0, 1]))
+        assert encode(y).classes.dtype.kind == "i"
+
+    def test_columns_of_polars(self):
+        labels = encode(pl.Series([1, None, 0]))
+        assert labels.classes.dtype.kind == "i"
+        assert labels.codes.tolist() == [1, -1, 0]
+
+    @pytest.mark.parametrize("missing", [np.nan, None, -1])
+    def test_lists_of_strings_with_missing_ones(self, missing):
+        labels = encode(["a", missing, "b", missing])
+        assert labels.classes.tolist() == ["a", "b"]
+        assert labels.codes.tolist() == [0, -1, 1, -1]

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from semisvm.active.base import Selection
 from semisvm.designs.base import Index
+from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.margins import margins
 
@@ -22,8 +22,8 @@ class MarginSelection(Selection):
     Parameters
     ----------
     estimator : classifier, default=None
-        A classifier with ``decision_function`` that accepts partly labelled data with the
-        same marker. None is `NewtonSVC` with its defaults.
+        One that takes no unlabelled rows is fitted to the labelled rows. None is `NewtonSVC`
+        with its defaults.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
 
@@ -47,10 +47,10 @@ class MarginSelection(Selection):
                 "KMedianSelection, and pass their labels as y."
             )
         rows = np.flatnonzero(free)
-        scores = np.asarray(self._model().fit(X, y).decision_function(X[rows]))
+        scores = scores_of(fit_partly(self._model(), X, y, self.unlabeled), X[rows])
         return rows[np.argsort(np.abs(margins(scores)), kind="stable")[:n]]
 
     def _model(self) -> Any:
         if self.estimator is not None:
-            return clone(self.estimator)
+            return self.estimator
         return NewtonSVC(unlabeled=self.unlabeled)

@@ -5,12 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from semisvm.displays.drawing import GREY, MARKERS, PALETTE, one_axes, tidy
+from semisvm.estimators.interop import fit_partly
 from semisvm.model_selection.scoring import PartialScorer
-from semisvm.partial_labels import encode, hide_labels
+from semisvm.partial_labels import encode, hide_labels, label_array
 from semisvm.rows import take_rows
 
 DRAWS = 5
@@ -114,9 +114,9 @@ class LearningCurveDisplay:
             for k, count in enumerate(counts):
                 hidden = order[count:]
                 partly = hide_labels(y, hidden, unlabeled)
-                rows, truth = take_rows(X, hidden), np.asarray(y)[hidden]
+                rows, truth = take_rows(X, hidden), label_array(y)[hidden]
                 for name, estimator in estimators.items():
-                    model = clone(estimator).fit(X, partly)
+                    model = fit_partly(estimator, X, partly, unlabeled)
                     scores[name][k, draw] = score(model, rows, truth)
         return cls(counts, scores, score_name=scoring).plot(ax=ax, **kwargs)
 

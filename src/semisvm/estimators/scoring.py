@@ -17,6 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats
+from semisvm.estimators.interop import refuse_wrapper
 from semisvm.estimators.parameters import CommonParameters
 from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.loop import FitKeeper, Recorder
@@ -65,8 +66,14 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
             if reason is not None:
                 raise ValueError(reason)
 
+    def __sklearn_clone__(self) -> Any:
+        # wrappers clone here, and may fit in another process, where nobody can see them
+        refuse_wrapper(self.unlabeled)
+        return super().__sklearn_clone__()
+
     def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
         self._check_parameters()
+        refuse_wrapper(self.unlabeled)
         self._check_checkpoint()
         before = dict(self.__dict__)
         try:

@@ -10,24 +10,13 @@ from numpy.typing import NDArray
 
 from semisvm.io.errors import DataError, is_missing
 from semisvm.io.options import Options
-from semisvm.naming import listing
+from semisvm.naming import LOOKS_MISSING, MISSING_WORDS, listing
 
 Labels = NDArray[np.object_]
 """One label per row; None for a row without a label."""
 
 At = Callable[[str, int], DataError]
 """Makes the error for a row, counted from 0."""
-
-MISSING_WORDS = frozenset(
-    sign + word for word in ("nan", "1.#ind", "1.#qnan") for sign in ("", "-")
-) | {"na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "null", "none"}
-"""Words that programs write for a missing value, in any case; the list of pandas."""
-
-LOOKS_MISSING = {
-    *("?", "-", "--", ".", "-1", "unlabeled", "unlabelled", "no label", "unknown", "unassigned"),
-    *("unclassified", "undefined", "missing", "pending", "tbd", "todo"),
-}
-"""Labels that may mark rows without one, but may be classes too."""
 
 LAST_CHARACTER = 0x10FFFF
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.io.errors import DataError, is_missing
-from semisvm.io.labels import LOOKS_MISSING, read_labels
+from semisvm.io.labels import read_labels
 from semisvm.io.options import Options
 from semisvm.io.table import Table
-from semisvm.naming import listing
+from semisvm.naming import LOOKS_MISSING, listing
 
 MOST_TAGS = 1000
 """More different tags than this are texts or names, not labels."""

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.io.errors import DataError, is_missing, missing_column
-from semisvm.io.labels import MISSING_WORDS, Labels, read_labels
+from semisvm.io.labels import Labels, read_labels
 from semisvm.io.options import Options
+from semisvm.naming import MISSING_WORDS
 from semisvm.ondisk import RowsError, RowsOnDisk
 
 Column = list[Any] | NDArray[Any]

@@ -155,8 +155,8 @@ def audit_labels(
 
     Parameters
     ----------
-    estimator : estimator with ``decision_function``
-        Not changed.
+    estimator : classifier
+        Not changed. One that takes no unlabelled rows is fitted to the labelled rows.
     X : rows
     y : array-like of shape (n,)
         Labels, and the marker for unlabelled rows, which help the models as usual.

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.base import clone as clone_estimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats
+from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.multi_label import MultiLabelSVC
 from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit, cross_fit_all
 from semisvm.model_selection.splits import PartialLabelKFold
@@ -249,8 +249,9 @@ class CalibratedPartialClassifier(
 
     Parameters
     ----------
-    estimator : estimator with ``decision_function``, default=None
-        None is `TransductiveSVC` with this marker.
+    estimator : classifier, default=None
+        None is `TransductiveSVC` with this marker. One that takes no unlabelled rows is fitted
+        to the labelled rows.
     method : {"sigmoid", "temperature"}, default="sigmoid"
         The first also moves the boundary to where the labelled rows want it, which
         takes labels that were drawn like the rows to be predicted. The second has one
@@ -336,8 +337,7 @@ class CalibratedPartialClassifier(
         cv = check_splitter(self.cv, self.unlabeled)
         labels = encode(y, self.unlabeled)
         weight = checked_weights(sample_weight, labels.codes, labels)
-        weighted = {} if weight is None else {"sample_weight": weight}
-        fitted = clone_estimator(estimator).fit(X, y, **weighted)
+        fitted = fit_partly(estimator, X, y, self.unlabeled, weight)
         found = cross_fit_all(estimator, X, y, cv, weight)
         learnt = learn_from(found, len(labels.classes), self.method)
         self.calibrator_: Calibrator = learnt[0]
@@ -370,8 +370,7 @@ class CalibratedPartialClassifier(
             In the order of ``classes_``; rows sum to one.
         """
         check_is_fitted(self)
-        scores = np.asarray(self.estimator_.decision_function(X), dtype=np.float64)
-        return self.calibrator_.probabilities(scores)
+        return self.calibrator_.probabilities(scores_of(self.estimator_, X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable classes.

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.held_out import Grounds, HeldOut, held_out_scores
+from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, encode, hide_labels
@@ -105,8 +105,9 @@ def cross_fit(
 
     Parameters
     ----------
-    estimator : estimator with ``decision_function``
-        The folds of one of this package share features, design and class shares.
+    estimator : classifier
+        The folds of one of this package share features, design and class shares. One that takes
+        no unlabelled rows is fitted to the labelled rows.
     X : rows
     y : array-like of shape (n,)
     cv : PartialLabelKFold
@@ -179,11 +180,10 @@ def _stoppable(
 def _fitted_anew(
     estimator: Any, X: Any, y: ArrayLike, unlabeled: Any, sample_weight: Floats | None
 ) -> Callable[[Index], Floats]:
-    weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-
     def scored(fold: Index) -> Floats:
-        model = clone(estimator).fit(X, hide_labels(y, fold, unlabeled), **weighted)
-        return np.asarray(model.decision_function(take_rows(X, fold)), dtype=np.float64)
+        hidden = hide_labels(y, fold, unlabeled)
+        model = fit_partly(estimator, X, hidden, unlabeled, sample_weight)
+        return scores_of(model, take_rows(X, fold))
 
     return scored
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss
 
-from semisvm.partial_labels import given_labels, is_unlabeled
+from semisvm.partial_labels import given_labels, is_unlabeled, label_array
 from semisvm.rows import take_rows
 from semisvm.validation import check_choice
 
@@ -80,9 +80,9 @@ class PartialScorer:
             raise ValueError(
                 "no row to score is labelled. Fold the labelled rows only, with PartialLabelKFold."
             )
-        if len(rows) < len(np.asarray(y)):
+        if len(rows) < len(label_array(y)):
             X = take_rows(X, rows)
-        truth = given_labels(np.asarray(y)[rows])
+        truth = given_labels(label_array(y)[rows])
         if self.name == NEG_LOG_LOSS:
             return -float(log_loss(truth, estimator.predict_proba(X), labels=estimator.classes_))
         return METRICS[self.name](truth, np.asarray(estimator.predict(X)))

@@ -8,17 +8,23 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.designs.base import Floats, Index
+from semisvm.estimators.interop import fit_partly
 from semisvm.model_selection.chance import MOST_FREQUENT
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.scoring import PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Watcher
-from semisvm.partial_labels import encode, given_labels, hide_labels, is_unlabeled
+from semisvm.partial_labels import (
+    encode,
+    given_labels,
+    hide_labels,
+    is_unlabeled,
+    label_array,
+)
 from semisvm.registry import find
 from semisvm.row_weights import checked_weights
 from semisvm.rows import take_rows
@@ -48,8 +54,7 @@ class _Job:
             X, y = take_rows(X, rows), y[rows]
             weight = None if weight is None else weight[rows]
         start = perf_counter()
-        weighted = {} if weight is None else {"sample_weight": weight}
-        model = clone(estimator).fit(X, y, **weighted)
+        model = fit_partly(estimator, X, y, self.unlabeled, weight)
         seconds = perf_counter() - start
         score = float(self.score(model, take_rows(self.X, test), self.y[test]))
         return FoldScore(name, fold, score, seconds, self._n_labels(test))
@@ -95,7 +100,9 @@ def compare(
     Parameters
     ----------
     estimators : mapping name -> estimator, or sequence of estimators
-        Estimators or pipelines; in a sequence they go by the names of their classes.
+        Classifiers or pipelines; in a sequence they go by the names of their classes. Those that
+        take no unlabelled rows, such as scikit-learn's `LogisticRegression`, are fitted to the
+        labelled rows.
     X : array, sparse matrix, data frame or list of n rows
     y : array-like of shape (n,)
         Labels, and the marker for unlabelled rows.
@@ -153,7 +160,7 @@ def compare(
     if sample_weight is not None:
         _refuse_weights(methods)
         weight = checked_weights(sample_weight, np.empty((len(labels.codes), 0)), labels)
-    job = _Job(X, np.asarray(y), unlabeled, transductive, score, weight)
+    job = _Job(X, label_array(y), unlabeled, transductive, score, weight)
     held = np.mean([len(test) for test in tests])
     facts: dict[str, Any] = {
         "baseline": baseline,

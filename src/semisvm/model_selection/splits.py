@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.model_selection import BaseCrossValidator
+from sklearn.model_selection import BaseCrossValidator, StratifiedGroupKFold
 from sklearn.utils import check_random_state
 
 from semisvm.designs.base import Index
-from semisvm.partial_labels import deal, encode, hide_labels
+from semisvm.partial_labels import deal, encode, hide_labels, label_array
 from semisvm.rows import take_rows
-from semisvm.validation import check_count
+from semisvm.validation import check_count, check_same_length
 
 Split = tuple[Index, Index]
 
@@ -85,11 +85,47 @@ class PartialLabelKFold(BaseCrossValidator):
         X : ignored
         y : array-like of shape (n,)
             Labels, and the marker for unlabelled rows.
-        groups : ignored
+        groups : array-like of shape (n,), default=None
+            Rows that belong together, such as those of one patient. The labelled rows of a group
+            are held out together, and its unlabelled rows do not train then. In a fold whose
+            training rows would lack a class, the groups with that class train.
         """
         codes = encode(y, self.unlabeled).codes
+        if groups is not None:
+            yield from self._grouped(codes, groups)
+            return
         for fold in self.folds(codes):
             yield np.setdiff1d(np.arange(len(codes)), fold), fold
+
+    def _grouped(self, codes: NDArray[np.intp], groups: Any) -> Iterator[Split]:
+        group = np.unique(label_array(groups), return_inverse=True)[1]
+        check_same_length(codes, group, "groups")
+        labeled = np.flatnonzero(codes >= 0)
+        n_groups = len(np.unique(group[labeled]))
+        if n_groups < self.n_splits:
+            raise ValueError(
+                f"n_splits={self.n_splits} folds need as many groups with labelled rows, but there "
+                f"are {n_groups}. Take fewer folds, or leave out groups=."
+            )
+        rng, seed = check_random_state(self.random_state), None
+        for _ in range(self.n_repeats):
+            seed = int(rng.randint(2**31)) if self.shuffle else None
+            folds = StratifiedGroupKFold(self.n_splits, shuffle=self.shuffle, random_state=seed)
+            with warnings.catch_warnings():
+                # about classes with few labels, as below
+                warnings.simplefilter("ignore", UserWarning)
+                pairs = list(folds.split(labeled, codes[labeled], group[labeled]))
+            for train, test in pairs:
+                lost = np.setdiff1d(codes[labeled[test]], codes[labeled[train]])
+                kept = group[labeled[test]][np.isin(codes[labeled[test]], lost)]
+                held = np.setdiff1d(group[labeled[test]], kept)
+                if len(held) == 0:
+                    raise ValueError(
+                        "a fold would hold out all labels of a class, whose rows are in too few "
+                        "groups. Take fewer folds, or label rows of more groups."
+                    )
+                is_held = np.isin(group, held)
+                yield np.flatnonzero(~is_held), np.flatnonzero(is_held & (codes >= 0))
 
     def folds(self, codes: NDArray[np.intp]) -> Iterator[Index]:
         """Yield the rows to hold out, by class codes of which -1 is unlabelled."""
@@ -175,8 +211,14 @@ class TransductiveKFold(PartialLabelKFold):
         Parameters
         ----------
         X, y : what `with_twins` gave
-        groups : ignored
+        groups : None
+            Held-out rows train without their labels here, so that groups cannot be kept apart.
         """
+        if groups is not None:
+            raise ValueError(
+                "TransductiveKFold trains on the held-out rows, without their labels, so it cannot "
+                "keep groups apart. Use PartialLabelKFold."
+            )
         codes = encode(y, self.unlabeled).codes
         labeled = np.flatnonzero(codes >= 0)
         first_twin = len(codes) - len(labeled)
@@ -210,7 +252,7 @@ def with_twins(X: Any, y: ArrayLike, unlabeled: Any = -1) -> tuple[Any, NDArray[
     labels = encode(y, unlabeled)
     n, labeled = len(labels.codes), labels.labeled
     rows = np.concatenate([np.arange(n), labeled])
-    target = hide_labels(np.asarray(y)[rows], np.arange(n, len(rows)), unlabeled)
+    target = hide_labels(label_array(y)[rows], np.arange(n, len(rows)), unlabeled)
     return take_rows(X, rows), target
 
 

@@ -9,7 +9,8 @@ import pytest
 import semisvm
 from reading import refused
 from semisvm.io import DataError, about_missing, join_answers, read, read_chunks
-from semisvm.io.labels import MISSING_WORDS, text_labels
+from semisvm.io.labels import text_labels
+from semisvm.naming import MISSING_WORDS
 
 WORDS = ["NaN", "N/A", "null", "None", "<NA>", "#N/A"]
 

@@ -217,3 +217,51 @@ def test_balanced_accuracy_of_a_fold_without_a_class():
             return predicted
 
     assert partial_scorer("balanced_accuracy")(Fixed(), np.zeros((3, 1)), y) == 0.75
+
+
+class TestGroups:
+    def make(self, n_groups=12, seed=0):
+        rng = np.random.default_rng(seed)
+        group = rng.integers(n_groups, size=120)
+        y = rng.integers(2, size=120)
+        return group, hide_labels(y, rng.random(120) < 0.5)
+
+    @pytest.mark.parametrize("shuffle", [False, True])
+    def test_rows_of_a_group_are_on_one_side(self, shuffle):
+        group, y = self.make()
+        cv = PartialLabelKFold(4, shuffle=shuffle, random_state=0 if shuffle else None)
+        held = []
+        for train, test in cv.split(y, y, group):
+            assert not set(group[train]) & set(group[test])
+            assert (y[test] >= 0).all()
+            held.append(test)
+        np.testing.assert_array_equal(np.sort(np.concatenate(held)), np.flatnonzero(y >= 0))
+
+    def test_scikit_learn_passes_groups_on(self):
+        group, y = self.make()
+        X = np.random.default_rng(1).normal(size=(len(y), 3))
+        scores = cross_val_score(NewtonSVC(), X, y, groups=group, cv=PartialLabelKFold(3))
+        assert scores.shape == (3,)
+
+    def test_every_class_trains_in_every_fold(self):
+        group, y = self.make()
+        y[y == 1] = np.where(group[y == 1] == 3, 1, 0)
+        for train, _ in PartialLabelKFold(4).split(y, y, group):
+            assert {0, 1} <= set(y[train])
+
+    def test_repeats_differ(self):
+        group, y = self.make()
+        cv = PartialLabelKFold(3, n_repeats=2, shuffle=True, random_state=0)
+        tests = [test.tolist() for _, test in cv.split(y, y, group)]
+        assert len(tests) == 6
+        assert tests[:3] != tests[3:]
+
+    def test_too_few_groups_are_refused(self):
+        group, y = self.make(n_groups=2)
+        with pytest.raises(ValueError, match="as many groups with labelled rows, but there are 2"):
+            list(PartialLabelKFold(3).split(y, y, group))
+
+    def test_folds_with_twins_refuse_groups(self):
+        X, y = with_twins(np.arange(8.0)[:, None], [0, 1, 0, 1, -1, -1, 0, 1])
+        with pytest.raises(ValueError, match="cannot keep groups apart"):
+            list(TransductiveKFold(2).split(X, y, np.arange(len(y))))
