@@ -109,6 +109,8 @@ def test_unlabelled_rows_help_where_they_should():
 class Witness(ClassifierMixin, BaseEstimator):
     """Scores the number of rows and labels that it was given."""
 
+    takes_unlabeled = True
+
     def fit(self, X, y):
         self.classes_ = np.array([0, 1])
         self.size_ = (len(X), int(np.count_nonzero(y >= 0)))
