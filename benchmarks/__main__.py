@@ -34,6 +34,7 @@ BENCHMARKS = {
     "audit": "labels that were made wrong: are they among those that the audit doubts",
     "trust": "calibrated probabilities, and verdicts on the unlabelled rows",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
+    "columns": "one more column beside texts and tables: noise, and columns that inform",
     "textvectors": "words, vectors of texts, and both blocks with and without scaling",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
     "ranks": "every method, auto and peers at their defaults on all sets; takes long, see --sets",
@@ -62,8 +63,8 @@ TOOLS = {
 }
 
 ONLY = {
-    "sets": ("audit", "gradient", "labelling", "ranks", "shares", "strengths"),
-    "methods": ("shares", "outofcore", "distributed"),
+    "sets": ("audit", "columns", "gradient", "labelling", "ranks", "shares", "strengths"),
+    "methods": ("columns", "shares", "outofcore", "distributed"),
     "base": ("revisions",),
     "head": ("revisions",),
     "rows": ("outofcore", "distributed", "labelspeed"),

@@ -173,7 +173,7 @@ class OnCluster:
         streamed.begin()
         for number, (file, told) in enumerate(self._answers(write_table, calls)):
             assert told.streamed is not None
-            streamed.merge_squares(told.streamed)
+            streamed.merge_statistics(told.streamed)
             _append(writer, labels, places[number], told)
             self._done(file, told.n_rows)
         shutil.rmtree(writer.folder / PARTS)

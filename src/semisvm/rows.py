@@ -77,15 +77,41 @@ def typical_variance(X: Any) -> float:
     X : CSR matrix or array, or ndarray, of shape (n, d)
     """
     step = -(-X.shape[0] // VARIANCE_ROWS)
-    some: Any = X[::step]
-    rows = some.astype(np.float64, copy=False)
-    G = np.asarray((rows @ rows.T).toarray() if is_sparse(rows) else rows @ rows.T)
-    G = G - G.mean(axis=0)
-    G -= G.mean(axis=1, keepdims=True)
+    G = _centred_products(X[::step])
     total = float(np.trace(G))
     with np.errstate(all="ignore"):
         found = float(np.square(G).sum() / (len(G) * total)) if total > 0.0 else 1.0
     return found if np.isfinite(found) and found > 0.0 else 1.0
+
+
+def count_directions(X: Any) -> float:
+    r"""Compute the number of directions in which rows vary: the variance over the typical one.
+
+    With the eigenvalues of the covariance it is ``sum(l)**2 / sum(l**2)``: k if k of them are
+    equal and the others zero. It is at most the number of rows and of columns. One for rows that
+    are all equal.
+
+    Parameters
+    ----------
+    X : CSR matrix or array, or ndarray, of shape (n, d)
+    """
+    G = _centred_products(X)
+    total = float(np.trace(G))
+    if not total > 0.0:
+        return 1.0
+    with np.errstate(all="ignore"):
+        found = 1.0 / float(np.square(G / total).sum())
+    return max(found, 1.0) if np.isfinite(found) else 1.0
+
+
+def _centred_products(X: Any) -> NDArray[np.float64]:
+    """Return the inner products of rows less their mean, shape (n, n)."""
+    rows = X.astype(np.float64, copy=False)
+    with np.errstate(all="ignore"):
+        G = np.asarray((rows @ rows.T).toarray() if is_sparse(rows) else rows @ rows.T)
+        G = G - G.mean(axis=0)
+        G -= G.mean(axis=1, keepdims=True)
+    return np.asarray(G)
 
 
 def _values(X: Any) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.columns.blocks import Arrays, Block, CategoricalBlock, NumericBlock, State
 from semisvm.columns.hashed import HASHED, HashedTextBlock
 from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
+from semisvm.columns.shares import BlockStatistics, weigh
 from semisvm.columns.stop_words import as_tokens
 from semisvm.columns.text import STOP_WORDS, TextBlock
 from semisvm.columns.vectors import VectorBlock
@@ -43,10 +44,12 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
       two dimensions. The mean is subtracted; a missing vector counts as the mean. Every
       column is a block of its own.
 
-    Every block is divided by the root of the mean squared length of its training rows,
-    times the root of the number of blocks. So each block contributes the same to the
-    squared length of an average row, which is one: neither the text nor the numbers drown
-    the other, and the default ``reg`` of the estimators suits.
+    The squared length of an average row is one, so that the default ``reg`` of the estimators
+    suits. Each block has a share of it in proportion to the number of directions in which its
+    rows vary, ``sum(l)**2 / sum(l**2)`` with the eigenvalues of its covariance: hundreds for a
+    text, three for a category of four levels. So a column of few values cannot make clusters
+    that drown the others. Numbers and categories divide their part by the number of columns.
+    ``notes_`` names the columns that are damped.
 
     Columns of no given kind are looked at. A column of words with many distinct values is
     text, few distinct values are categories, numbers are numbers. Constant columns, dates
@@ -96,7 +99,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     kinds_ : dict of str
         Kind of every column that is used.
     notes_ : list of str
-        What was left out, and why.
+        What was left out or damped, and why.
     n_features_out_ : int
 
     Examples
@@ -182,9 +185,11 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         kinds = self._find_kinds(table, notes)
         blocks, parts = self._fit_blocks(table, kinds)
         self.blocks_ = blocks
-        self.scales_ = scales_of([squares(part) for part in parts], len(table))
+        statistics = BlockStatistics(len(blocks))
+        statistics.add(parts)
+        self.scales_, damped = weigh(blocks, statistics)
         self.kinds_ = kinds
-        self.notes_ = notes
+        self.notes_ = notes + damped
         self.n_features_out_ = sum(part.shape[1] for part in parts)
         return self._join(parts)
 
@@ -410,21 +415,3 @@ def is_dense(kinds: Mapping[str, str]) -> bool:
 def is_array(kinds: Mapping[str, str]) -> bool:
     """Tell whether features in memory are an array: those of vectors, perhaps with numbers."""
     return is_dense(kinds) and VECTOR in kinds.values()
-
-
-def squares(part: Any) -> float:
-    """Sum the squares of a part of the features."""
-    return float(np.vdot(part, part) if isinstance(part, np.ndarray) else part.multiply(part).sum())
-
-
-def scales_of(squared: Sequence[float], n_rows: int) -> NDArray[np.float64]:
-    """Compute the factors that make the blocks alike and an average row of length one.
-
-    Parameters
-    ----------
-    squared : sequence of float
-        Sum of squares of every block.
-    n_rows : int
-    """
-    mean = [total / n_rows for total in squared]
-    return np.array([1.0 / np.sqrt(s * len(mean)) if s > 0 else 1.0 for s in mean])
