@@ -108,6 +108,7 @@ def read(folder: Path, name: str, seed: int) -> tuple[Columns, Ints]:
         texts, y = _news(folder, NEWS[name])
         rows = rng.permutation(len(y))[: N_FITTED + N_NEW]
         return {"text": [texts[k] for k in rows]}, y[rows]
+    X: Any
     X, y = load_coded(folder, name)
     frequent = np.argsort(-np.bincount(y), kind="stable")[: MOST_CLASSES.get(name)]
     rows = rng.permutation(np.flatnonzero(np.isin(y, frequent)))[: N_FITTED + N_NEW]
@@ -182,7 +183,8 @@ def accuracies(columns: Columns, y: Ints, n: int, seed: int, methods: list[str])
     found = {}
     for name in methods:
         if name == AUTO:
-            labels = np.where(free, None, partly.astype(object))
+            labels = partly.astype(object)
+            labels[free] = None
             with patch("semisvm.model_selection.race.perf_counter", process_time):
                 model = semisvm.train(Table(fitted, labels), time_limit=SECONDS)
             found[name] = scores(model.predict(fitted), model.predict(new))

@@ -1,6 +1,7 @@
 """Options about the columns of a table and the words of its texts."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -79,6 +80,26 @@ def _lengths(text: str) -> tuple[int, int]:
         ) from None
 
 
+def _factors(given: list[str] | None) -> dict[str, float] | None:
+    """Read COLUMN=FACTOR; a name may have an equals sign."""
+    if not given:
+        return None
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, factor = text.rpartition("=")
+        try:
+            number = float(factor)
+        except ValueError:
+            number = math.nan
+        if not name or not 0.0 <= number < math.inf:
+            raise UserError(
+                f"--column-weight takes COLUMN=FACTOR such as country=0.5, not {text!r}."
+            )
+        if found.setdefault(name, number) != number:
+            raise UserError(f"--column-weight is given twice for {name!r}.")
+    return found
+
+
 @dataclass(frozen=True)
 class OtherColumns:
     """Columns besides those of text."""
@@ -96,6 +117,20 @@ class OtherColumns:
     categorical: Annotated[
         list[str] | None, typer.Option("--categorical", help="A column of categories; repeatable.")
     ] = None
+    column_weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column-weight",
+            metavar="COLUMN=FACTOR",
+            help="How much more a column counts, or with text, numeric, categorical or vector all "
+            "columns of that kind; 0 leaves it out. Repeatable.",
+        ),
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of `ColumnFeatures`."""
+        weights = {"column_weights": _factors(self.column_weights)}
+        return {**asdict(self), **weights}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +142,6 @@ class Columns:
 
     def features(self, words: Words) -> "ColumnFeatures":
         """Return the features that are asked for, not fitted."""
-        from dataclasses import asdict
-
         from semisvm.columns import ColumnFeatures
 
-        return ColumnFeatures(text=self.text, **asdict(self.others), **words.parameters())
+        return ColumnFeatures(text=self.text, **self.others.parameters(), **words.parameters())

@@ -16,6 +16,7 @@ OPTIONS = {
     "thresholds": "--threshold",
     **{p.name: p.option for method in methods() for p in method.parameters if p.option},
     "categorical": "--categorical",
+    "column_weights": "--column-weight",
     "encoding": "--encoding",
     "format": "--format",
     "hash_columns": "--hash",

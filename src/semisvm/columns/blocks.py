@@ -82,6 +82,12 @@ class NumericBlock:
             np.asarray(missing.any(axis=0)),
         )
 
+    def only(self, columns: list[str]) -> Self:
+        """Return the block of some of the columns."""
+        kept = [self.columns.index(name) for name in columns]
+        numbers = (part[kept] for part in (self.median, self.mean, self.scale))
+        return type(self)(list(columns), *numbers, indicated=self.indicated[kept])
+
     def matrix(self, table: Table) -> NDArray[np.float64]:
         """Compute standardised values, then indicators."""
         values = np.column_stack([table.numbers(name) for name in self.columns])

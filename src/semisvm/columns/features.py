@@ -20,6 +20,7 @@ from semisvm.columns.vectors import VectorBlock
 from semisvm.io.errors import DataError, missing_column
 from semisvm.io.table import Table, as_table
 from semisvm.io.vectors import holds_vectors
+from semisvm.validation import check_real
 
 KINDS = (TEXT, NUMERIC, CATEGORICAL)
 RESTORERS: dict[str, Any] = {
@@ -85,6 +86,11 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Levels in fewer rows are rare.
     max_levels : int, default=100
         Levels beyond the most frequent ones are rare.
+    column_weights : mapping of str to float, optional
+        Factors of columns, by which their features are multiplied besides; zero leaves a column
+        out. "text", "numeric", "categorical" and "vector" stand for all columns of that kind
+        that have no factor of their own, unless a column is called so. An average row has length
+        one in any case.
     dtype : float64 or float32, default=float64
     sparse_output : bool, default=True
         False gives a dense array, which ``set_output(transform="pandas")`` needs. If there are
@@ -134,6 +140,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         stop_words: Sequence[str] | str | None = None,
         min_count: int = 2,
         max_levels: int = 100,
+        column_weights: Mapping[str, float] | None = None,
         dtype: DTypeLike = np.float64,
         sparse_output: bool = True,
     ) -> None:
@@ -150,6 +157,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self.stop_words = stop_words
         self.min_count = min_count
         self.max_levels = max_levels
+        self.column_weights = column_weights
         self.dtype = dtype
         self.sparse_output = sparse_output
 
@@ -187,7 +195,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self.blocks_ = blocks
         statistics = BlockStatistics(len(blocks))
         statistics.add(parts)
-        self.scales_, damped = weigh(blocks, statistics)
+        self.scales_, damped = weigh(blocks, statistics, self._weights(blocks))
         self.kinds_ = kinds
         self.notes_ = notes + damped
         self.n_features_out_ = sum(part.shape[1] for part in parts)
@@ -273,6 +281,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
                 notes.append(f"the column {name!r} is left out: {kind.reason}")
             else:
                 kinds[name] = kind.name
+        self._factors = self._find_factors(table, kinds)
+        for name in [name for name in kinds if self._factors[name] == 0.0]:
+            del kinds[name]
+            notes.append(f"the column {name!r} is left out: its weight is zero")
         if self.hash_columns is not None:
             kinds = {name: HASHED if kind == TEXT else kind for name, kind in kinds.items()}
         if not kinds:
@@ -284,6 +296,28 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             )
         return kinds
 
+    def _find_factors(self, table: Table, kinds: Mapping[str, str]) -> dict[str, float]:
+        """Return the factors of columns, after a check."""
+        given = dict(self.column_weights or {})
+        for name, factor in given.items():
+            if name not in table.columns and name not in (*KINDS, VECTOR):
+                raise missing_column(name, table.names, table.path)
+            check_real(f"the weight of {name!r}", factor, at_least=0.0)
+        # a column that is called like a kind means itself
+        of_kinds = {kind: factor for kind, factor in given.items() if kind not in table.columns}
+        return {name: float(given.get(name, of_kinds.get(k, 1.0))) for name, k in kinds.items()}
+
+    def _weights(self, blocks: Sequence[Block]) -> list[float]:
+        """Return the factor of every block, whose columns have the same."""
+        return [self._factors[block.columns[0]] for block in blocks]
+
+    def _parted(self, columns: list[str]) -> list[list[str]]:
+        """Part columns of one kind by their factors: each part is a block."""
+        found: dict[float, list[str]] = {}
+        for name in columns:
+            found.setdefault(self._factors[name], []).append(name)
+        return list(found.values())
+
     def _fit_blocks(self, table: Table, kinds: Mapping[str, str]) -> tuple[list[Block], list[Any]]:
         of = columns_by_kind(kinds)
         blocks: list[Block] = []
@@ -293,11 +327,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             blocks.append(block)
             parts.append(part)
         rest = self._hashed(of[HASHED])
-        if of[NUMERIC]:
-            rest.append(NumericBlock.fit(table, of[NUMERIC]))
-        if of[CATEGORICAL]:
-            columns = of[CATEGORICAL]
-            rest.append(CategoricalBlock.fit(table, columns, self.min_count, self.max_levels))
+        rest += [NumericBlock.fit(table, part) for part in self._parted(of[NUMERIC])]
+        levels = (self.min_count, self.max_levels)
+        for part in self._parted(of[CATEGORICAL]):
+            rest.append(CategoricalBlock.fit(table, part, *levels))
         rest += [VectorBlock.fit(table, name) for name in of[VECTOR]]
         return blocks + rest, parts + [block.matrix(table) for block in rest]
 
@@ -342,9 +375,12 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         parameters = self.get_params()
         if self.sparse_output:
             del parameters["sparse_output"]  # files had no such entry before there was a choice
-        for name in ("hash_columns", STOP_WORDS):
+        for name in ("hash_columns", STOP_WORDS, "column_weights"):
             if parameters[name] is None:
                 del parameters[name]
+        if self.column_weights is not None:
+            pairs = self.column_weights.items()
+            parameters["column_weights"] = {name: float(factor) for name, factor in pairs}
         parameters["dtype"] = np.dtype(self.dtype).name
         parameters["ngram_range"] = list(self.ngram_range)
         for name in {*KINDS, "features", STOP_WORDS} & parameters.keys():

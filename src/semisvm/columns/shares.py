@@ -12,6 +12,7 @@ model would follow its noise.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,14 @@ class BlockStatistics:
         self.squares += other.squares
         self.n_rows += other.n_rows
 
-    def rows(self, k: int) -> Any:
-        """Return the rows of a block that were kept."""
-        return _stacked(self._kept[k])
+    def rows(self, blocks: Sequence[int]) -> Any:
+        """Return the rows of some blocks of one kind that were kept, side by side."""
+        parts = [_stacked(self._kept[k]) for k in blocks]
+        if len(parts) == 1:
+            return parts[0]
+        if isinstance(parts[0], np.ndarray):
+            return np.hstack(parts)
+        return sparse.csr_matrix(sparse.hstack(parts, format="csr"))
 
     def _places(self, n: int) -> range:
         """Return which of the next n rows are kept."""
@@ -104,9 +110,19 @@ def _squares(part: Any) -> float:
 
 
 def weigh(
-    blocks: Sequence[Block], statistics: BlockStatistics
+    blocks: Sequence[Block],
+    statistics: BlockStatistics,
+    weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Compute what to multiply the blocks by; an average row then has length one.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        Numeric blocks follow each other, and so do categorical ones; either are one group.
+    statistics : BlockStatistics
+    weights : sequence of float, optional
+        Factors of the blocks besides.
 
     Returns
     -------
@@ -114,53 +130,82 @@ def weigh(
     notes : list of str
         Which columns are damped, and why.
     """
-    counts = _counts(blocks, statistics)
+    groups = _groups(blocks)
+    counts = _counts(groups, statistics)
     shares = counts / (counts.sum() or 1.0)
     mean = statistics.squares / max(statistics.n_rows, 1)
-    scales = [np.sqrt(s / q) if q > 0.0 else 1.0 for s, q in zip(shares, mean, strict=True)]
-    return np.array(scales), _notes(blocks, counts)
+    scales = np.ones(len(blocks))
+    for group, share in zip(groups, shares, strict=True):
+        if (q := mean[group.places].sum()) > 0.0:
+            scales[group.places] = np.sqrt(share / q)
+    factors = np.ones(len(blocks)) if weights is None else np.array(weights)
+    if np.ptp(factors) > 0.0:
+        scales *= factors
+        scales /= np.sqrt(mean @ scales**2) or 1.0
+    plain = [group for group in groups if np.all(factors[group.places] == 1.0)]
+    return scales, _notes(groups, counts, plain)
 
 
-def _counts(blocks: Sequence[Block], statistics: BlockStatistics) -> NDArray[np.float64]:
-    """Count the directions of the blocks, those of numbers and categories by their columns."""
-    counts = np.array([count_directions(statistics.rows(k)) for k in range(len(blocks))])
-    counts[statistics.squares == 0.0] = 0.0
-    single = np.array([block.kind in SINGLE for block in blocks])
-    little = SMALL * counts[~single].sum()
+@dataclass(frozen=True)
+class Group:
+    """Blocks that count together: a text, a column of vectors, all numbers, all categories."""
+
+    kind: str
+    columns: list[str]
+    places: list[int]
+
+    def __str__(self) -> str:
+        if len(self.columns) == 1:
+            return f"the column {self.columns[0]!r}"
+        return f"the {self.kind} columns {listing(self.columns, 4)}"
+
+
+def _groups(blocks: Sequence[Block]) -> list[Group]:
+    found: list[Group] = []
     for k, block in enumerate(blocks):
-        if block.kind == CATEGORICAL:
-            counts[k] = min(counts[k], max(little, len(block.columns)))
-    columns = np.array([len(block.columns) for block in blocks]) * (single & (counts > 0.0))
+        if found and block.kind in SINGLE and block.kind == found[-1].kind:
+            found[-1].columns.extend(block.columns)
+            found[-1].places.append(k)
+        else:
+            found.append(Group(block.kind, list(block.columns), [k]))
+    return found
+
+
+def _counts(groups: Sequence[Group], statistics: BlockStatistics) -> NDArray[np.float64]:
+    """Count the directions of the groups, those of numbers and categories by their columns."""
+    counts = np.array([count_directions(statistics.rows(group.places)) for group in groups])
+    counts[[not statistics.squares[group.places].any() for group in groups]] = 0.0
+    single = np.array([group.kind in SINGLE for group in groups])
+    little = SMALL * counts[~single].sum()
+    for k, group in enumerate(groups):
+        if group.kind == CATEGORICAL:
+            counts[k] = min(counts[k], max(little, len(group.columns)))
+    columns = np.array([len(group.columns) for group in groups]) * (single & (counts > 0.0))
     if columns.any():
         counts = np.where(single, counts[single].sum() * columns / columns.sum(), counts)
     return counts
 
 
-def _notes(blocks: Sequence[Block], counts: NDArray[np.float64]) -> list[str]:
+def _notes(
+    groups: Sequence[Group], counts: NDArray[np.float64], plain: Sequence[Group]
+) -> list[str]:
     """Say which columns are damped, by how much against equal shares, and why."""
-    there = np.flatnonzero(counts)
+    there = np.flatnonzero(counts).tolist()
     against_equal = np.sqrt(counts * len(there) / (counts.sum() or 1.0))
-    damped = [k for k in there if against_equal[k] < DAMPED]
+    damped = [k for k in there if against_equal[k] < DAMPED and groups[k] in plain]
     if not damped:
         return []
-    factors = series(f"{_named(blocks[k])} by {against_equal[k]:.2g}" for k in damped)
-    if all(block.kind in SINGLE for block in blocks):
-        own = sum(len(blocks[k].columns) for k in damped)
-        total = sum(len(block.columns) for block in blocks)
-        return [
-            f"damped: {factors}, because numbers and categories count by column ({own} of {total})."
-        ]
-    widest = int(counts.argmax())
-    return [
-        f"damped: {factors}. Columns of few values make clusters that a model follows even if they "
-        f"mean nothing, so columns count by the directions in which they vary: "
-        f"{series(f'{counts[k]:.2g}' for k in damped)}, and {counts[widest]:.0f} for "
-        f"{_named(blocks[widest])}."
-    ]
-
-
-def _named(block: Block) -> str:
-    names = block.columns
-    if len(names) == 1:
-        return f"the column {names[0]!r}"
-    return f"the {block.kind} columns {listing(names, 4)}"
+    factors = series(f"{groups[k]} by {against_equal[k]:.2g}" for k in damped)
+    if all(group.kind in SINGLE for group in groups):
+        own = sum(len(groups[k].columns) for k in damped)
+        total = sum(len(group.columns) for group in groups)
+        why = f"Numbers and categories count by column, and these are {own} of {total}."
+    else:
+        own_counts = series(f"{counts[k]:.2g}" for k in damped)
+        widest = int(counts.argmax())
+        why = (
+            "Columns of few values make clusters that a model follows even if they mean nothing. "
+            f"So columns count by the directions in which they vary: {own_counts}, and "
+            f"{counts[widest]:.0f} for {groups[widest]}."
+        )
+    return [f"damped: {factors}. {why} Use column_weights= to change it."]

@@ -99,12 +99,13 @@ class StreamedFeatures:
         blocks: list[Block] = [tally.block(self.n_rows, self._path) for tally in self._words]
         blocks += features._hashed(self._hashed)
         if self._numbers is not None:
-            blocks.append(self._numbers.block(self._path))
-        if self._levels:
-            names = [tally.column for tally in self._levels]
-            counts = [tally.rows.counts for tally in self._levels]
-            limits = (features.min_count, features.max_levels)
-            blocks.append(CategoricalBlock.of_counts(names, counts, *limits))
+            numbers = self._numbers.block(self._path)
+            parts = features._parted(numbers.columns)
+            blocks += [numbers.only(part) for part in parts]
+        counts = {tally.column: tally.rows.counts for tally in self._levels}
+        limits = (features.min_count, features.max_levels)
+        for part in features._parted(list(counts)):
+            blocks.append(CategoricalBlock.of_counts(part, [counts[c] for c in part], *limits))
         blocks += [VectorBlock(tally.column, tally.mean(self._path)) for tally in self._vectors]
         counted = [(t.column, t.rows) for t in self._words]
         for name, rows in [*counted, *((t.column, t.rows) for t in self._levels)]:
@@ -130,6 +131,7 @@ class StreamedFeatures:
     def finish(self) -> NDArray[np.float64]:
         """Complete the features; return by what to multiply each of their columns."""
         blocks = self.features.blocks_
-        self.features.scales_, damped = weigh(blocks, self._statistics)
+        weights = self.features._weights(blocks)
+        self.features.scales_, damped = weigh(blocks, self._statistics, weights)
         self.features.notes_ = self._notes + damped
         return np.repeat(self.features.scales_, [block.width() for block in blocks])

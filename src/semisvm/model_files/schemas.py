@@ -245,6 +245,7 @@ FEATURES = record(
                 "dtype": one_of("float64", "float32"),
                 "ngram_range": NGRAMS,
             },
+            {"column_weights": mapping(text, number(0.0))},
             others=either(scalar, TEXTS),
         ),
         "kinds": listed(listed(text, length=2)),

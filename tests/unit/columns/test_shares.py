@@ -1,5 +1,6 @@
 """Shares of blocks of columns: in proportion to the directions in which their rows vary."""
 
+import json
 import re
 
 import numpy as np
@@ -10,7 +11,8 @@ from semisvm import TransductiveSVC
 from semisvm.columns import ColumnFeatures, shares
 from semisvm.columns.shares import BlockStatistics
 from semisvm.columns.streaming import StreamedFeatures
-from semisvm.io import as_table
+from semisvm.io import DataError, as_table
+from semisvm.model_files.features import restore_features
 from semisvm.rows import count_directions
 
 N = 400
@@ -200,8 +202,8 @@ def test_statistics_of_files_are_merged(monkeypatch, cuts):
     np.testing.assert_allclose(merged.squares, whole.squares)
     assert merged.n_rows == whole.n_rows == N
     for k in range(2):
-        assert 15 <= merged.rows(k).shape[0] <= 60
-        found = count_directions(merged.rows(k)) / count_directions(whole.rows(k))
+        assert 15 <= merged.rows([k]).shape[0] <= 60
+        found = count_directions(merged.rows([k])) / count_directions(whole.rows([k]))
         assert found == pytest.approx(1, abs=0.4)
 
 
@@ -209,11 +211,90 @@ def test_a_note_names_what_is_damped():
     (note,) = ColumnFeatures().fit(some_table()).notes_
     assert note.startswith("damped: the numeric columns 'size', 'height' by 0.")
     assert "the column 'country' by 0." in note
-    assert re.search(r"vary: [\d.]+ and [\d.]+, and \d+ for the column 'text'\.$", note)
+    assert re.search(r"vary: [\d.]+ and [\d.]+, and \d+ for the column 'text'\. Use", note)
     rng = np.random.default_rng(0)
     table = {f"x{k}": rng.normal(size=N) for k in range(9)} | {"flag": ["x", "y"] * (N // 2)}
     (note,) = ColumnFeatures().fit(table).notes_
-    reason = "because numbers and categories count by column (1 of 10)."
-    assert note == f"damped: the column 'flag' by 0.45, {reason}"
+    reason = "Numbers and categories count by column, and these are 1 of 10."
+    assert note.startswith(f"damped: the column 'flag' by 0.45. {reason}")
     del table["x0"], table["x1"], table["x2"]
     assert ColumnFeatures().fit(table).notes_ == []
+
+
+def mean_squares(X, features):
+    squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() / X.shape[0]
+    return dict(zip(features.get_feature_names_out(), squares.tolist(), strict=True))
+
+
+def test_weights_multiply_what_the_columns_have():
+    table = some_table()
+    plain, weighted = ColumnFeatures(), ColumnFeatures(column_weights={"size": 3, "text": 0.5})
+    before = mean_squares(plain.fit_transform(table), plain)
+    X = weighted.fit_transform(table)
+    after = mean_squares(X, weighted)
+    assert sum(after.values()) == pytest.approx(1)
+    ratios = {name: after[name] / before[name] for name in before}
+    assert ratios["size"] / ratios["height"] == pytest.approx(9)
+    assert ratios["text__word1"] / ratios["height"] == pytest.approx(0.25)
+    assert ratios["country=a"] == pytest.approx(ratios["height"])
+    assert set(after) == set(before)
+    assert abs(weighted.transform(table) - X).max() == 0.0
+
+
+def test_weights_of_one_change_nothing():
+    table = some_table()
+    plain = ColumnFeatures().fit(table)
+    for weights in ({"size": 1.0}, {"numeric": 1}, {}, dict.fromkeys(table, 2.0)):
+        again = ColumnFeatures(column_weights=weights).fit(table)
+        np.testing.assert_allclose(again.scales_, plain.scales_)
+
+
+def test_a_weight_of_zero_leaves_a_column_out():
+    table = some_table()
+    features = ColumnFeatures(column_weights={"country": 0, "numeric": 0.0, "height": 1}).fit(table)
+    assert features.kinds_ == {"text": "text", "height": "numeric"}
+    assert "the column 'country' is left out: its weight is zero" in features.notes_
+    del table["country"]
+    assert features.transform(table).shape[1] == features.n_features_out_
+    with pytest.raises(DataError, match="no column is left"):
+        ColumnFeatures(column_weights=dict.fromkeys(table, 0)).fit(table)
+
+
+def test_a_column_that_is_called_like_a_kind_means_itself():
+    table = {**some_table(), "title": texts(5)[0]}
+    features = ColumnFeatures(column_weights={"text": 0}).fit(table)
+    assert features.kinds_["title"] == "text"
+    assert "text" not in features.kinds_
+
+
+@pytest.mark.parametrize("factor", [-1, float("nan"), float("inf"), "2", None, True])
+def test_weights_that_are_none(factor):
+    with pytest.raises(ValueError, match="the weight of 'size' must be a finite number >= 0"):
+        ColumnFeatures(column_weights={"size": factor}).fit(some_table())
+
+
+def test_weights_of_columns_that_are_not_there():
+    with pytest.raises(DataError, match="Did you mean 'size'"):
+        ColumnFeatures(column_weights={"sizes": 2}).fit(some_table())
+
+
+@pytest.mark.parametrize("settings", [{}, {"hash_columns": 64}], ids=["words", "hashed"])
+def test_weights_in_pieces_and_in_files(settings):
+    table = as_table(some_table())
+    settings["column_weights"] = {"size": 3, "text": 0.5, "country": 0.2}
+    whole = ColumnFeatures(**settings).fit(table)
+    pieces = StreamedFeatures(ColumnFeatures(**settings))
+    pieces.look(table)
+    for k in range(0, N, 90):
+        pieces.count(table[k : k + 90])
+    pieces.fit()
+    for k in range(0, N, 90):
+        pieces.transform(table[k : k + 90])
+    pieces.finish()
+    np.testing.assert_allclose(pieces.features.scales_, whole.scales_, rtol=1e-9)
+    names = whole.get_feature_names_out().tolist()
+    assert pieces.features.get_feature_names_out().tolist() == names
+    state, arrays = whole.to_state()
+    again = restore_features(json.loads(json.dumps(state)), arrays, lambda size: None)
+    assert again.column_weights == settings["column_weights"]
+    assert abs(again.transform(table) - whole.transform(table)).max() == 0.0

@@ -1,0 +1,78 @@
+"""``--column-weight COLUMN=FACTOR``, and the note about damped columns."""
+
+import csv
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+import semisvm
+from commands import refusal, run
+
+N = 80
+
+
+@pytest.fixture
+def mail(tmp_path):
+    rng = np.random.default_rng(0)
+    words = [f"word{k}" for k in range(200)]
+    with open(tmp_path / "mail.csv", "w", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["body", "size", "a=b", "kind"])
+        for i in range(N):
+            half = words[:120] if i % 2 else words[80:]
+            label = ["spam", "ham"][i % 2] if i < 20 else ""
+            body = " ".join(rng.choice(half, 12))
+            table.writerow([body, rng.normal(), rng.choice(list("wxyz")), label])
+    return tmp_path / "mail.csv"
+
+
+def fit(mail, *more, name="m.semisvm"):
+    shown = run("fit", mail, "--label", "kind", "-a", "svm", "-o", mail.parent / name, *more).stdout
+    return semisvm.load(mail.parent / name), " ".join(shown.split())
+
+
+def test_fit_weighs_columns_and_shows_what_is_damped(mail):
+    plain, shown = fit(mail)
+    assert "damped: the column 'size' by 0." in shown
+    assert "Use --column-weight to change it." in shown
+    weights = ("--column-weight", "size=4", "--column-weight", "a=b=0")
+    model, shown = fit(mail, *weights, name="weighted")
+    assert model.features.column_weights == {"size": 4.0, "a=b": 0.0}
+    assert model.features.columns_ == ["body", "size"]
+    assert "the column 'a=b' is left out: its weight is zero" in shown
+    assert "damped" not in shown
+    ratio = model.features.scales_[1] / model.features.scales_[0]
+    alone = fit(mail, "--column-weight", "a=b=0", name="alone")[0].features.scales_
+    assert ratio == pytest.approx(4 * alone[1] / alone[0])
+    assert len(plain.features.blocks_) == 3
+
+
+def test_rows_on_disk_keep_weights(mail):
+    more = ("--label", "kind", "--column-weight", "size=4", "--column-weight", "categorical=0.5")
+    rows = mail.parent / "mail.rows"
+    run("convert", mail, rows, *more)
+    run("fit", rows, "-a", "svm", "-o", mail.parent / "r.semisvm")
+    on_disk = semisvm.load(mail.parent / "r.semisvm")
+    model, _ = fit(mail, *more[2:])
+    np.testing.assert_allclose(on_disk.features.scales_, model.features.scales_)
+    assert on_disk.features.column_weights == {"size": 4.0, "categorical": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["size"], "takes COLUMN=FACTOR such as country=0.5, not 'size'"),
+        (["=2"], "takes COLUMN=FACTOR"),
+        (["size=much"], "not 'size=much'"),
+        (["size=-1"], "not 'size=-1'"),
+        (["size=nan"], "not 'size=nan'"),
+        (["size=1", "size=2"], "given twice for 'size'"),
+        (["sise=1"], "Did you mean 'size'"),
+    ],
+)
+def test_weights_that_are_refused(mail, given, message):
+    options = [part for text in given for part in ("--column-weight", text)]
+    assert message in refusal("fit", mail, "--label", "kind", "-o", mail.parent / "m", *options)
