@@ -11,7 +11,7 @@ have four times as many draws, since they have few rows; "auto" takes part in th
 Cells are points of accuracy gained by the column, on the unlabelled rows and on the new ones, means
 over the draws. Noise must not lose more than 2 points with any method. What informs must not gain
 `NewtonSVC` more than 1 point less than it does if all blocks of columns have equal shares of the
-length of rows ("svm, equal shares"), or than nothing if it does harm there.
+length of rows ("svm equal"), or than nothing if it does harm there.
 
 The rule was chosen on the sets of that role, with other draws.
 """
@@ -41,7 +41,7 @@ TABLE_DRAWS = 4
 N_FITTED, N_NEW, N_LABELED = 1_000, 600, 60
 SECONDS = 10.0
 MOST_LOST, MOST_BEHIND = 2.0, 1.0
-AUTO, BASE, EQUAL = "auto", "svm", "svm, equal shares"
+AUTO, BASE, EQUAL = "auto", "svm", "svm equal"
 ESTIMATORS: dict[str, type] = {BASE: NewtonSVC, "tsvm": TransductiveSVC, "da": AnnealedSVC}
 NEWS = {
     "20news mixed": ("rec.autos", "rec.sport.hockey", "talk.politics.mideast", "misc.forsale"),
@@ -108,12 +108,11 @@ def read(folder: Path, name: str, seed: int) -> tuple[Columns, Ints]:
         texts, y = _news(folder, NEWS[name])
         rows = rng.permutation(len(y))[: N_FITTED + N_NEW]
         return {"text": [texts[k] for k in rows]}, y[rows]
-    X: Any
     X, y = load_coded(folder, name)
     frequent = np.argsort(-np.bincount(y), kind="stable")[: MOST_CLASSES.get(name)]
     rows = rng.permutation(np.flatnonzero(np.isin(y, frequent)))[: N_FITTED + N_NEW]
     y = np.unique(y[rows], return_inverse=True)[1]
-    if sparse.issparse(X):
+    if hasattr(X, "tocsr"):
         return {"text": _words(X[rows])}, y
     return _table(np.asarray(X[rows], dtype=np.float64), CATEGORIES.get(name, ())), y
 

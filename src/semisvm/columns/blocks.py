@@ -85,8 +85,8 @@ class NumericBlock:
     def only(self, columns: list[str]) -> Self:
         """Return the block of some of the columns."""
         kept = [self.columns.index(name) for name in columns]
-        numbers = (part[kept] for part in (self.median, self.mean, self.scale))
-        return type(self)(list(columns), *numbers, indicated=self.indicated[kept])
+        median, mean, scale = (part[kept] for part in (self.median, self.mean, self.scale))
+        return type(self)(list(columns), median, mean, scale, self.indicated[kept])
 
     def matrix(self, table: Table) -> NDArray[np.float64]:
         """Compute standardised values, then indicators."""
