@@ -92,7 +92,8 @@ TABLES: dict[str, Table] = {
             "Macro F for twenty classes, with and without annealing",
             KEERTHI,
             ("20news_tfidf",),
-            minutes=15.0,
+            minutes=17.0,
+            may_use=("20news",),
             bars=("our bars for our matrix; the paper has 0.625 with annealing, on its own matrix"),
         ),
         Table(

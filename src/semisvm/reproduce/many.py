@@ -94,11 +94,25 @@ def draw_rows(y: Ints, n_labeled: int, seed: int) -> Ints:
             return order
 
 
+def draw_evenly(y: Ints, n_labeled: int, seed: int) -> Ints:
+    """Order the rows at random; the first ``n_labeled`` are as many of every class."""
+    order, classes = np.random.default_rng(seed).permutation(len(y)), np.unique(y)
+    each = n_labeled // len(classes)
+    first = np.concatenate([order[y[order] == k][:each] for k in classes])
+    return np.concatenate([first, order[~np.isin(order, first)]])
+
+
 def draw(
-    X: Matrix, y: Ints, n_labeled: int, n_unlabeled: int, seed: int, n_test: int | None = None
+    X: Matrix,
+    y: Ints,
+    n_labeled: int,
+    n_unlabeled: int,
+    seed: int,
+    n_test: int | None = None,
+    rule: Callable[[Ints, int, int], Ints] = draw_rows,
 ) -> Draw:
     """Draw labelled, unlabelled and test rows; all the rest is for the test unless told."""
-    order = draw_rows(y, n_labeled, seed)
+    order = rule(y, n_labeled, seed)
     train, rest = np.split(order, [n_labeled + n_unlabeled])
     test = rest if n_test is None else rest[-n_test:]
     return Draw(X[train], y[train], n_labeled, X[test], y[test])

@@ -27,7 +27,13 @@ SHRUNK = {
     },
     "reuters": {"reuters": {"N_LABELED": 20, "GRADIENT": {}, "COMPARED": ("SVM", "TSVM", "DA")}},
     "newsgroups": {
-        "newsgroups": {"N_LABELED": 60, "N_UNLABELED": 200, "REGS": {"squared_hinge": (1e-2,)}}
+        "newsgroups": {
+            "N_LABELED": 60,
+            "N_UNLABELED": 200,
+            "REGS": {"squared_hinge": (1e-2,)},
+            "MARGIN_REGS": (1e-2,),
+            "AS_PRINTED": (("length one", 1e-2),),
+        }
     },
     "curves": {"curves": SMALL_CURVES | {"SETS": ("20news_tfidf", "la1")}},
     "labelcosts": {"labelcosts": {"SETS": {"ohscal": 150}, "N_LABELED": 40}},
