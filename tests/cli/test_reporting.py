@@ -57,6 +57,32 @@ def test_report_as_json(fitted):
     assert out.exists()
 
 
+def test_held_out_rows_in_a_report(fitted):
+    folder, _ = fitted
+    test = folder / "held out.csv"
+    rows = ["win cash prize,<i>spam</i>"] * 3 + ["lunch plan notes,ham"] * 4
+    test.write_text("\n".join(["text,kind", *rows, "win cash,ham", "lunch,"]) + "\n")
+    model, out, card = folder / "m.semisvm", folder / "held.html", folder / "held.md"
+    shown = run("report", model, "-o", out, "--card", card, "--evaluate", test, "--json").stdout
+    found = json.loads(shown)["evaluation"]
+    assert (found["rows"], found["unlabelled_rows"]) == (8, 1)
+    assert found["accuracy"] == 7 / 8
+    low, high = found["interval"]
+    assert 0.0 < low < 7 / 8 < high < 1.0
+    assert sum(map(sum, found["confusion"])) == 8
+    wrong = [example for example in found["examples"] if not example["right"]]
+    assert [(e["row"], e["true"], e["cells"]) for e in wrong] == [(8, "ham", "win cash")]
+    page = out.read_text(encoding="utf-8")
+    assert "Confusion table" in page
+    assert "Examples of errors" in page
+    assert "<i>spam" not in page
+    assert "labelled rows of" in card.read_text(encoding="utf-8")
+    said = run("report", model, "-o", out, "--label", "kind", code=2).stderr
+    assert "--evaluate" in said
+    said = run("report", model, "-o", out, "--evaluate", folder / "none.csv", code=2).stderr
+    assert "none.csv" in said
+
+
 def test_mistakes(fitted):
     folder, _ = fitted
     result = run("report", folder / "m.semisvm", code=2)

@@ -1,6 +1,7 @@
 """``semisvm evaluate``: how well a model predicts labels that are known."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -94,6 +95,23 @@ def evaluate(
         print_json({"model": model, "data": data, **facts})
     else:
         _show(facts)
+
+
+def assessed_file(
+    bundle: "Model", data: Path, label: str | None = None
+) -> tuple[dict[str, Any], "Table | MatrixData"]:
+    """Compare predictions with the labels of a file, without rules; return the rows too."""
+    from semisvm.io import about_missing
+
+    marks, added = Marks(), Added(bundle, Vectors())
+    options = FileFormat().arguments()
+    options["na_is_class"] = bundle.settings.get("na_is_class") is True
+    table = _read(bundle, data, label, None, marks.unlabeled, options, added)
+    (table,) = added.to_all(iter([table]))
+    likeness = trusting.Likeness(bundle)
+    list(likeness.watch([table]))
+    facts = assess(bundle, table, bundle.classes_[bundle.codes(bundle.matrix(table))])
+    return {**facts, "notes": [*about_missing(table.missing_words), *likeness.sentences()]}, table
 
 
 def _several(
@@ -198,6 +216,7 @@ def assess(
     frequent = names[int(np.argmax(counts))]
     right, guessed = truth == predicted, truth == frequent
     chance = against_chance(right.tolist(), guessed.tolist(), len(truth), bounds=(0.0, 1.0))
+    sentence = chance.sentence("the model")
     return {
         "rows": int(known.sum()),
         "unlabelled_rows": int((~known).sum()),
@@ -210,7 +229,7 @@ def assess(
         "confusion": confusion_matrix(truth, predicted, labels=names).tolist(),
         "unknown_classes": names[len(trained) :],
         "most_frequent_class": frequent,
-        "chance": {**asdict(chance), "sentence": chance.sentence("the model")},
+        "chance": {**asdict(chance), "sentence": f"{sentence[0].upper()}{sentence[1:]}"},
     }
 
 

@@ -95,6 +95,17 @@ def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> d
     }
 
 
+def _members(changed: dict[str, Any]) -> dict[str, str]:
+    """Take the members of a committee out of its parameters; return their shares of the weight."""
+    pairs, weights = changed.pop("estimators", None), changed.pop("weights", None)
+    if not pairs or weights is None:
+        return {}
+    total = float(sum(weights))
+    return {
+        str(name): f"{weight / total:.1%}" for (name, _), weight in zip(pairs, weights, strict=True)
+    }
+
+
 def show(facts: dict[str, Any]) -> None:
     """Print what `describe` returns."""
     from semisvm.cli.output import features_in_short, print_facts, print_notes, print_table
@@ -102,7 +113,9 @@ def show(facts: dict[str, Any]) -> None:
     summary = dict(facts["summary"])
     notes, choice = summary.pop("notes", []), summary.pop("choice", None)
     summary.pop("scores", None)
-    head = {"parameters": facts["changed_parameters"] or "all defaults", "prior": facts["prior"]}
+    changed = dict(facts["changed_parameters"])
+    head = {"members": members} if (members := _members(changed)) else {}
+    head |= {"parameters": changed or "all defaults", "prior": facts["prior"]}
     head |= features_in_short(facts)
     if facts["settings"].get("encoder"):
         head["encoder"] = f"{facts['settings']['encoder']}, to be named with --encoder"

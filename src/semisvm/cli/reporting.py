@@ -1,5 +1,6 @@
 """``semisvm report``, and the option ``--report`` of other commands."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,6 +29,19 @@ def report(
         Output | None,
         file_option("--card", help="Markdown file to write: a model card."),
     ] = None,
+    evaluate: Annotated[
+        Path | None,
+        typer.Option(
+            "--evaluate",
+            metavar="FILE",
+            help="Rows with labels that took no part in the fit: adds results, a confusion table "
+            "and example rows.",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", help="--evaluate: label column. Default: that of the fit."),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     top: shared.TopWords = 12,
     as_json: Annotated[
@@ -42,18 +56,31 @@ def report(
 
     if output is None and card is None and not as_json:
         raise UserError("name the file to write with -o or --card, or use --json.")
+    if label is not None and evaluate is None:
+        raise UserError("--label is the label column of --evaluate FILE, which is not given.")
     bundle = as_model(load(model))
-    named = title or f"Model {model.name}"
-    failure = write(bundle, output, title=named, top=top)
+    options = {"title": title or f"Model {model.name}", "top": top}
+    if evaluate is not None:
+        options["evaluation"] = _evaluated(bundle, evaluate, label)
+    failure = write(bundle, output, **options)
     if failure is not None:
         raise failure
     if card is not None:
-        write_card(bundle, card.target, title=named, top=top)
+        write_card(bundle, card.target, **options)
     if as_json:
-        print_json(report_data(bundle, title=named, top=top))
+        print_json(report_data(bundle, **options))
     else:
         tell(output)
         tell(card, "Card")
+
+
+def _evaluated(bundle: "Model", data: Path, label: str | None) -> dict[str, Any]:
+    """Judge a model by a file, as ``semisvm evaluate`` does, with example rows."""
+    from semisvm.cli.evaluate import assessed_file
+    from semisvm.report import evaluation_data
+
+    facts, table = assessed_file(bundle, data, label)
+    return evaluation_data(bundle, table, facts)
 
 
 def write(

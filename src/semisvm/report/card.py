@@ -82,6 +82,7 @@ def _details(data: Data) -> list[str]:
     versions = ", ".join(f"{escaped(k)} {escaped(v)}" for k, v in data["versions"].items())
     facts = {
         "Method": f"{escaped(method['name'])} ({escaped(method['estimator'])}){what}",
+        **({"Members": _members(data)} if data["members"] else {}),
         "Kind": f"semi-supervised classifier, {len(data['classes'])} classes, "
         f"{show(facts['features'])} features",
         "Parameters that differ from the defaults": set_to or "none",
@@ -89,6 +90,10 @@ def _details(data: Data) -> list[str]:
         "Made with": versions,
     }
     return [_list(f"{name}: {value}" for name, value in facts.items())]
+
+
+def _members(data: Data) -> str:
+    return ", ".join(f"{escaped(m['name'])} {percent(m['share'])}" for m in data["members"])
 
 
 def _use(data: Data) -> list[str]:
@@ -129,6 +134,8 @@ def _training(data: Data) -> list[str]:
 
 def _metrics(data: Data) -> list[str]:
     found = data["comparison"]
+    if found is None and data["evaluation"] is not None:
+        return _evaluated(data)
     if found is None:
         return [
             "Not measured: the model was fitted without a comparison. `semisvm evaluate` measures "
@@ -149,11 +156,32 @@ def _metrics(data: Data) -> list[str]:
     header = ["method", escaped(found["scoring"]), f"{confidence} interval"]
     verdict = found["did_it_help"]
     told = [verdict["sentence"], *([verdict["chance"]] if verdict["chance"] else [])]
-    return [said, _table(header, rows), *map(escaped, told)]
+    return [*_evaluated(data), said, _table(header, rows), *map(escaped, told)]
+
+
+def _evaluated(data: Data) -> list[str]:
+    """Return the results on rows that took no part in the fit, with the confusion table."""
+    found = data["evaluation"]
+    if found is None:
+        return []
+    low, high = found["interval"]
+    said = (
+        f"On the {show(found['rows'])} labelled rows of {escaped(found['file'])}: accuracy "
+        f"{found['accuracy']:.3f} ({100 * found['confidence']:g}% interval {low:.3f} to "
+        f"{high:.3f}), macro F {found['macro_f']:.3f}. {escaped(found['chance']['sentence'])}"
+    )
+    names = [escaped(name) for name in found["classes"]]
+    if len(names) > MOST_CLASSES:
+        return [said]
+    counts = zip(names, found["confusion"], strict=True)
+    rows = [[name, *map(show, row)] for name, row in counts]
+    return [said, _table(["true class, and predicted:", *names], rows)]
 
 
 def _caveats(data: Data) -> list[str]:
-    return [_list([*CAVEATS, *(escaped(note) for note in data["notes"])])]
+    # what the optimiser noted comes last
+    noted = [*data["notes"], *data["fit_notes"]]
+    return [_list([*CAVEATS, *map(escaped, noted)])]
 
 
 SECTIONS: dict[str, Callable[[Data], list[str]]] = {

@@ -41,6 +41,7 @@ def report_data(
     created: str | None = None,
     top: int = TOP,
     notes: Sequence[str] = (),
+    evaluation: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Gather what a report says.
 
@@ -58,6 +59,8 @@ def report_data(
         Features of each class.
     notes : sequence of str
         Remarks besides those of the fit.
+    evaluation : mapping, optional
+        Results on rows that took no part in the fit, as of `semisvm.report.evaluation_data`.
 
     Returns
     -------
@@ -84,6 +87,8 @@ def report_data(
         "prior": PRIORS[_prior_source(bundle.estimator)],
         "classes": _classes(bundle, summary),
         "comparison": _comparison(compared, chosen),
+        "evaluation": evaluation,
+        "members": _members(bundle.estimator),
         "trace": trace_data(getattr(bundle.estimator, "trace_", None), ROUNDS),
         "scores": summary.get("scores"),
         "top": _top(bundle, top),
@@ -91,6 +96,7 @@ def report_data(
         "settings": {k: v for k, v in bundle.settings.items() if v is not None},
         "versions": summary.get("versions") or versions(),
         "notes": _notes(bundle, summary, notes),
+        "fit_notes": _fit_notes(bundle),
     }
     made = plain(data)
     assert isinstance(made, dict)
@@ -122,10 +128,9 @@ def _method(estimator: Any, chosen: str | None) -> dict[str, Any]:
 
 def _what(estimator: Any, summary: str | None) -> str | None:
     """Describe the method in a few words; of a committee with the number of its members."""
-    members = getattr(estimator, "names_", None)
-    if members is None or not hasattr(estimator, "estimators_"):
+    if not _is_committee(estimator):
         return summary
-    return f"{counted(len(members), 'method')}, weighted by held-out labels; probabilities"
+    return f"{counted(len(estimator.names_), 'method')}, weighted by held-out labels; probabilities"
 
 
 def _data(bundle: Model, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,13 +227,54 @@ def _top(bundle: Model, count: int) -> list[dict[str, Any]]:
 
 def _parameters(estimator: Any) -> list[dict[str, Any]]:
     defaults = type(estimator)().get_params(deep=False)
+    # the members of a committee have a table of their own
+    left_out = ("callback", *(("estimators", "weights") if _is_committee(estimator) else ()))
     return [
         {"name": name, "value": value, "default": defaults.get(name)}
         for name, value in estimator.get_params(deep=False).items()
-        if name != "callback"
+        if name not in left_out
     ]
 
 
+def _is_committee(estimator: Any) -> bool:
+    return hasattr(estimator, "names_") and hasattr(estimator, "estimators_")
+
+
+def _members(estimator: Any) -> list[dict[str, Any]]:
+    """List the members of a committee: weights, parameters that were set, and their fits."""
+    if not _is_committee(estimator):
+        return []
+    own = {str(name): member for name, member in estimator._members()}
+    shares = estimator.weights_ / estimator.weights_.sum()
+    fitted = zip(estimator.names_.tolist(), estimator.estimators_, shares.tolist(), strict=True)
+    return [
+        {
+            "name": str(name),
+            "estimator": type(member).__name__,
+            "share": share,
+            "parameters": _changed(own.get(str(name), member)),
+            "rounds": getattr(member, "n_iter_", None),
+            "objective": getattr(member, "objective_", None),
+        }
+        for name, member, share in fitted
+    ]
+
+
+def _changed(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of a member that differ from the defaults."""
+    return {
+        p["name"]: p["value"]
+        for p in _parameters(estimator)
+        if p["name"] not in ("unlabeled", "n_jobs") and p["value"] != p["default"]
+    }
+
+
 def _notes(bundle: Model, summary: Mapping[str, Any], more: Sequence[str]) -> list[str]:
-    of_the_fit = getattr(getattr(bundle.estimator, "trace_", None), "notes", [])
-    return list(dict.fromkeys([*summary.get("notes", []), *of_the_fit, *more]))
+    """Return remarks about data and labels, without those of the optimiser."""
+    of_the_fit = set(_fit_notes(bundle))
+    kept = [note for note in summary.get("notes", []) if note not in of_the_fit]
+    return list(dict.fromkeys([*kept, *more]))
+
+
+def _fit_notes(bundle: Model) -> list[str]:
+    return list(getattr(getattr(bundle.estimator, "trace_", None), "notes", []))

@@ -13,6 +13,8 @@ Data = Mapping[str, Any]
 BAR = 100.0
 FEWEST_POINTS = 3
 """Fewer make no curve."""
+WIDEST, MOST_ERRORS = 8, 12
+"""Maximum classes of a confusion table; else the length of the list of errors."""
 
 
 def section(heading: str, *content: Any, name: str) -> Markup:
@@ -84,10 +86,14 @@ def comparison(data: Data) -> Markup | None:
 
 
 def trace(data: Data) -> Markup:
-    """Show the course of the fit."""
+    """Show the course of the fit, and what the optimiser noted."""
     heading, found = "How the fit went", data["trace"]
+    remarks = tag("ul", [tag("li", note) for note in data["fit_notes"]])
+    told = [paragraph("Notes of the fit:"), remarks] if data["fit_notes"] else None
+    if data["members"]:
+        return section(heading, *_members(data), told, name="trace")
     if found is None:
-        return section(heading, paragraph("The model has no trace."), name="trace")
+        return section(heading, paragraph("The model has no trace."), told, name="trace")
     method = data["method"]
     rounds = "–" if method["rounds"] is None else counted(method["rounds"], "round")
     text = f"{rounds} to the objective {show(method['objective'])}."
@@ -97,7 +103,100 @@ def trace(data: Data) -> Markup:
             "unlabelled rows then count for more."
         )
     drawn = trace_figure(found) if len(found["round"]) >= FEWEST_POINTS else None
-    return section(heading, paragraph(text), drawn, name="trace")
+    return section(heading, paragraph(text), drawn, told, name="trace")
+
+
+def _members(data: Data) -> list[Markup]:
+    text = (
+        f"{counted(len(data['members']), 'method')} were fitted to all rows. Their scores, each on "
+        "the same scale, are added up with these weights, which come from held-out labels. Each "
+        "method has an objective of its own."
+    )
+    rows = [
+        [
+            member["name"],
+            percent(member["share"]),
+            f"{member['estimator']}({show(member['parameters'])})",
+            show(member["rounds"]),
+            show(member["objective"]),
+        ]
+        for member in data["members"]
+    ]
+    header = ["method", "weight", "estimator", "rounds", "objective"]
+    return [paragraph(text), table(header, rows, {1, 3, 4})]
+
+
+def evaluated(data: Data) -> Markup | None:
+    """Show results on rows that took no part in the fit: scores, confusion table, examples."""
+    found = data["evaluation"]
+    if found is None:
+        return None
+    low, high = found["interval"]
+    text = (
+        f"Accuracy {found['accuracy']:.3f} ({100 * found['confidence']:g}% interval {low:.3f} to "
+        f"{high:.3f}) and macro F {found['macro_f']:.3f} on the {show(found['rows'])} labelled "
+        f"rows of {found['file']}. {found['chance']['sentence']}"
+    )
+    names = list(found["classes"])
+    scores = [
+        [name, *(f"{entry[key]:.3f}" for key in ("precision", "recall", "f")), show(entry["rows"])]
+        for name, entry in found["classes"].items()
+    ]
+    parts = [
+        paragraph(text),
+        tag("ul", [tag("li", note) for note in found.get("notes", [])])
+        if found.get("notes")
+        else None,
+        table(["class", "precision", "recall", "F", "rows"], scores, {1, 2, 3, 4}),
+        *_confusion(names, found["confusion"]),
+        *_examples(found["examples"]),
+    ]
+    return section("Results on rows that were held out", *parts, name="evaluation")
+
+
+def _confusion(names: list[str], counts: list[list[int]]) -> list[Markup]:
+    """Show the confusion table, or the most frequent errors where classes are many."""
+    if len(names) <= WIDEST:
+        rows = [[name, *map(show, row)] for name, row in zip(names, counts, strict=True)]
+        header = ["true class, and predicted:", *names]
+        return [tag("h3", "Confusion table"), table(header, rows, set(range(1, len(header))))]
+    errors = [
+        (counts[i][j], true, predicted)
+        for i, true in enumerate(names)
+        for j, predicted in enumerate(names)
+        if i != j and counts[i][j]
+    ]
+    most = sorted(errors, key=lambda error: -error[0])[:MOST_ERRORS]
+    rows = [[true, predicted, show(count)] for count, true, predicted in most]
+    return [
+        tag("h3", "Most frequent errors"),
+        table(["true class", "predicted", "rows"], rows, {2}),
+    ]
+
+
+def _examples(examples: list[Data]) -> list[Markup]:
+    """Show example rows, wrong and correct ones apart."""
+    parts = []
+    kinds = {
+        False: "Examples of errors, the surest first",
+        True: "Examples of correct predictions, the surest first",
+    }
+    for right, heading in kinds.items():
+        rows = [
+            [
+                f"row {example['row']:,}",
+                example["true"],
+                example["predicted"],
+                percent(example["probability"]),
+                example["cells"],
+            ]
+            for example in examples
+            if example["right"] is right
+        ]
+        if rows:
+            header = ["", "true class", "predicted", "probability", ""]
+            parts += [tag("h3", heading), table(header, rows, {3}, class_="stacked")]
+    return parts
 
 
 def scores(data: Data) -> Markup:
@@ -190,6 +289,7 @@ def versions(data: Data) -> Markup:
 
 SECTIONS: tuple[Callable[[Data], Markup | None], ...] = (
     done,
+    evaluated,
     helped,
     notes,
     comparison,

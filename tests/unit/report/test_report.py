@@ -306,6 +306,17 @@ def test_a_committee_says_what_it_is(blobs):
     data = report_data(model, X=X, y=partly)
     assert data["prior"] == "estimated from the labels and the unlabelled rows"
     assert data["method"]["summary"].startswith("3 methods")
+    model.trace_.notes.append("a note of the optimiser")
+    data = report_data(model, X=X, y=partly, notes=["about the data"])
+    assert data["notes"] == ["about the data"]
+    assert [m["name"] for m in data["members"]] == ["svm", "tsvm", "da"]
+    assert sum(m["share"] for m in data["members"]) == pytest.approx(1.0)
+    page = render(data)
+    trace = page[page.index('id="trace"') :]
+    assert "3 methods were fitted" in trace
+    assert "a note of the optimiser" in trace
+    assert page.index("about the data") < page.index("a note of the optimiser")
+    assert "NewtonSVC(unlabeled" not in page
     supervised = SemiSupervisedCommittee(members[:1], weights=[1.0]).fit(X, partly)
     assert report_data(supervised)["prior"] == "not used by this method"
     given = SemiSupervisedCommittee(members, weights=[1, 1, 1], class_prior=[0.4, 0.6])
