@@ -114,7 +114,7 @@ def show(facts: dict[str, Any]) -> None:
     notes, choice = summary.pop("notes", []), summary.pop("choice", None)
     summary.pop("scores", None)
     changed = dict(facts["changed_parameters"])
-    head = {"members": members} if (members := _members(changed)) else {}
+    head: dict[str, Any] = {"members": members} if (members := _members(changed)) else {}
     head |= {"parameters": changed or "all defaults", "prior": facts["prior"]}
     head |= features_in_short(facts)
     if facts["settings"].get("encoder"):

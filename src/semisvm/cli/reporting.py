@@ -59,7 +59,7 @@ def report(
     if label is not None and evaluate is None:
         raise UserError("--label is the label column of --evaluate FILE, which is not given.")
     bundle = as_model(load(model))
-    options = {"title": title or f"Model {model.name}", "top": top}
+    options: dict[str, Any] = {"title": title or f"Model {model.name}", "top": top}
     if evaluate is not None:
         options["evaluation"] = _evaluated(bundle, evaluate, label)
     failure = write(bundle, output, **options)

@@ -41,7 +41,7 @@ def evaluation_data(
 
 def _examples(model: Model, data: Table | MatrixData) -> list[dict[str, Any]]:
     """Choose rows: errors first, then correct ones, the surest of both."""
-    labels = data.labels if data.labels is not None else []
+    labels: Any = data.labels if data.labels is not None else []
     known = np.flatnonzero([label is not None for label in labels])
     X = model.matrix(data)
     codes, p = model.codes(X), model.probabilities(X) if model.has_probabilities else None
