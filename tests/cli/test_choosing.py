@@ -262,8 +262,10 @@ def test_a_table_is_run(tmp_path, monkeypatch):
     again = run(*arguments, "--json", "--resume", kept)
     assert json.loads(again.stdout)["tables"] == facts["tables"]
     assert "1 of 1 measurements are taken over" in again.stderr
-    kept.write_text("something else\n{}\n")
-    assert "not a line of a journal" in run(*arguments, "--resume", kept, code=2).stderr
+    for text in ("something else\n{}\n", "my notes, in one line without an end"):
+        kept.write_text(text)
+        assert "not a journal of 'semisvm rep" in run(*arguments, "--resume", kept, code=2).stderr
+        assert kept.read_text() == text
 
 
 def seconds(*command):

@@ -18,9 +18,10 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 
-from commands import run
+from commands import refusal, run
 from semisvm.cli import label as label_module
 from semisvm.io import read
+from semisvm.labelling.journal import Journal
 from waiting import PATIENCE
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
@@ -134,10 +135,9 @@ def test_fit_goes_on_with_the_answers(mail, person):
 
 def test_fit_tells_of_answers_that_only_the_journal_has(mail, person):
     run("label", "mail.csv", *OPTIONS)
-    journal = Path("mail.answers.csv.journal")
-    line = json.loads(journal.read_text().splitlines()[-2])
-    with journal.open("a") as stream:  # as after a kill
-        stream.write(json.dumps({**line, "kind": "skip", "seq": 1000}) + "\n")
+    journal = Journal("mail.answers.csv.journal")
+    journal.append({"kind": "skip", "rows": ["x"]})  # as before a kill
+    journal.close()
     fit = ["fit", "mail.csv", "--label", "kind", "--answers", "mail.answers.csv", "-o", "m.semisvm"]
     shown = run(*fit, "--algorithm", "svm").output
     assert "1 later answers are in" in " ".join(shown.split())
@@ -183,6 +183,24 @@ def test_without_answers_no_model_is_written(mail, person):
 def test_mistakes(mail, person, options, message):
     assert message in run("label", "mail.csv", *options, code=2).output
     assert person() == []
+
+
+def test_no_output_takes_the_place_of_the_answers(mail, person):
+    answers, journal = Path("mail.answers.csv"), Path("mail.answers.csv.journal")
+    for option, name in [("-o", answers), ("-o", journal), ("--report", answers)]:
+        assert "the same file" in refusal("label", "mail.csv", *OPTIONS, option, name)
+    given = ["--answers", "a.csv", "-o", "a.csv.journal"]
+    assert "the same file" in refusal("label", "mail.csv", *OPTIONS, *given)
+    assert [path.name for path in mail.iterdir()] == ["mail.csv"]
+    run("label", "mail.csv", *OPTIONS)
+    before = answers.read_bytes(), journal.read_bytes()
+    fit = ["fit", "mail.csv", "--label", "kind", "--answers", answers, "-o"]
+    assert "is a journal of answers" in refusal(*fit, journal)
+    select = ["select", "mail.csv", "-n", "3", "-o"]
+    assert "has the answers of 'semisvm label'" in refusal(*select, answers)
+    Path("link.csv").symlink_to(answers)
+    assert "has the answers of 'semisvm label'" in refusal(*select, "link.csv")
+    assert (answers.read_bytes(), journal.read_bytes()) == before
 
 
 def test_a_second_process_is_refused(mail, person):

@@ -11,7 +11,7 @@ from semisvm.cli import options as shared
 from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, say
 from semisvm.cli.features import Columns, OtherColumns, Words
-from semisvm.cli.outputs import Output, binary_output, file_option
+from semisvm.cli.outputs import Output, answers_output, binary_output, check_apart, file_option
 from semisvm.cli.reading import FileFormat, Key, Marks
 from semisvm.cli.stopping import finish_when_stopped, leave
 from semisvm.cli.suggesting import fit_command
@@ -54,6 +54,7 @@ def label(
             "--answers",
             help="CSV file of the answers, for 'semisvm fit --answers'. The sitting goes on from "
             "it. Default: NAME.answers.csv beside the data.",
+            parser=answers_output,
         ),
     ] = None,
     output: Annotated[
@@ -91,6 +92,10 @@ def label(
     serve = _server()
     place = _place(data, answers)
     from semisvm.labelling import Sitting, SittingError
+    from semisvm.labelling.journal import journal_of
+
+    written = [Output(place), Output(journal_of(place)), output, report]
+    check_apart([data], [file for file in written if file is not None])
 
     try:
         sitting = Sitting.open(
@@ -107,7 +112,7 @@ def label(
     except SittingError as error:
         raise UserError(str(error)) from error
     finish_when_stopped()
-    leave(message=f"stopped; all answers are in {place}.journal")
+    leave(message=f"stopped; all answers are in {journal_of(place)}")
     progress = Progress(sys.stderr)
     with sitting:
         for note in sitting.status().notes:

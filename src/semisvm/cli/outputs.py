@@ -40,6 +40,8 @@ class Output:
         Whether it is a folder, which is created if it does not exist.
     rows : bool
         Whether it is a folder of rows, which appears whole.
+    answers : bool
+        Whether it is the file of answers of a sitting, which nothing else replaces.
     stream : text stream, optional
         What standard output is.
     """
@@ -48,6 +50,7 @@ class Output:
     binary: bool = False
     folder: bool = False
     rows: bool = False
+    answers: bool = False
     stream: TextIO | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -108,9 +111,22 @@ class Output:
             check_place(self.path / "output")
         elif not self.is_standard:
             check_place(self.path)
+            self._check_answers()
         elif self.binary and sys.stdout.isatty():
             raise UserError(
                 "this output is not text for a terminal: name a file, or send it to a program."
+            )
+
+    def _check_answers(self) -> None:
+        """Refuse to replace the answers of a sitting, or its journal."""
+        from semisvm.labelling.journal import is_journal, journal_of
+
+        if is_journal(self.path):
+            raise UserError(f"{self} is a journal of answers or results: name another file.")
+        if not self.answers and is_journal(journal_of(self.path)):
+            raise UserError(
+                f"{self} has the answers of 'semisvm label', which would be lost: name another "
+                "file to write."
             )
 
 
@@ -142,6 +158,11 @@ def binary_output(value: Any) -> Output:
 def folder_output(value: Any) -> Output:
     """Read an option that names a folder for what is written."""
     return value if isinstance(value, Output) else Output(Path(value), folder=True)
+
+
+def answers_output(value: Any) -> Output:
+    """Read an option that names the file of answers of a sitting."""
+    return value if isinstance(value, Output) else Output(Path(value), answers=True)
 
 
 def rows_output(value: Any) -> Output:
@@ -178,7 +199,7 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(**given: Any) -> Any:
         inputs = [path for name in reads for path in _paths(given.get(name))]
         outputs = {name: given[name] for name in writes if given.get(name) is not None}
-        _check_apart(inputs + _companions(inputs, given.get("format")), list(outputs.values()))
+        check_apart(inputs + _companions(inputs, given.get("format")), list(outputs.values()))
         for output in outputs.values():
             output.check()
         before = {name: output.state() for name, output in outputs.items()}
@@ -219,7 +240,8 @@ def _companions(inputs: list[Path], kind: str | None) -> list[Path]:
     return [path for path in beside if path.exists()]
 
 
-def _check_apart(inputs: list[Path], outputs: list[Output]) -> None:
+def check_apart(inputs: list[Path], outputs: list[Output]) -> None:
+    """Refuse an output that is the same file as an input or another output."""
     for path in inputs:
         if _is_standard_output(path):
             raise UserError(f"{path} is read by this command, but its output is sent there.")

@@ -190,11 +190,12 @@ class LabelledFile:
 
 def _about_journals(answers: list[Path]) -> list[str]:
     """Say which answers of a sitting are in its journal only, as after a crash."""
-    from semisvm.labelling.store import SUFFIX, unwritten
+    from semisvm.labelling.journal import journal_of
+    from semisvm.labelling.store import unwritten
 
-    counts = {path: unwritten(path) for path in answers if Path(f"{path}{SUFFIX}").exists()}
+    counts = {path: unwritten(path) for path in answers if journal_of(path).exists()}
     return [
-        f"{n} later answers are in {path}{SUFFIX} only: 'semisvm label' brings them to {path}."
+        f"{n} later answers are in {journal_of(path)} only: 'semisvm label' brings them to {path}."
         for path, n in counts.items()
         if n
     ]

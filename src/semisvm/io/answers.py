@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,10 +47,13 @@ class Joined:
     data : Table or MatrixData
     notes : list of str
         What is still to be filled in.
+    removed : list of int
+        Rows whose label in the data was replaced by none.
     """
 
     data: Table | MatrixData
     notes: list[str]
+    removed: list[int]
 
 
 def join_answers(
@@ -94,7 +97,7 @@ def join_answers(
     """
     cells: list[Any] = [None] * len(data) if data.labels is None else data.labels.tolist()
     sources: dict[int, str] = {}
-    notes = []
+    notes, removed = [], []
     for path in paths:
         answers = _read(path, label or LABEL, unlabeled, na_is_class)
         given = _given(answers)
@@ -103,12 +106,14 @@ def join_answers(
         for line, row in enumerate(rows):
             if replaced[line] and row not in sources and str(cells[row]) == replaced[line]:
                 cells[row] = None
+            if replaced[line] and given[line] is None:
+                removed.append(row)
             _put(cells, sources, row, given[line], answers, line, data)
         blank = sum(value is None and not old for value, old in zip(given, replaced, strict=True))
         if blank:
             notes.append(f"{blank} of the {len(given)} rows of {path} have no label yet.")
         notes += [f"{path}: {note}" for note in about_missing(answers.missing_words)]
-    return Joined(replace(data, labels=text_labels(cells)), notes)
+    return Joined(replace(data, labels=text_labels(cells)), notes, removed)
 
 
 def _read(path: str | Path, label: str, unlabeled: str | None, na_is_class: bool) -> Table:
@@ -359,9 +364,8 @@ def write_answers(
     label: str | None = None,
     key: str | None = None,
     names: Sequence[str] | None = None,
-    tell: Callable[[bytes], object] | None = None,
-) -> None:
-    """Write a CSV file of answers, which `join_answers` reads back.
+) -> bytes:
+    """Write a CSV file of answers, which `join_answers` reads back; return its content.
 
     Parameters
     ----------
@@ -379,8 +383,6 @@ def write_answers(
         told by a hash.
     names : sequence of str, optional
         The keys, or the hashes of the content, of all rows, if they are known.
-    tell : function, optional
-        Is given the content of the file before it is written.
     """
     if names is None:
         names = data.levels(key) if key else counted(row_hashes(data))  # type: ignore[union-attr]
@@ -396,7 +398,6 @@ def write_answers(
         line += [] if key else [names[row]]
         table.writerow([*line, *([given.get(row, "")] if replaces else [])])
     content = text.getvalue().encode("utf-8", "surrogatepass")
-    if tell is not None:
-        tell(content)
     with write_bytes(path) as stream:
         stream.write(content)
+    return content

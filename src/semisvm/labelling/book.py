@@ -136,6 +136,13 @@ class Book:
             mark = Mark(event.seq, event.value, event.facts)
             self._put(row, None if event.kind == REMOVE else mark)
 
+    def rows_of(self, event: Event) -> tuple[int, ...]:
+        """Return the rows that an event changes."""
+        if event.kind != UNDO:
+            return event.rows
+        undone = (done.event.rows for done in self._done if done.event.seq == event.of)
+        return next(undone, ())
+
     def _put(self, row: int, mark: Mark | None) -> None:
         old = self.marks.pop(row, None)
         if old is not None:
@@ -178,8 +185,8 @@ class Book:
         if place is None:
             return  # of a row that is no longer in the file
         done = self._done.pop(place)
-        if done.event.kind == CLASS:
-            self.classes.remove(str(done.event.value))
+        if done.event.kind == CLASS and done.event.value in self.classes:
+            self.classes.remove(done.event.value)
         for row, mark in done.before.items():
             self._put(row, mark)
 
@@ -202,6 +209,21 @@ def event_of(line: Mapping[str, Any], rows: Mapping[str, int]) -> Event | None:
     value = line.get("value")
     facts = dict(line.get("facts", {}))
     return Event(line["seq"], line["kind"], found, value, line.get("of"), facts)
+
+
+def is_event(line: Mapping[str, Any]) -> bool:
+    """Return whether a line of a journal has what an event of its kind needs."""
+    facts, of = line.get("facts", {}), line.get("of")
+    if not (isinstance(facts, dict) and isinstance(facts.get("reason", ""), str)):
+        return False
+    named = isinstance(line.get("value"), str) or line["kind"] not in (ANSWER, CLASS)
+    undone = isinstance(of, int) if line["kind"] == UNDO else of is None
+    return named and undone and is_names(line.get("rows", []))
+
+
+def is_names(value: Any) -> bool:
+    """Return whether a value is a list of text."""
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def line_of(event: Event, names: list[str]) -> dict[str, Any]:

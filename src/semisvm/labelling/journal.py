@@ -1,32 +1,42 @@
 """An append-only journal of events: what it has accepted is on the disk.
 
-One JSON object per line. A line is written with one call and synchronised before `append`
-returns. A process that is killed in between leaves at most the beginning of one line, which the
-next one drops: its answer was never accepted. The file is locked while it is open; the lock ends
-with the process, however that ends.
+One JSON object per line, with its number and a checksum. A line is written with one call and
+synchronised before `append` returns. A process that is killed in between leaves at most the
+beginning of one line, whose answer was never accepted. The file is locked while it is open; the
+lock ends with the process, however that ends.
+
+Every other deviation is damage: a checksum that is wrong, a number that is missing, lines in
+another order. Then a copy of the file is put aside, and the journal is written anew with all
+lines that are whole. A file that is no journal is refused and left as it is.
 """
 
 import contextlib
 import errno
 import json
 import os
+import re
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+import zlib
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from semisvm.io import DataError
-from semisvm.io.places import explained, settle
+from semisvm.io.places import explained, open_part, settle, sync, sync_folder
 from semisvm.labelling.errors import SittingError
 
-FORMAT, VERSION = "semisvm-journal", 1
-OPENED = "open"
-"""Kind of the event that says which process has the journal."""
+FORMAT, VERSION = "semisvm-journal", 2
+"""Lines of version 1 have no checksums."""
+OPENED, LOST = "open", "lost"
+"""Kinds of events: the process that has the journal; numbers of lines that were damaged."""
 UNLOCKABLE = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 """What file systems without locks answer."""
+SUFFIX = ".journal"
+BEGIN = b'{"seq":'
+CHECKSUM = re.compile(rb',"crc":"([0-9a-f]{8})"\}')
 
 Line = dict[str, Any]
 
@@ -39,7 +49,11 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.lines: list[Line] = []
         self.notes: list[str] = []
+        self.damaged = False
         self._next = 1
+
+    def check(self) -> None:
+        """Do nothing."""
 
     def append(self, line: Line) -> Line:
         """Keep an event under the next number."""
@@ -65,13 +79,15 @@ class Journal:
         What was in the file, in the order of their numbers.
     notes : list of str
         What was wrong with the file.
+    damaged : bool
+        Whether lines may be missing.
     format, of, entry : str
         Name of the format, and words for messages: what the journal is of, and what it keeps.
 
     Raises
     ------
     DataError
-        If another process has it open, or it is damaged or cannot be written.
+        If another process has it open, or it is something else or cannot be written.
     """
 
     format, of, entry = FORMAT, "a sitting", "answer"
@@ -79,28 +95,41 @@ class Journal:
     def __init__(self, path: str | Path) -> None:
         self.path: Path | None = settle(path)
         self.notes: list[str] = []
-        self._name = path
+        self.damaged = False
+        self._place, self._name = self.path, path
         self._one_at_a_time = threading.Lock()
         self._broken = False
-        with explained(path):
-            # no O_APPEND: after a failure the next line goes where the broken one began
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        self._file = self._opened()
         try:
-            self._lock()
-            self.lines, self._end = self._read()
-            self._next = 1 + max((line["seq"] for line in self.lines), default=0)
+            self.lines = self._read()
+            self._next = 1 + max((_last(line) for line in self.lines), default=0)
             if not self.lines:
-                _sync_folder(self.path)
+                sync_folder(self._place.parent)
             self.append({"kind": OPENED, **_process(), "format": self.format, "version": VERSION})
         except BaseException:
             os.close(self._file)
             raise
 
-    def _lock(self) -> None:
+    def _opened(self) -> int:
+        """Open and lock the file that has the name; another may have taken it meanwhile."""
+        while True:
+            with explained(self._name):
+                # no O_APPEND: after a failure the next line goes where the broken one began
+                file = os.open(self._place, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                self._lock(file)
+                if _is_at(file, self._place):
+                    return file
+            except BaseException:
+                os.close(file)
+                raise
+            os.close(file)
+
+    def _lock(self, file: int) -> None:
         try:
-            _lock(self._file)
+            _lock(file)
         except BlockingIOError:
-            raise DataError(f"{self._holder()} Close it first.", self._name) from None
+            raise DataError(f"{_holder(file)} Close it first.", self._name) from None
         except OSError as error:
             if error.errno not in UNLOCKABLE:
                 raise DataError(f"it cannot be locked ({error.strerror}).", self._name) from error
@@ -108,45 +137,94 @@ class Journal:
                 f"the file system of {self._name} has no locks: open it in one process only."
             )
 
-    def _holder(self) -> str:
-        """Name the process that has the lock."""
-        opened: Line = {}
-        with contextlib.suppress(OSError):
-            for line in _parsed(_bytes_of(self._file)):
-                opened = line if line.get("kind") == OPENED else opened
-        if not opened:
-            return "another process has this journal open."
-        return (
-            f"process {opened.get('pid')} ({opened.get('program')}) on {opened.get('host')} has "
-            f"this journal open since {opened.get('time')}."
-        )
+    def valid(self, line: Line) -> bool:
+        """Return whether a line has what its kind needs; lines of version 1 have no checksum."""
+        return True
 
-    def _read(self) -> tuple[list[Line], int]:
+    def _read(self) -> list[Line]:
         content = _bytes_of(self._file)
-        whole = content.rfind(b"\n") + 1
-        lines = []
-        end = 0
-        pieces = content[:whole].split(b"\n")[:-1]
-        for number, piece in enumerate(pieces, 1):
-            found = _line(piece)
-            if found is None:
-                if number == len(pieces) and whole == len(content):
-                    break
-                raise DataError("this is not a line of a journal.", self._name, number)
-            lines.append(found)
-            end += len(piece) + 1
-        if end < len(content):
+        found = _scan(content)
+        whole = [line for line in found.lines if self.valid(line)]
+        found.bad += len(found.lines) - len(whole)
+        self._check_ours(content, whole, found.checked)
+        lines, gaps = _in_order(whole)
+        self._end = len(content)
+        if lines == whole and not (gaps or found.bad or found.tail):
+            if found.ends_open:  # a whole line, but for its end
+                _write(self._file, b"\n", self._end)
+                self._end += 1
+            return lines
+        aside = self._put_aside(content)
+        lost = [self._lost(first, last) for first, last in gaps]
+        lines = sorted([*lines, *lost], key=lambda line: int(line["seq"]))
+        self._rewrite(b"".join(map(_text, lines)))
+        following = 1 + max(map(_last, lines), default=0)
+        if lines == whole and not found.bad and _is_start(found.tail, following):
             self.notes.append(
                 f"the last line of {self._name} was cut off and is dropped: its {self.entry} had "
-                "not been saved."
+                f"not been saved. The file as it was is {aside}."
             )
-            os.ftruncate(self._file, end)
-            os.fsync(self._file)
-        if lines and lines[0].get("format") != self.format:
-            raise DataError(f"this is not a journal of {self.of}.", self._name)
-        if lines and lines[0].get("version") != VERSION:
+            return lines
+        self.damaged = True
+        missing = ", ".join(f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in gaps)
+        what = f"; the numbers {missing} are missing" if gaps else ""
+        self.notes.append(
+            f"{self._name} is damaged{what}. Every {self.entry} whose line is whole is kept. The "
+            f"file as it was is {aside}."
+        )
+        return lines
+
+    def _check_ours(self, content: bytes, lines: list[Line], checked: bool) -> None:
+        """Refuse what is not a journal of this kind."""
+        if _claims_newer(content, self.format):
             raise DataError("this journal is of a newer version of semisvm.", self._name)
-        return sorted(lines, key=lambda line: line["seq"]), end
+        formats = {str(line["format"]) for line in lines if "format" in line}
+        known = formats == {self.format} or (bool(lines) and checked and not formats)
+        # a journal whose very first line was being written when the process ended
+        begun = not lines and _is_start(content.rstrip(b"\0"), 1)
+        if not (known or begun):
+            raise DataError(
+                f"this is not a journal of {self.of}, and it is left as it is. Name another file, "
+                "or move this one.",
+                self._name,
+            )
+
+    def _lost(self, first: int, last: int) -> Line:
+        about = {"format": self.format, "version": VERSION}
+        return {"seq": first, "time": _now(), "kind": LOST, "to": last, **about}
+
+    def _put_aside(self, content: bytes) -> Path:
+        """Write a copy of the file as it is, which nothing removes."""
+        number = 1
+        with explained(self._name):
+            while True:
+                suffix = ".damaged" if number == 1 else f".damaged-{number}"
+                place = self._place.with_name(self._place.name + suffix)
+                with contextlib.suppress(FileExistsError), open(place, "xb") as stream:
+                    stream.write(content)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                    return place
+                number += 1
+
+    def _rewrite(self, content: bytes) -> None:
+        """Give another file, with such content and a lock of its own, the name of the journal."""
+        with open_part(self._place, self._name) as (stream, part), explained(self._name):
+            stream.write(content)
+            sync(stream, self._name)
+            os.chmod(part, os.fstat(self._file).st_mode & 0o777)
+            if os.name == "nt":  # which renames closed files only
+                stream.close()
+                os.close(self._file)
+                os.replace(part, self._place)
+                self._file = self._opened()
+            else:
+                file = os.dup(stream.fileno())  # the lock lasts as long as one of them is open
+                os.replace(part, self._place)
+                os.close(self._file)
+                self._file = file
+        self._end = len(content)
+        sync_folder(self._place.parent)
 
     def append(self, line: Line) -> Line:
         """Bring an event to the disk under the next number.
@@ -165,15 +243,10 @@ class Journal:
             return self._append(line)
 
     def _append(self, line: Line) -> Line:
-        if self._broken:
-            raise SittingError(
-                f"{self._name} is closed, or cannot be written any more. Nothing that was saved "
-                "is lost: start again."
-            )
+        self._check_place()
         # the time is for people; the order is that of the numbers
         written = {"seq": self._next, "time": _now(), **line}
-        text = json.dumps(written, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-        content = text.encode() + b"\n"
+        content = _text(written)
         try:
             _write(self._file, content, self._end)
             os.fsync(self._file)
@@ -187,6 +260,37 @@ class Journal:
         self._end += len(content)
         self._next += 1
         return written
+
+    def check(self) -> None:
+        """Put a journal that was deleted back; end this one if another file has its name.
+
+        Raises
+        ------
+        SittingError
+        """
+        with self._one_at_a_time:
+            self._check_place()
+
+    def _check_place(self) -> None:
+        if self._broken:
+            raise SittingError(
+                f"{self._name} is closed, or cannot be written any more. Nothing that was saved "
+                "is lost: start again."
+            )
+        if _is_at(self._file, self._place):
+            return
+        try:
+            content = _bytes_of(self._file)
+            if not os.path.lexists(self._place):
+                self._rewrite(content)
+                return
+            self._broken, aside = True, self._put_aside(content)
+        except (OSError, DataError) as error:
+            raise SittingError(f"not saved: {self._name} was deleted, and {error}") from error
+        raise SittingError(
+            f"not saved: another file has taken the place of {self._name}. What was saved before "
+            f"is in {aside}. Start again."
+        )
 
     def _take_back(self) -> None:
         try:
@@ -207,9 +311,46 @@ class Journal:
 def read_lines(path: str | Path) -> list[Line]:
     """Return the lines of a journal that may be open elsewhere; none if it cannot be read."""
     try:
-        return list(_parsed(Path(path).read_bytes()))
+        return _in_order(_scan(Path(path).read_bytes()).lines)[0]
     except OSError:
         return []
+
+
+def journal_of(answers: str | Path) -> Path:
+    """Return the journal of a file of answers, the same one through all links to the file."""
+    return Path(f"{os.path.realpath(answers)}{SUFFIX}")
+
+
+def is_journal(path: Path) -> bool:
+    """Return whether a file is a journal, also one that is damaged or of another version."""
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(1 << 12)
+    except OSError:
+        return False
+    return head.startswith(BEGIN) and b'"format":"semisvm-' in head
+
+
+def _holder(file: int) -> str:
+    """Name the process that has the lock."""
+    opened: Line = {}
+    with contextlib.suppress(OSError):
+        for line in _scan(_bytes_of(file)).lines:
+            opened = line if line["kind"] == OPENED else opened
+    if not opened:
+        return "another process has this journal open."
+    return (
+        f"process {opened.get('pid')} ({opened.get('program')}) on {opened.get('host')} has "
+        f"this journal open since {opened.get('time')}."
+    )
+
+
+def _is_at(file: int, path: Path) -> bool:
+    """Return whether a path leads to the open file."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except OSError:
+        return False
 
 
 def _write(file: int, content: bytes, place: int) -> None:
@@ -227,18 +368,123 @@ def _bytes_of(file: int) -> bytes:
     return b"".join(pieces)
 
 
-def _parsed(content: bytes) -> Iterator[Line]:
-    found = map(_line, content.split(b"\n"))
-    return (line for line in found if line is not None)
+def _text(line: Line) -> bytes:
+    """Return an event as a line, with the checksum of what is before it."""
+    text = json.dumps(line, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    content = text.encode()[:-1]
+    return content + b',"crc":"%08x"}\n' % zlib.crc32(content)
 
 
-def _line(piece: bytes) -> Line | None:
+@dataclass
+class _Scanned:
+    """What is in a file: whole lines, the number of others, and what is no line at the end."""
+
+    lines: list[Line] = field(default_factory=list)
+    bad: int = 0
+    tail: bytes = b""
+    ends_open: bool = False
+    checked: bool = False
+
+
+def _scan(content: bytes) -> _Scanned:
+    found = _Scanned()
+    *pieces, tail = content.split(b"\n")
+    for piece in pieces:
+        line = _line(piece, found.checked)
+        lines = _lines_within(piece) if line is None else [line]
+        found.bad += line is None
+        # all lines have a checksum from the first one on that has one
+        found.checked |= bool(lines) and CHECKSUM.search(piece) is not None
+        found.lines += lines
+    line = _line(tail, True)
+    if line is not None:
+        found.lines.append(line)
+        found.ends_open = found.checked = True
+    elif tail:
+        lines = _lines_within(tail)
+        found.lines += lines
+        found.tail, found.checked = tail, found.checked or bool(lines)
+    return found
+
+
+def _lines_within(piece: bytes) -> list[Line]:
+    """Return the whole lines in a piece between two ends of lines, of which one was damaged."""
+    found = []
+    for part in piece.split(BEGIN)[1:]:
+        end = CHECKSUM.search(BEGIN + part)
+        line = None if end is None else _line((BEGIN + part)[: end.end()], True)
+        found += [] if line is None else [line]
+    return found
+
+
+def _line(piece: bytes, checked: bool) -> Line | None:
+    """Return the event of a line, None if it is damaged.
+
+    Parameters
+    ----------
+    piece : bytes
+    checked : bool
+        Whether the line must have a checksum.
+    """
+    check = CHECKSUM.search(piece)
+    if check is not None:
+        right = int(check[1], 16) == zlib.crc32(piece[: check.start()])
+        if not right or check.end() != len(piece):
+            return None
+    elif checked:
+        return None
+    found = _json(piece)
+    if found is None or (check is None and found.get("version", 1) != 1):
+        return None
+    found.pop("crc", None)
+    first, kind = found.get("seq"), found.get("kind")
+    last = found.get("to") if kind == LOST else first
+    # True is an int, too
+    numbered = type(first) is int and type(last) is int and 1 <= first <= last
+    return found if numbered and isinstance(kind, str) else None
+
+
+def _json(piece: bytes) -> Line | None:
     try:
         found = json.loads(piece)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    ours = isinstance(found, dict) and isinstance(found.get("seq"), int) and "kind" in found
-    return found if ours else None
+    return found if isinstance(found, dict) else None
+
+
+def _claims_newer(content: bytes, format: str) -> bool:
+    """Return whether the first line, unless its checksum is wrong, is of a newer version."""
+    piece = content.partition(b"\n")[0]
+    check, found = CHECKSUM.search(piece), _json(piece) or {}
+    wrong = check is not None and int(check[1], 16) != zlib.crc32(piece[: check.start()])
+    version, ours = found.get("version"), found.get("format") == format
+    return ours and type(version) is int and version > VERSION and not wrong
+
+
+def _last(line: Line) -> int:
+    """Return the last number that a line stands for."""
+    return int(line["to"] if line["kind"] == LOST else line["seq"])
+
+
+def _in_order(lines: list[Line]) -> tuple[list[Line], list[tuple[int, int]]]:
+    """Return lines by their numbers, each number once, and the numbers that are missing."""
+    ordered: list[Line] = []
+    gaps, following = [], 1
+    for line in sorted(lines, key=lambda line: int(line["seq"])):
+        if line["seq"] < following:
+            continue
+        if line["seq"] > following:
+            gaps.append((following, line["seq"] - 1))
+        ordered.append(line)
+        following = _last(line) + 1
+    return ordered, gaps
+
+
+def _is_start(content: bytes, number: int) -> bool:
+    """Return whether content may be the beginning of the line with this number."""
+    start = b'{"seq":%d,' % number
+    begins = content.startswith(start) or start.startswith(content)
+    return begins and b"\0" not in content and b"\n" not in content
 
 
 def _process() -> Line:
@@ -248,18 +494,6 @@ def _process() -> Line:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _sync_folder(path: Path) -> None:
-    """Bring the name of a new file to the disk; Windows needs no such thing."""
-    if os.name == "nt":
-        return
-    with contextlib.suppress(OSError):
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 if sys.platform == "win32":

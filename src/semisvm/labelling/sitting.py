@@ -399,7 +399,7 @@ class Sitting(Looking):
         with self._lock:
             version, answers = self._store.version, self._book.answers()
         if version != self._exported:
-            self._store.write(answers)
+            self._store.write(answers, version)
             self._exported = version
 
     def close(self) -> None:

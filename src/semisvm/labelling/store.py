@@ -14,15 +14,33 @@ from typing import Any
 from semisvm.io import DataError, join_answers
 from semisvm.io.answers import write_answers
 from semisvm.io.table import Table
-from semisvm.labelling.book import ANSWER, CHANGES, UNDO, Book, Event, event_of, line_of
-from semisvm.labelling.journal import Journal, Line, MemoryJournal, read_lines
+from semisvm.labelling.book import (
+    ANSWER,
+    CHANGES,
+    REMOVE,
+    UNDO,
+    Book,
+    Event,
+    event_of,
+    is_event,
+    is_names,
+    line_of,
+)
+from semisvm.labelling.journal import (
+    LOST,
+    OPENED,
+    Journal,
+    Line,
+    MemoryJournal,
+    journal_of,
+    read_lines,
+)
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import FILE
 
 DATA, CLASSES, EXPORT = "data", "classes", "export"
 """Kinds of lines that nobody can undo: what names the rows; the classes that are known from the
 start; a file of answers that was written."""
-SUFFIX = ".journal"
 
 
 def unwritten(answers: str | Path) -> int:
@@ -33,9 +51,38 @@ def unwritten(answers: str | Path) -> int:
     answers : str or Path
         The file of answers; 0 if there is no journal beside it.
     """
-    kinds = [line["kind"] for line in read_lines(f"{answers}{SUFFIX}")]
-    last = max((k for k, kind in enumerate(kinds) if kind == EXPORT), default=-1)
-    return sum(kind in (*CHANGES, UNDO) for kind in kinds[last + 1 :])
+    lines = list(filter(_is_line, read_lines(journal_of(answers))))
+    written = max(map(_state, filter(_is_export, lines)), default=0)
+    return sum(line["kind"] in (*CHANGES, UNDO) and line["seq"] > written for line in lines)
+
+
+def _is_export(line: Line) -> bool:
+    return bool(line["kind"] == EXPORT)
+
+
+def _state(export: Line) -> int:
+    """Return the number of the last change that a file of answers has."""
+    return int(export["state"] if "state" in export else export["seq"])
+
+
+def _is_line(line: Line) -> bool:
+    """Return whether a line is one of these journals, with what its kind needs."""
+    kind = line["kind"]
+    if kind in (*CHANGES, UNDO):
+        return is_event(line)
+    if kind == DATA:
+        return is_names(line.get("columns")) and isinstance(line.get("key"), str | None)
+    if kind == EXPORT:
+        return isinstance(line.get("sha256"), str) and isinstance(line.get("state", 0), int)
+    return kind in (OPENED, LOST) or (kind == CLASSES and is_names(line.get("names")))
+
+
+class AnswerJournal(Journal):
+    """The journal of a sitting."""
+
+    def valid(self, line: Line) -> bool:
+        """Return whether a line is one of these journals, with what its kind needs."""
+        return _is_line(line)
 
 
 class Store:
@@ -54,7 +101,7 @@ class Store:
     notes : list of str
         What happened to the data or the files since the last time.
     version : int
-        Rises with every change.
+        Number of the last change.
     """
 
     def __init__(self, pool: Pool, classes: Iterable[str], answers: str | Path | None) -> None:
@@ -65,12 +112,15 @@ class Store:
         self._names = pool.identities(pool.key)
         self._journal: Journal | MemoryJournal = MemoryJournal()
         if self.path is not None:
-            self._journal = Journal(f"{self.path}{SUFFIX}")
+            self._journal = AnswerJournal(journal_of(self.path))
         self.notes = list(self._journal.notes)
+        lines = self._journal.lines
         try:
-            self._replay(self._journal.lines)
-            self._keep_classes(self._journal.lines)
-            self._take_file(self._journal.lines)
+            state = self._state_to_compare(lines)
+            before = self._replay(lines, state)
+            self._keep_classes(lines)
+            if state is not None:
+                self._take_file(before)
         except BaseException:
             self._journal.close()
             raise
@@ -86,16 +136,18 @@ class Store:
         facts = (event.kind, event.rows, event.value, event.of, event.facts)
         kept = Event(line["seq"], *facts)
         self.book.apply(kept)
-        self.version += 1
+        self.version = kept.seq
         return kept
 
     def close(self) -> None:
         """Close the journal."""
         self._journal.close()
 
-    def _replay(self, lines: Sequence[Line]) -> None:
+    def _replay(self, lines: Sequence[Line], since: int | None) -> dict[int, set[str | None]]:
+        """Make all changes; return the answers that rows had before changes after ``since``."""
         now = self._about_data()
         named: dict[Any, dict[str, int]] = {}
+        before: dict[int, set[str | None]] = {}
         scheme, lost = now, set()
         for line in lines:
             if line["kind"] == DATA:
@@ -109,9 +161,17 @@ class Store:
             lost |= {name for name in line.get("rows", []) if name not in rows}
             event = event_of(line, rows)
             if event is not None:
+                later = since is not None and event.seq > since
+                for row in self.book.rows_of(event) if later else ():
+                    before.setdefault(row, set()).add(self._value(row))
                 self.book.apply(event)
         self.version = max((line["seq"] for line in lines), default=0)
         self._compare(scheme, now, bool(lines), len(lost))
+        return before
+
+    def _value(self, row: int) -> str | None:
+        mark = self.book.marks.get(row)
+        return None if mark is None else mark.value
 
     def _keep_classes(self, lines: Sequence[Line]) -> None:
         kept = [line["names"] for line in lines if line["kind"] == CLASSES]
@@ -159,50 +219,81 @@ class Store:
             self.notes.append(f"{now['path']} has changed since the last time. {lost}")
         self._journal.append(now)
 
-    def _take_file(self, lines: Sequence[Line]) -> None:
-        """Take labels from a file of answers that somebody else has written or edited."""
+    def _state_to_compare(self, lines: Sequence[Line]) -> int | None:
+        """Return the number of the last change that the file of answers has for certain.
+
+        None if there is nothing to take: no file, or one of ours as it was written. A file that
+        was edited rests on the last one that was written, or on a later one whose line is missing
+        because the process was killed.
+        """
         if self.path is None or not self.path.exists():
+            return None
+        written = {line["sha256"]: _state(line) for line in lines if line["kind"] == EXPORT}
+        digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
+        if digest in written and not self._journal.damaged:
+            return None
+        return written.get(digest, max(written.values(), default=0))
+
+    def _take_file(self, before: Mapping[int, set[str | None]]) -> None:
+        """Take over what was edited in the file of answers, or what the journal has lost of it.
+
+        Parameters
+        ----------
+        before : mapping
+            Row -> answers that it had since the file was written. A file that has one of them is
+            only older than the journal.
+        """
+        assert self.path is not None
+        changed: dict[str | None, list[int]] = {}
+        try:
+            found = self._read_file(self.path)
+        except DataError as error:
+            if not self._journal.damaged:
+                raise
+            self.notes.append(f"what the journal has lost was not taken from the answers: {error}")
             return
-        ours = {line["sha256"] for line in lines if line["kind"] == EXPORT}
-        if hashlib.sha256(self.path.read_bytes()).hexdigest() in ours:
-            return
-        found = self._read_file(self.path)
-        told = self.book.answers()
-        changed: dict[str, list[int]] = {}
-        for row, value in found.items():
-            if told.get(row) != value:
+        for row in range(len(self.pool)):
+            value = found.get(row, self.pool.given.get(row))
+            if value != self._value(row) and value not in before.get(row, ()):
                 changed.setdefault(value, []).append(row)
         for value, rows in changed.items():
-            facts = {"reason": FILE}
-            self.record(Event(0, ANSWER, tuple(rows), value, facts=facts))
-        n = sum(map(len, changed.values()))
-        if n:
-            self.notes.append(f"{n} answers were taken from {self.path}.")
+            kind = REMOVE if value is None else ANSWER
+            self.record(Event(0, kind, tuple(rows), value, facts={"reason": FILE}))
+        removed = len(changed.pop(None, ()))
+        taken = sum(map(len, changed.values()))
+        if taken:
+            self.notes.append(f"{taken} answers were taken from {self.path}.")
+        if removed:
+            self.notes.append(
+                f"{removed} answers were removed, since they are gone from {self.path}."
+            )
 
-    def _read_file(self, path: Path) -> dict[int, str]:
+    def _read_file(self, path: Path) -> dict[int, str | None]:
         # only the labels of the file, which may differ from those of the data
         bare = replace(self.pool.data, labels=None)
         joined = join_answers(bare, [path], label=self.pool.label, key=self.pool.key)
         assert joined.data.labels is not None
         pairs = enumerate(joined.data.labels.tolist())
-        return {row: str(value) for row, value in pairs if value is not None}
+        labels = {row: str(value) for row, value in pairs if value is not None}
+        return {**dict.fromkeys(joined.removed), **labels}
 
-    def write(self, answers: Mapping[int, str]) -> None:
+    def write(self, answers: Mapping[int, str], version: int) -> None:
         """Write the file of answers; it appears whole or not at all.
 
         Parameters
         ----------
         answers : mapping
             Row -> class, as `Book.answers` returns them.
+        version : int
+            That of the answers.
         """
         if self.path is None:
             return
-
-        def tell(content: bytes) -> None:
-            # before the file is there, so that one of ours is always known
-            digest = hashlib.sha256(content).hexdigest()
-            self._journal.append({"kind": EXPORT, "sha256": digest})
-
+        self._journal.check()  # the file of another sitting that has its place is left alone
         pool = self.pool
         about: dict[str, Any] = {"label": pool.label, "key": pool.key, "names": self._names}
-        write_answers(self.path, pool.data, answers, pool.given, **about, tell=tell)
+        content = write_answers(self.path, pool.data, answers, pool.given, **about)
+        # after the file is there: without this line the file counts as older than it is, which is
+        # harmless, since all of its answers are in the journal
+        digest = hashlib.sha256(content).hexdigest()
+        self._journal.append({"kind": EXPORT, "sha256": digest, "state": version})

@@ -2,21 +2,21 @@
 
 The file is a journal of JSON lines. Its first lines say what it is of: the experiment, the code
 of this package and the data, by their fingerprints. Each further line is one measurement: the
-function, its arguments and what it gave, with a checksum. A result is on the disk before the
-next one is begun, so whatever ends the process, no finished measurement is lost. A file of
-another experiment, other code or other data is refused, and so is one that was damaged.
+function, its arguments and what it gave. A result is on the disk before the next one is begun, so
+whatever ends the process, no finished measurement is lost. A file of another experiment, other
+code or other data is refused. Of a damaged one the whole results are kept, and a copy is put
+aside.
 """
 
 import hashlib
 import json
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import semisvm
 from semisvm.io import DataError
-from semisvm.labelling.journal import Journal, Line
+from semisvm.labelling.journal import LOST, OPENED, Journal, Line
 from semisvm.reproduce.plans import Call
 
 FILES = ("X.npz", "X.npy", "y.npy", "splits.npz")
@@ -78,7 +78,7 @@ class KeptResults(Journal):
     Raises
     ------
     DataError
-        If the file is of something else, damaged, or open in another process.
+        If the file is of something else, or open in another process.
     """
 
     format, of, entry = "semisvm-reproduce", "'semisvm reproduce'", "result"
@@ -93,16 +93,25 @@ class KeptResults(Journal):
 
     def _taken_over(self, about: dict[str, Any]) -> dict[str, tuple[Any, float]]:
         before = [line for line in self.lines if line["kind"] == ABOUT]
+        if not before and any(line["kind"] == RESULT for line in self.lines):
+            raise DataError(
+                f"the line that tells what its results are of is lost. {ANEW}", self._name
+            )
         if not before:
             self.append({"kind": ABOUT, **about})
         else:
             self._check_about(before[0], about)
         found = {}
-        for number, line in enumerate(self.lines, 1):
+        for line in self.lines:
             if line["kind"] == RESULT:
-                self._check_line(line, number)
                 found[line["key"]] = line["value"], line["seconds"]
         return found
+
+    def valid(self, line: Line) -> bool:
+        """Return whether a line is one of these journals, with what its kind needs."""
+        if line["kind"] == RESULT:
+            return isinstance(line.get("key"), str) and {"value", "seconds"} <= set(line)
+        return line["kind"] in (ABOUT, OPENED, LOST)
 
     def _check_about(self, before: Line, about: dict[str, Any]) -> None:
         """Refuse results of something else."""
@@ -111,20 +120,7 @@ class KeptResults(Journal):
                 told = OTHERS[name].format(was=before.get(name), now=value)
                 raise DataError(f"its results are of {told}. {ANEW}", self._name)
 
-    def _check_line(self, line: Line, number: int) -> None:
-        if line.get("check") != _checksum(line):
-            raise DataError(f"this result is not as it was written. {ANEW}", self._name, number)
-
     def keep(self, key: str, value: Any, seconds: float) -> None:
         """Bring a result to the disk."""
-        line: Line = {"kind": RESULT, "key": key, "value": value, "seconds": round(seconds, 3)}
-        self.append({**line, "check": _checksum(line)})
+        self.append({"kind": RESULT, "key": key, "value": value, "seconds": round(seconds, 3)})
         self.results[key] = value, seconds
-
-
-def _checksum(line: Line) -> str:
-    try:
-        content = json.dumps([line["key"], line["value"], line["seconds"]])
-    except KeyError:
-        return ""
-    return f"{zlib.crc32(content.encode()):08x}"

@@ -186,12 +186,14 @@ def run(
     MissingDataError
         If a data set is not there.
     DataError
-        If the file to resume is of another experiment, other code or data, or damaged.
+        If the file to resume is of another experiment, other code or data.
     """
     check_sets(table, folder)
     plan, usual = plan_of(table, folder, repeat)
     kept = None if resume is None else KeptResults(resume, about(table, folder))
     with nullcontext() if kept is None else closing(kept):
+        for note in [] if kept is None else kept.notes:
+            print(f"note: {note}")
         results = Results(folder, jobs, watch, kept)
         results.expect(plan.parts)
         _foretell(table, results.progress, (repeat or usual) / usual)

@@ -51,45 +51,139 @@ def test_the_order_is_that_of_numbers_whatever_the_clock_says(tmp_path, monkeypa
     assert events(reopened(path)) == list("abc")
 
 
-@pytest.mark.parametrize("cut", [1, 2, 10, 39])
+@pytest.mark.parametrize("cut", [2, 10, 39])
 def test_a_line_that_was_cut_off_is_dropped_and_told(tmp_path, cut):
     path = tmp_path / "j"
     write(path, "abc")
-    content = path.read_bytes()
-    path.write_bytes(content[:-cut])
+    content = path.read_bytes()[:-cut]
+    path.write_bytes(content)
     found = reopened(path)
     assert events(found) == list("ab")
     assert "cut off" in found.notes[0]
+    assert not found.damaged
+    assert (tmp_path / "j.damaged").read_bytes() == content
     write(path, "d")
     assert events(reopened(path)) == list("abd")
     assert reopened(path).notes == []
 
 
-def test_zeros_after_the_last_line_are_dropped(tmp_path):
-    """Some file systems leave them after a crash."""
-    path = tmp_path / "j"
-    write(path, "ab")
-    path.write_bytes(path.read_bytes() + bytes(100))
-    assert events(reopened(path)) == list("ab")
-
-
-def test_a_damaged_line_in_the_middle_is_an_error_and_nothing_is_changed(tmp_path):
+def test_a_whole_line_without_its_end_is_kept(tmp_path):
     path = tmp_path / "j"
     write(path, "abc")
-    lines = path.read_bytes().split(b"\n")
-    lines[2] = lines[2][:10]
-    path.write_bytes(b"\n".join(lines))
-    before = path.read_bytes()
-    with pytest.raises(DataError, match="line 3: this is not a line of a journal"):
-        Journal(path)
-    assert path.read_bytes() == before
+    path.write_bytes(path.read_bytes()[:-1])
+    write(path, "d")
+    found = reopened(path)
+    assert events(found) == list("abcd")
+    assert found.notes == []
+
+
+def damaged_by(path, content, whole):
+    """Open a journal with such content; check that damage is told, kept aside, and told once."""
+    path.write_bytes(content)
+    found = reopened(path)
+    assert found.damaged
+    assert "is damaged" in found.notes[0]
+    aside = path.with_name("j.damaged")
+    assert aside.read_bytes() == content
+    aside.unlink()
+    assert set(events(found)) <= set(whole)
+    again = reopened(path)
+    assert again.notes == []
+    assert events(again) == events(found)
+    return events(found)
+
+
+def test_damage_is_noticed_and_costs_only_what_is_damaged(tmp_path):
+    path = tmp_path / "j"
+    write(path, "abcdef")
+    content = path.read_bytes()
+    lines = content.splitlines(keepends=True)
+    zeros = b"".join(lines[:4]) + bytes(len(b"".join(lines[4:])))
+    for damaged, kept in [
+        (content + bytes(100), "abcdef"),
+        (zeros, "abc"),
+        (b"".join(lines[:2] + lines[3:]), "acdef"),
+        (b"".join([*lines[:2], lines[2][:10] + b"\n", *lines[3:]]), "acdef"),
+        (b"".join([lines[0], lines[2], lines[1], *lines[3:]]), "abcdef"),
+        (b"".join([*lines, lines[3]]), "abcdef"),
+        (b"".join(lines[1:]), "abcdef"),
+        (content.replace(b"\n", b""), "abcdef"),
+        (content.replace(b'"value":"c"', b'"value":"e"'), "abdef"),
+        (content + b"[" * 100_000 + b"\n", "abcdef"),
+    ]:
+        assert damaged_by(path, damaged, "abcdef") == list(kept)
+
+
+def test_every_flipped_bit_is_noticed(tmp_path, monkeypatch):
+    """Its line is lost, and no other; no bit makes another answer of one."""
+    monkeypatch.setattr(journal_module.os, "fsync", lambda file: None)
+    path = tmp_path / "j"
+    write(path, "abc")
+    content = path.read_bytes()
+    ends = [k for k, byte in enumerate(content) if byte == 10]
+    for place in range(len(content)):
+        number = sum(end < place for end in ends)
+        whole = [value for k, value in enumerate("abc", 1) if k != number]
+        for bit in range(8):
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << bit
+            found = damaged_by(path, bytes(flipped), "abc")
+            assert found == list("abc") if place in ends else found == whole, (place, bit)
+
+
+def test_every_cut_keeps_what_is_before_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal_module.os, "fsync", lambda file: None)
+    path = tmp_path / "j"
+    write(path, "abc")
+    content = path.read_bytes()
+    for cut in range(len(content)):
+        for tail in (b"", bytes(40)):
+            path.write_bytes(content[:cut] + tail)
+            found = reopened(path)
+            n_whole = max(0, sum(content[:cut].count(end) for end in (b'"}\n',)) - 1)
+            n_whole += content[:cut].endswith(b'"}') and not tail and n_whole > 0
+            assert events(found) == list("abc")[: len(events(found))]
+            assert len(events(found)) >= n_whole
+            at_end = content[cut - 1 : cut + 1] in (b"}\n",) or content[:cut].endswith(b"\n")
+            assert bool(found.notes) == (bool(tail) or not (at_end or cut == 0)), cut
+            for aside in tmp_path.glob("j.damaged*"):
+                assert aside.read_bytes() == content[:cut] + tail
+                aside.unlink()
+
+
+def old(values):
+    """Return a journal as version 1 wrote it, without checksums."""
+    lines = [{"kind": "open", "format": "semisvm-journal", "version": 1}]
+    lines += [{"kind": "answer", "value": value} for value in values]
+    texts = [json.dumps({"seq": k, "time": "t", **line}) for k, line in enumerate(lines, 1)]
+    return "".join(f"{text}\n" for text in texts).encode()
+
+
+def test_journals_of_version_1_go_on(tmp_path):
+    path = tmp_path / "j"
+    path.write_bytes(old("abc"))
+    found = reopened(path)
+    assert events(found) == list("abc")
+    assert found.notes == []
+    write(path, "d")
+    assert path.read_bytes().startswith(old("abc"))
+    assert events(reopened(path)) == list("abcd")
+    # what comes after has checksums, whatever the beginning has not
+    content = path.read_bytes()
+    assert damaged_by(path, content.replace(b'"value":"d"', b'"value":"b"'), "abc") == list("abc")
+    path.write_bytes(b"".join([*old("abc").splitlines(keepends=True)[:2], b"[[\n"]))
+    assert events(reopened(path)) == ["a"]
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"text,label\na,b\n", "not a line of a journal"),
+        (b"text,label\na,b\n", "not a journal of a sitting, and it is left as it is"),
+        (b"one line of notes", "not a journal"),
+        (b'{"name": "settings of another program"}', "not a journal"),
         (b'{"seq": 1, "kind": "open"}\n', "not a journal"),
+        (b'{"seq": 1, "kind": "open", "format": "semisvm-reproduce"}\n', "not a journal"),
+        (b"[" * 100_000, "not a journal"),
         (
             b'{"seq": 1, "kind": "open", "format": "semisvm-journal", "version": 99}\n',
             "newer version",
@@ -102,6 +196,46 @@ def test_other_files_are_refused_and_left_alone(tmp_path, content, message):
     with pytest.raises(DataError, match=message):
         Journal(path)
     assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_journal_that_was_deleted_comes_back_with_the_next_answer(tmp_path):
+    path = tmp_path / "j"
+    found = Journal(path)
+    found.append({"kind": "answer", "value": "a"})
+    path.unlink()
+    found.append({"kind": "answer", "value": "b"})
+    with pytest.raises(DataError, match="has this journal open"):
+        Journal(path)
+    found.append({"kind": "answer", "value": "c"})
+    found.close()
+    assert events(reopened(path)) == list("abc")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_journal_whose_place_was_taken_takes_no_answer(tmp_path):
+    path = tmp_path / "j"
+    first = Journal(path)
+    first.append({"kind": "answer", "value": "a"})
+    path.unlink()
+    second = Journal(path)
+    with pytest.raises(SittingError, match=r"taken the place.*saved before is in .*j\.damaged"):
+        first.append({"kind": "answer", "value": "b"})
+    second.append({"kind": "answer", "value": "c"})
+    with pytest.raises(SittingError, match="start again"):
+        first.append({"kind": "answer", "value": "d"})
+    first.close()
+    second.close()
+    assert events(reopened(path)) == ["c"]
+    assert events(reopened(tmp_path / "j.damaged")) == ["a"]
+
+
+def test_a_link_is_the_file(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "j")
+    first = Journal(tmp_path / "j")
+    with pytest.raises(DataError, match="has this journal open"):
+        Journal(tmp_path / "link")
+    first.close()
 
 
 def test_a_second_opening_is_refused_with_the_process(tmp_path):

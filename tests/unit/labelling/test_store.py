@@ -1,6 +1,7 @@
 """Answers find their rows again, and other programs find the answers."""
 
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -10,7 +11,8 @@ import pytest
 from semisvm.io import DataError, join_answers, read
 from semisvm.labelling import Sitting, SittingError
 from semisvm.labelling import journal as journal_module
-from semisvm.labelling.store import unwritten
+from semisvm.labelling.pool import make_pool
+from semisvm.labelling.store import Store, unwritten
 
 ROWS = [(f"k{i}", f"text number {i} about topic {i % 7}", i * 3 % 11) for i in range(30)]
 
@@ -201,6 +203,156 @@ def test_a_file_from_elsewhere_is_taken_and_an_own_one_is_not(folder):
     path.write_text("\n".join(line.replace(",b,", ",a,") for line in lines))
     with opened(folder) as found:
         assert (found.view(0).answer, found.view(1).answer) == ("a", "a")
+
+
+def edit(path, change):
+    head, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([head, *change(lines)]) + "\n")
+
+
+def test_deleted_lines_and_blank_labels_are_taken(folder):
+    path = folder / "data.answers.csv"
+    answered(folder, range(6))
+    edit(path, lambda lines: [lines[0].replace(",b,", ",,"), lines[1].replace(",a,", ",b,")])
+    with opened(folder) as found:
+        assert [found.view(row).answer for row in range(7)] == [None, "b", *[None] * 5]
+        notes = " ".join(found.status().notes)
+        assert "1 answers were taken" in notes
+        assert "5 answers were removed" in notes
+    with opened(folder) as found:
+        assert found.status().n_answered == 1
+        assert not any("answers were" in note for note in found.status().notes)
+
+
+def test_edits_of_corrected_labels_are_taken(folder):
+    path = folder / "data.answers.csv"
+    write_data(folder / "data.csv", ROWS, {"k1": "a", "k2": "b", "k3": "a"})
+    with opened(folder) as found:
+        found.answer(1, "b")
+        found.remove(2)
+        found.answer(9, "a")
+    # the correction is taken back, the removal stays, and an answer goes
+    edit(path, lambda lines: [line for line in lines if line.startswith("3,")])
+    with opened(folder) as found:
+        assert [found.view(row).answer for row in (1, 2, 3, 9)] == ["a", None, "a", None]
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_an_edited_file_does_not_revert_newer_answers(folder, recorded):
+    """A sitting was killed before its last answers came to the file, which was edited then."""
+    path, journal = folder / "data.answers.csv", folder / "data.answers.csv.journal"
+    with opened(folder) as found:
+        found._exports.end()
+        for row in range(5):
+            found.answer(row, "a")
+        before = journal.read_bytes()
+        found.save_answers()
+        if not recorded:  # killed between the file and its line in the journal
+            journal.write_bytes(before)
+            found._store._journal._end = len(before)
+            found._store._journal._next -= 1
+        found.answer(0, "b")
+        found.remove(1)
+        found.answer(6, "a")
+        kept = journal.read_bytes()
+        old = path.read_text()
+    journal.write_bytes(kept)
+    lines = [line.replace("4,a,", "4,c,") for line in old.splitlines()]
+    path.write_text("\n".join(line for line in lines if not line.startswith("3,")) + "\n")
+    with opened(folder) as found:
+        answers = [found.view(row).answer for row in range(7)]
+    # row 3 of the file, the third one, was deleted; the file had a line for it at the time
+    deleted = None if recorded else "a"
+    assert answers == ["b", None, deleted, "c", "a", None, "a"]
+
+
+def test_what_a_damaged_journal_has_lost_comes_back_from_the_file(folder):
+    journal = folder / "data.answers.csv.journal"
+    answered(folder, range(6))
+    lines = journal.read_bytes().splitlines(keepends=True)
+    third = next(k for k, line in enumerate(lines) if b'"numbers":[3]' in line)
+    journal.write_bytes(b"".join([*lines[:third], b"{}\n", *lines[third + 2 :]]))
+    with opened(folder) as found:
+        assert found.status().n_answered == 6
+        notes = " ".join(found.status().notes)
+        assert "is damaged" in notes
+        assert "2 answers were taken" in notes
+    assert (folder / "data.answers.csv.journal.damaged").exists()
+    with opened(folder) as found:
+        assert found.status().n_answered == 6
+        assert not any("damaged" in note for note in found.status().notes)
+
+
+def test_a_link_to_the_answers_is_the_same_sitting(folder):
+    link = folder / "link.csv"
+    link.symlink_to(folder / "data.answers.csv")
+    answered(folder, range(3), answers=link)
+    assert not (folder / "link.csv.journal").exists()
+    with opened(folder) as found:
+        assert found.status().n_answered == 3
+        with pytest.raises(DataError, match="has this journal open"):
+            opened(folder, answers=link)
+        found._exports.end()
+        found.answer(7, "a")
+        assert unwritten(link) == 1
+    assert link.is_symlink()
+
+
+def test_a_sitting_whose_journal_was_replaced_leaves_the_answers_alone(folder):
+    path = folder / "data.answers.csv"
+    first = opened(folder)
+    first._exports.end()
+    first.answer(0, "a")
+    (folder / "data.answers.csv.journal").unlink()
+    with opened(folder) as second:
+        second.answer(1, "b")
+    text = path.read_text()
+    with pytest.raises(SittingError, match="another file has taken the place"):
+        first.save_answers()
+    first.close()
+    assert path.read_text() == text
+
+
+def old_journal(folder):
+    """Rewrite the journal of a sitting as version 1 wrote it."""
+    journal = folder / "data.answers.csv.journal"
+    lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
+    for line in lines:
+        del line["crc"]
+        line.pop("state", None)
+        line.update({"version": 1} if "version" in line else {})
+    content = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()
+    journal.write_bytes(content)
+    return content
+
+
+def test_no_damage_to_an_old_journal_is_a_traceback(folder):
+    """Without checksums a flipped bit may go unnoticed, but it is an answer, a note or an error."""
+    journal = folder / "data.answers.csv.journal"
+    with opened(folder) as found:
+        found.answer(0, "a")
+        found.skip(1)
+        found.add_class("c")
+        found.confirm([2, 3], "c")
+        found.undo()
+    content = old_journal(folder)
+    with opened(folder) as found:
+        assert found.status().n_answered == 1
+        assert not any("damaged" in note for note in found.status().notes)
+    rng = random.Random(0)
+    pool, classes = make_pool(read(folder / "data.csv"), "kind", None, None, None), ["a", "b"]
+    for _ in range(300):
+        damaged = bytearray(content)
+        for _ in range(rng.choice([1, 1, 1, 5])):
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        journal.write_bytes(damaged)
+        try:
+            Store(pool, classes, folder / "data.answers.csv").close()
+        except DataError:
+            assert journal.read_bytes().startswith(damaged) or list(folder.glob("*.damaged"))
+        for aside in folder.glob("*.damaged*"):
+            assert aside.read_bytes() == damaged
+            aside.unlink()
 
 
 def test_another_file_in_the_place_is_not_overwritten(folder):

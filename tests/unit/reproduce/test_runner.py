@@ -133,20 +133,33 @@ def changed(kept, old, new):
     kept.write_text(content.replace(old, new))
 
 
-def test_a_damaged_file_is_refused(tmp_path, capsys):
+def test_damaged_results_are_measured_again(tmp_path, capsys):
     kept = tmp_path / "kept.jsonl"
-    run(TABLE, tmp_path, 1, jobs=1, resume=kept)
+    right = run(TABLE, tmp_path, 1, jobs=1, resume=kept)
     before = kept.read_bytes()
     changed(kept, '"score":2.0', '"score":7.0')
-    with pytest.raises(DataError, match=r"kept.jsonl.*line 4.*not as it was written"):
-        run(TABLE, tmp_path, 1, jobs=1, resume=kept)
+    damaged = kept.read_bytes()
+    SEEN.clear()
+    assert run(TABLE, tmp_path, 1, jobs=1, resume=kept)["tables"] == right["tables"]
+    assert SEEN == [(2, 0)]
+    assert "kept.jsonl is damaged. Every result" in capsys.readouterr().out
+    assert (tmp_path / "kept.jsonl.damaged").read_bytes() == damaged
+    # without it nobody knows whether the results are of this code and these data
     kept.write_bytes(before.replace(b'{"seq":2', b'"seq":2', 1))
-    with pytest.raises(DataError, match="line 2"):
+    with pytest.raises(DataError, match="the line that tells what its results are of is lost"):
         run(TABLE, tmp_path, 1, jobs=1, resume=kept)
-    kept.write_text('{"some": "other file"}\n{}\n')
-    with pytest.raises(DataError, match="not a line of a journal"):
+
+
+@pytest.mark.parametrize(
+    "content", ['{"some": "other file"}\n{}\n', "one line of notes", '{"a": 1}', "a,b\n1,2"]
+)
+def test_other_files_are_refused_and_left_alone(tmp_path, content):
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text(content)
+    with pytest.raises(DataError, match="not a journal of 'semisvm reproduce'"):
         run(TABLE, tmp_path, 1, jobs=1, resume=kept)
-    assert kept.read_text() == '{"some": "other file"}\n{}\n', "and left alone"
+    assert kept.read_text() == content
+    assert list(tmp_path.iterdir()) == [kept]
 
 
 def test_results_of_something_else_are_refused(tmp_path, monkeypatch, capsys):
