@@ -45,7 +45,7 @@ SHRUNK = {
         "hierarchy": {"N_LABELED": 60, "N_UNLABELED": 200, "LOSSES": ("squared_hinge",)},
         "curves": SMALL_CURVES | {"LABELED": (60, 80)},
     },
-    "maxent": {"maxent": {"LABELED": (16, 64), "N_UNLABELED": 200}},
+    "maxent": {"maxent": {"LABELED": (16, 64), "MANY": 128, "N_UNLABELED": 200}},
     "toys": {"toys": {"WIDTHS": {"moons": (0.3,)}}},
     "realworld": {"realworld": {"REGS": (1e-2,), "WIDTHS": (0.5,)}},
     "splits": {},
