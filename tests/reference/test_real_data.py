@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
 from semisvm import (
     AnnealedSVC,
+    ExpectationConstrainedClassifier,
     LaplacianRLSC,
     LaplacianSVC,
     MeanSVC,
     NewtonSVC,
+    PosteriorRegularizedClassifier,
     TransductiveSVC,
 )
 
@@ -112,3 +115,25 @@ def test_machines_on_graphs_follow_digits(cls, name, n_labels, least, dataset, s
         model = cls(unlabeled=0).fit(X, partly)
         accuracies.append(np.mean((model.transduction_ == y)[partly == 0]))
     assert np.mean(accuracies) > least
+
+
+def test_class_shares_lift_f_of_a_rarer_class_where_weights_may_be_long(dataset):
+    """With lambda beside a mean no probability passes one half; beside a sum many do."""
+    X, groups = dataset("20news_tfidf")
+    y = np.isin(groups, (1, 2, 3, 4, 5)).astype(int)
+    rows = np.random.default_rng(0).permutation(len(y))[:6000]
+    X, y, seen = X[rows], y[rows], 3000
+    partly = np.where(np.arange(seen) < 64, y[:seen], -1)
+    shares = np.bincount(y[64:seen]) / (seen - 64)
+    found = {}
+    for reg in (1e-3, 1e-3 / 64):
+        for model in (
+            NewtonSVC(reg, loss="log"),
+            ExpectationConstrainedClassifier(reg, class_prior=shares),
+            PosteriorRegularizedClassifier(reg, class_prior=shares),
+        ):
+            predicted = model.fit(X[:seen], partly).predict(X[seen:])
+            found[reg, type(model)] = f1_score(y[seen:], predicted)
+    for cls in (ExpectationConstrainedClassifier, PosteriorRegularizedClassifier):
+        assert found[1e-3, cls] < 0.4
+        assert found[1e-3 / 64, cls] > found[1e-3 / 64, NewtonSVC] + 0.2
