@@ -6,16 +6,49 @@ from time import perf_counter
 from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import caching, event
 
 _told = False
+_FunctionCache: Any = caching.FunctionCache
+
+
+class _Cache(_FunctionCache):
+    """Numba's cache of one function, without which the function works too.
+
+    Numba lets errors of files through: an empty or truncated one fails every call, and a full
+    disk fails the first.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code for a signature; None if there is none, or it is damaged."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:
+            _tell(f"the code in {self.cache_path} cannot be read ({_named(error)})")
+        try:
+            self.flush()  # or else the damaged files stay as they are
+        except Exception:
+            self.disable()
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code, if the disk takes it."""
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            _tell(f"{self.cache_path} cannot be written ({_named(error)})")
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function on its first call; it releases the GIL and is cached.
 
     Numba caches compiled code beside the source, or else in the user's cache folder. If
-    neither is writable, as in some containers, every process compiles the code again.
+    neither is writable, as in some containers, every process compiles the code again. So it does
+    after a warning if files there are damaged, or the disk is full.
 
     Parameters
     ----------
@@ -24,12 +57,13 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda function: compiled(function, **options)
+    dispatcher = numba.njit(nogil=True, **options)(function)
     try:
-        return numba.njit(nogil=True, cache=True, **options)(function)
+        dispatcher._cache = _Cache(function)  # as cache=True does, with a cache of numba's own
     except RuntimeError:
         # numba found no folder for it
-        _tell()
-        return numba.njit(nogil=True, **options)(function)
+        _tell("neither the package folder nor the user's cache folder is writable")
+    return dispatcher
 
 
 class CompilationClock(event.Listener):
@@ -64,14 +98,13 @@ class CompilationClock(event.Listener):
             self.seconds += perf_counter() - self._start
 
 
-def _tell() -> None:
+def _tell(why: str) -> None:
     global _told
     if not _told:
         _told = True
         warnings.warn(
-            "compiled code cannot be cached, because neither the package folder nor the user's "
-            "cache folder is writable: every process compiles it again, which takes seconds. "
-            "Set NUMBA_CACHE_DIR to a writable folder.",
+            f"compiled code is not cached: {why}. It is compiled again, which takes seconds. Set "
+            "NUMBA_CACHE_DIR to another folder if this happens again.",
             RuntimeWarning,
             stacklevel=4,
         )
