@@ -15,6 +15,7 @@ from semisvm.io import DataError, MatrixData, Table, count_labels
 from semisvm.io.labels import count_repeated
 from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
+from semisvm.naming import series
 from semisvm.ondisk import RowsOnDisk
 from semisvm.preparing import Prepared, prepare
 from semisvm.registry import AUTO, get, methods
@@ -70,6 +71,7 @@ def train(
     probabilities: bool = False,
     as_is: bool = False,
     quick: bool = False,
+    exportable: bool = False,
     time_limit: float | None = None,
     random_state: int = 0,
     notes: Sequence[str] = (),
@@ -99,6 +101,9 @@ def train(
         different units are standardised, and the model does the same before it predicts.
     quick : bool, default=False
         Whether "auto" tries only what is quick.
+    exportable : bool, default=False
+        Whether "auto" tries only methods whose models other programs can compute
+        (`semisvm.to_onnx`).
     time_limit : float, optional
         Seconds that "auto" may take to choose.
     random_state : int, default=0
@@ -128,7 +133,7 @@ def train(
     prepared.notes += notes
     choice = None
     if method == AUTO:
-        limits = {"quick": quick, "time_limit": time_limit}
+        limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit}
         choice = _choose(prepared, parameters, random_state, progress, limits)
     if choice is not None:
         method, parameters = choice.method, choice.parameters
@@ -139,7 +144,7 @@ def train(
         model.summary["notes"] += _about_chance(model, prepared, random_state)
     else:
         model.summary["choice"] = choice.to_dict()
-        model.summary["notes"] += choice.notes
+        model.summary["notes"] += [*choice.notes, *_about_export(model.estimator)]
     return model
 
 
@@ -241,6 +246,17 @@ def familiarity_of(prepared: Prepared) -> Familiarity | None:
     if prepared.features is not None and prepared.cells is not None:
         unknown = unknown_shares(prepared.features, prepared.cells, n)
     return Familiarity.fit(take_rows(X, sample), unknown)
+
+
+def _about_export(estimator: Any) -> list[str]:
+    """Note that a chosen model cannot be exported, and because of which methods."""
+    if estimator.is_exportable:
+        return []
+    names = getattr(estimator, "not_exportable", [type(estimator).__name__])
+    return [
+        f"the model cannot be exported for other programs, because of {series(names)}. "
+        "exportable=True keeps to methods that can be exported."
+    ]
 
 
 def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[str]:

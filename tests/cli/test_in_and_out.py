@@ -256,10 +256,39 @@ def test_texts_are_the_input_of_an_exported_model(mail):
     assert label.tolist() == model.predict(table).tolist()
 
 
-def test_kernels_are_not_exported(mail):
+def test_kernels_are_not_objects_of_sklearn(mail):
     run(*FIT, "--kernel", "rbf", "-o", "m", "-q")
-    assert "not linear" in run("export", "m", "m.onnx", code=2).stderr
-    assert not (mail / "m.onnx").exists()
+    assert "not linear" in run("export", "m", "m.joblib", code=2).stderr
+    assert not (mail / "m.joblib").exists()
+
+
+def test_a_chosen_model_says_whether_it_can_be_exported(tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 4)) + np.repeat([[0.0], [2.0]], 45, axis=0)
+    kinds = [("a", "b")[k // 45] if k % 45 < 10 else "" for k in range(90)]
+    lines = [",".join([*map(str, row), kind]) for row, kind in zip(X, kinds, strict=True)]
+    data, model = tmp_path / "x.csv", tmp_path / "m"
+    data.write_text("\n".join(["p,q,r,s,kind", *lines]) + "\n")
+    fit = ["fit", data, "--label", "kind", "--quick", "-o"]
+    run(*fit, model, "--exportable")
+    assert semisvm.load(model).estimator.is_exportable
+    onnx = tmp_path / "m.onnx"
+    run("export", model, onnx, "--columns")
+    bundle, table = semisvm.load(model), read(data, label="kind")
+    columns = {name: table.numbers(name) for name in "pqrs"}
+    session = runtime.InferenceSession(str(onnx))
+    label, p = session.run(["label", "probabilities"], columns)
+    assert label.tolist() == bundle.predict(table).tolist()
+    np.testing.assert_allclose(p, bundle.predict_proba(table), atol=1e-9)
+    shown = run(*fit, tmp_path / "other").stdout
+    other = semisvm.load(tmp_path / "other")
+    assert ("cannot be exported" in shown) is not other.estimator.is_exportable
+    if not other.estimator.is_exportable:
+        assert "--exportable keeps to methods that can" in shown
+        said = run("export", tmp_path / "other", onnx, code=2).stderr
+        assert "cannot be exported" in said
+    assert "auto" in run(*fit, model, "-a", "svm", "--exportable", code=2).stderr
 
 
 def labels_after(answers):

@@ -70,7 +70,9 @@ ALLOWED = {
     "model": "columns io ondisk rows scaling trust",
     "preparing": "columns io model_files ondisk rows scaling trust",
     "label_models": "model trust",
-    "training": ("columns io margins model model_selection ondisk preparing registry rows trust"),
+    "training": (
+        "columns io margins model model_selection naming ondisk preparing registry rows trust"
+    ),
     "training_labels": (
         "columns estimators io label_models model_selection preparing registry training"
     ),
@@ -80,7 +82,7 @@ ALLOWED = {
         "_version columns graphs hierarchy io kernels label_models loop model model_selection "
         "naming registry scaling trust"
     ),
-    "exporting": "_version columns io model scaling",
+    "exporting": "_version columns io kernels model naming rows scaling",
     "checkpoints": "_version io loop model_files",
     "report": (
         "_lazy _version io jsonable margins model model_files model_selection pages partial_labels "

@@ -1,4 +1,4 @@
-"""``semisvm export``: a linear model for other programs."""
+"""``semisvm export``: a model for other programs."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,11 +34,12 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write a linear model for programs that know nothing of semisvm.
+    """Write a model for programs that know nothing of semisvm.
 
-    ONNX files are read in many languages. They take the numbers of a matrix or, with --columns,
-    the columns of a table. The object of scikit-learn is pickled; if all columns of the model are
-    text, it takes the texts.
+    ONNX files are read in many languages. They hold linear models, kernels and committees of them,
+    and take the numbers of a matrix or, with --columns,
+    the columns of a table. The object of scikit-learn
+    holds a linear model, and is pickled; if all columns of the model are text, it takes the texts.
     """
     from semisvm.cli.output import print_line, print_notes
     from semisvm.model_files import load

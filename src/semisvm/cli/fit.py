@@ -43,6 +43,12 @@ class MethodOptions:
     quick: Annotated[bool, typer.Option("--quick", help="auto: try four quick methods only.")] = (
         False
     )
+    exportable: Annotated[
+        bool,
+        typer.Option(
+            "--exportable", help="auto: try only methods that 'semisvm export' writes to ONNX."
+        ),
+    ] = False
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -74,8 +80,10 @@ class MethodOptions:
 
     def check(self) -> None:
         """Refuse what only the choice of a method takes."""
-        if self.algorithm != AUTO and (self.quick or self.time_limit is not None):
-            raise UserError("--quick and --time-limit are for --algorithm auto.")
+        if self.algorithm != AUTO and (
+            self.quick or self.exportable or self.time_limit is not None
+        ):
+            raise UserError("--quick, --exportable and --time-limit are for --algorithm auto.")
         if self.algorithm == AUTO and self.class_weight is not None:
             raise UserError(
                 "--class-weight is for --algorithm svm. Methods that use unlabelled rows take "
@@ -155,6 +163,7 @@ def fit(
             "--cluster or --workers": cluster.asked,
             "--report": report is not None,
             "--quick": method.quick,
+            "--exportable": method.exportable,
             "--time-limit": method.time_limit is not None,
             "--class-weight": method.class_weight is not None,
         }
@@ -228,6 +237,7 @@ def fit(
                 method.algorithm,
                 settings=settings,
                 quick=method.quick,
+                exportable=method.exportable,
                 time_limit=method.time_limit,
                 n_parts=None if client is None else clusters.n_parts(client),
                 **common,

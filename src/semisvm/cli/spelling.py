@@ -37,6 +37,7 @@ OPTIONS = {
 SWITCHES = {
     "as_is=True": "--as-is",
     "bounded=False": "--methods all",
+    "exportable=True": "--exportable",
     "na_is_class=True": "--na-is-class",
     "probabilities=True": "--probabilities",
     "quotes=False": "--no-quotes",

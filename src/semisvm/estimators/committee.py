@@ -165,6 +165,19 @@ class SemiSupervisedCommittee(ScoringClassifier):
         return "members"
 
     @property
+    def is_exportable(self) -> bool:
+        """Whether all members can be written to an ONNX file; of a fitted one, those kept."""
+        return not self.not_exportable
+
+    @property
+    def not_exportable(self) -> list[str]:
+        """Names of the members that cannot be written to an ONNX file."""
+        kept = {
+            str(name) for name in getattr(self, "names_", [name for name, _ in self._members()])
+        }
+        return [n for n, one in self._members() if str(n) in kept and not one.is_exportable]
+
+    @property
     def margin_width(self) -> None:
         """None: scores are log-odds, and no row costs nothing."""
         return

@@ -29,6 +29,8 @@ from semisvm.rows import is_spread, read_rows
 from semisvm.validation import check_same_length
 
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
+EXPORTED_KERNELS = ("linear", "rbf", "poly", "cosine")
+"""Kernels that are a few products of matrices, which files for other programs have."""
 
 
 class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
@@ -46,6 +48,11 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
     def features_by(self) -> Any:
         """What makes the features: the kernel, by name or as a function, or another way."""
         return self.kernel
+
+    @property
+    def is_exportable(self) -> bool:
+        """Whether a fitted model can be written to an ONNX file (`semisvm.to_onnx`)."""
+        return self.features_by in EXPORTED_KERNELS
 
     @property
     def reads_in_passes(self) -> bool:

@@ -1,4 +1,4 @@
-"""Linear models for other programs: as objects of scikit-learn, and as ONNX files."""
+"""Models for other programs: linear ones as objects of scikit-learn, more as ONNX files."""
 
 from semisvm.exporting.onnx_files import to_onnx
 from semisvm.exporting.plain import to_sklearn

@@ -1,21 +1,64 @@
-"""What a linear model is, whatever method has fitted it."""
+"""What the scores of a model are, whatever method has fitted it.
 
-from dataclasses import dataclass
+Scores are linear in the columns, plus a sum over training rows for every kernel. A committee of
+such models is one again.
+"""
+
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from semisvm.kernels.functions import Kernel
+from semisvm.kernels.maps import ExpansionMap, KernelMap
 from semisvm.model import Model
+from semisvm.naming import series
+from semisvm.rows import is_sparse
 from semisvm.scaling import COUNTS, MatrixScaling
 
 Floats = NDArray[np.float64]
 
+MOST_ENTRIES = 1 << 26
+"""Of the rows of a kernel: half a gigabyte in double precision."""
+NOT_LINEAR = (
+    "this {} is not linear: it has a kernel, or members with one. An object of scikit-learn is "
+    "made of linear models only; fit one with kernel='linear' and a method such as tsvm or da."
+)
+NOT_EXPORTED = (
+    "this {} cannot be exported: other programs cannot compute its scores. Linear models can be "
+    "exported, and those with the kernels rbf, poly and cosine to ONNX."
+)
+
+
+@dataclass(frozen=True)
+class KernelTerm:
+    """A sum over rows p of a_p k(p, x) for every score.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    rows : array of shape (r, d)
+    weights : array of shape (s, r)
+    """
+
+    kernel: Kernel
+    rows: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What is done to rows before a kernel: (x - centre) * scale."""
+
+    scale: Floats
+    centre: Floats | None
+
 
 @dataclass(frozen=True)
 class LinearModel:
-    """Scores X w + b of rows, and how they become classes and probabilities.
+    """Scores X w + b of rows, perhaps with kernels, and how they become classes.
 
     Attributes
     ----------
@@ -31,6 +74,10 @@ class LinearModel:
         divided by their sum. For two classes it is the same.
     moved : bool
         Whether the class is the likeliest one, rather than that of the highest score.
+    terms : tuple of KernelTerm
+        To be added to the linear scores.
+    scaling : Scaling, optional
+        Of the rows of the terms; the linear weights are for rows as they are.
     """
 
     classes: NDArray[Any]
@@ -41,6 +88,8 @@ class LinearModel:
     offset: Floats | None = None
     shared: bool = True
     moved: bool = False
+    terms: tuple[KernelTerm, ...] = ()
+    scaling: Scaling | None = None
 
     @property
     def n_features(self) -> int:
@@ -54,8 +103,8 @@ class LinearModel:
         return self.coef * self.slope[:, None], self.intercept * self.slope + self.offset
 
 
-def linear_model(model: Any) -> LinearModel:
-    """Take a linear model apart.
+def linear_model(model: Any, *, kernels: bool = False) -> LinearModel:
+    """Take a model apart.
 
     A committee of linear members is linear. Columns of a matrix that were standardised before the
     fit are part of the weights.
@@ -64,11 +113,13 @@ def linear_model(model: Any) -> LinearModel:
     ----------
     model : Model or fitted estimator of this package
         Of a model with column features, the result is for the rows of features.
+    kernels : bool, default=False
+        Whether it may have kernels that are made of products of matrices.
 
     Raises
     ------
     ValueError
-        If it has a kernel, or several labels per row.
+        If it has a kernel that is not taken, or several labels per row.
     """
     bundle = model if isinstance(model, Model) else Model.of(model)
     check_is_fitted(bundle.estimator)
@@ -77,29 +128,69 @@ def linear_model(model: Any) -> LinearModel:
             "a model of several labels per row is not exported: its labels are no classes of one. "
             "Its weights are coef_ and intercept_, one row per label."
         )
-    coef, intercept = _weights(bundle.estimator)
-    coef, intercept, rarities = _unscaled(bundle.scaling, coef, intercept)
-    linear = LinearModel(bundle.classes_, coef, intercept, rarities)
+    parts = _parts(bundle.estimator)
+    if parts.terms and not kernels:
+        raise ValueError(NOT_LINEAR.format(type(bundle.estimator).__name__))
+    coef, intercept, rarities = _unscaled(bundle.scaling, parts.coef, parts.intercept)
+    scaled = bundle.scaling if parts.terms and rarities is None else None
+    linear = LinearModel(
+        bundle.classes_,
+        coef,
+        intercept,
+        rarities,
+        terms=parts.terms,
+        scaling=None if scaled is None else Scaling(scaled.scale, scaled.centre),
+    )
     return _with_probabilities(linear, bundle)
 
 
-def _weights(estimator: Any) -> tuple[Floats, Floats]:
-    members = getattr(estimator, "estimators_", None)
-    if members is None and estimator.kernel_map_ is None:
-        return np.asarray(estimator.coef_), np.asarray(estimator.intercept_)
-    if members is None or getattr(estimator, "column_weights_", None) is None:
-        raise _not_linear(type(estimator).__name__)
-    factors = estimator.coef_[0, :: len(estimator.coef_)]
-    pairs = [_weights(member) for member in members]
-    coef = sum(factor * w for factor, (w, _) in zip(factors, pairs, strict=True))
-    offsets = sum(factor * b for factor, (_, b) in zip(factors, pairs, strict=True))
-    return np.asarray(coef), np.asarray(offsets + estimator.intercept_)
+@dataclass(frozen=True)
+class _Parts:
+    """Linear weights and intercepts of scores, and terms of kernels."""
+
+    coef: Floats
+    intercept: Floats
+    terms: tuple[KernelTerm, ...] = ()
+
+    def times(self, factor: float) -> "_Parts":
+        terms = tuple(replace(term, weights=factor * term.weights) for term in self.terms)
+        return _Parts(factor * self.coef, factor * self.intercept, terms)
 
 
-def _not_linear(name: str) -> ValueError:
-    return ValueError(
-        f"this {name} is not linear: it has a kernel, or members with one. Linear models are "
-        "exported only; fit one with kernel='linear' and a method such as tsvm or da."
+def _parts(estimator: Any) -> _Parts:
+    features = estimator.kernel_map_
+    coef, intercept = np.asarray(estimator.coef_), np.asarray(estimator.intercept_)
+    if features is None:
+        return _Parts(coef, intercept)
+    if hasattr(estimator, "not_exportable"):
+        return _of_committee(estimator)
+    if type(features) not in (ExpansionMap, KernelMap) or not estimator.is_exportable:
+        raise ValueError(NOT_EXPORTED.format(type(estimator).__name__))
+    if features.rank * estimator.n_features_in_ > MOST_ENTRIES:
+        raise ValueError(
+            f"the kernel of this {type(estimator).__name__} keeps {features.rank:,} rows of "
+            f"{estimator.n_features_in_:,} columns, which are too many for an ONNX file. Fit with "
+            "kernel='linear', or with a smaller n_components."
+        )
+    rows = features.rows.toarray() if is_sparse(features.rows) else np.asarray(features.rows)
+    term = KernelTerm(features.kernel, rows.astype(np.float64), features.expansion(coef))
+    return _Parts(np.zeros((len(coef), rows.shape[1])), intercept, (term,))
+
+
+def _of_committee(estimator: Any) -> _Parts:
+    """Add up the members, which all must be exportable."""
+    names = estimator.not_exportable
+    if names:
+        raise ValueError(
+            f"this committee cannot be exported: other programs cannot compute the scores of "
+            f"{series(names)}. exportable=True keeps to methods that can be exported."
+        )
+    factors = estimator.coef_[0, :: len(estimator.coef_)].tolist()
+    each = [_parts(one).times(f) for f, one in zip(factors, estimator.estimators_, strict=True)]
+    return _Parts(
+        np.sum([part.coef for part in each], axis=0),
+        np.sum([part.intercept for part in each], axis=0) + np.asarray(estimator.intercept_),
+        tuple(term for part in each for term in part.terms),
     )
 
 
@@ -118,14 +209,19 @@ def _unscaled(
 
 
 def _with_probabilities(linear: LinearModel, bundle: Model) -> LinearModel:
-    parts = (linear.classes, linear.coef, linear.intercept, linear.rarities)
     found = bundle.calibrator
     if found is None:
         if not bundle.has_probabilities:
             return linear
-        return LinearModel(*parts, np.ones(1), np.zeros(1))
+        return replace(linear, slope=np.ones(1), offset=np.zeros(1))
     if not found.slope.all():  # scores that say nothing: all classes are equally likely
         return linear
     two = len(linear.classes) == 2
     shared = found.method == "temperature" or two
-    return LinearModel(*parts, found.slope, found.offset, shared, found.moves_boundary)
+    return replace(
+        linear,
+        slope=found.slope,
+        offset=found.offset,
+        shared=shared,
+        moved=found.moves_boundary,
+    )

@@ -1,4 +1,4 @@
-"""Linear models as ONNX files, for programs in any language.
+"""Models as ONNX files, for programs in any language.
 
 The graph is written by hand, in double precision, so that its predictions are those of the model
 and not those of rounded weights.
@@ -11,7 +11,7 @@ import numpy as np
 
 from semisvm._version import __version__
 from semisvm.columns import ColumnFeatures
-from semisvm.exporting.linear import LinearModel, linear_model
+from semisvm.exporting.linear import KernelTerm, LinearModel, linear_model
 from semisvm.exporting.onnx_columns import LEARNING, RUNTIME, add_columns
 from semisvm.exporting.onnx_graph import Graph, tfidf
 from semisvm.io.writing import write_bytes
@@ -22,7 +22,7 @@ ROWS = "rows"
 
 
 def to_onnx(model: Any, path: str | Path | BinaryIO, *, columns: bool = False) -> None:
-    """Write a linear model to an ONNX file.
+    """Write a model to an ONNX file: linear, with a kernel, or a committee of such models.
 
     Its input is ``X``, float64 of shape (n, d): a matrix as it is in files, or, of a model with
     column features, the features that ``model.features.transform`` returns, as a dense array.
@@ -43,12 +43,12 @@ def to_onnx(model: Any, path: str | Path | BinaryIO, *, columns: bool = False) -
     Raises
     ------
     ValueError
-        If the model is not linear, or has columns for which ONNX gives other features: n-grams,
-        hashed words, stripped accents.
+        If other programs cannot compute its scores, such as those of graphs, or it has columns for
+        which ONNX gives other features: n-grams, hashed words, stripped accents.
     ImportError
         If the package onnx is missing.
     """
-    linear = linear_model(model)
+    linear = linear_model(model, kernels=True)
     features = getattr(model, "features", None)
     if columns and features is None:
         raise ValueError("this model has no columns; leave out columns=True.")
@@ -100,6 +100,9 @@ def _fill(graph: Graph, linear: LinearModel, X: str) -> list[tuple[str, int, lis
         X = tfidf(graph, X, linear.rarities)
     product = graph.node("MatMul", X, graph.constant(linear.coef.T.copy()))
     scores = graph.node("Add", product, graph.constant(linear.intercept))
+    rows = _scaled(graph, linear, X) if linear.terms else X
+    for term in linear.terms:
+        scores = graph.node("Add", scores, _kernel_sum(graph, term, rows))
     columns = scores
     if n_classes == 2:
         columns = graph.node("Concat", graph.node("Neg", scores), scores, axis=1)
@@ -113,6 +116,66 @@ def _fill(graph: Graph, linear: LinearModel, X: str) -> list[tuple[str, int, lis
     code = graph.node("ArgMax", likeliest, axis=1, keepdims=0)
     graph.node("Gather", graph.constant(linear.classes), code, name="label")
     return [("label", graph.type_of(linear.classes), [ROWS]), *outputs]
+
+
+def _scaled(graph: Graph, linear: LinearModel, X: str) -> str:
+    """Bring rows to the scale on which the kernels work."""
+    found = linear.scaling
+    if found is None:
+        return X
+    if found.centre is not None:
+        X = graph.node("Sub", X, graph.constant(found.centre))
+    return graph.node("Mul", X, graph.constant(np.asarray(found.scale, dtype=np.float64)))
+
+
+def _kernel_sum(graph: Graph, term: KernelTerm, X: str) -> str:
+    """Add nodes for the sum over rows p of a_p k(p, x)."""
+    metric, rows = term.kernel.metric, term.rows
+    if metric == "rbf":
+        # distances of rows far from the origin would be lost in rounding
+        centre = rows.mean(axis=0)
+        X, rows = graph.node("Sub", X, graph.constant(centre)), rows - centre
+    inner = graph.node("MatMul", X, graph.constant(np.ascontiguousarray(rows.T)))
+    values = KERNELS[str(metric)](graph, term.kernel.parameters, inner, X, rows)
+    return graph.node("MatMul", values, graph.constant(np.ascontiguousarray(term.weights.T)))
+
+
+def _row_squares(graph: Graph, X: str) -> str:
+    return graph.node(
+        "ReduceSum", graph.node("Mul", X, X), graph.constant(np.array([1])), keepdims=1
+    )
+
+
+def _rbf(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
+    both = graph.node("Mul", inner, graph.constant(np.float64(2.0)))
+    near = graph.node("Sub", both, _row_squares(graph, X))
+    near = graph.node("Sub", near, graph.constant((rows * rows).sum(axis=1)))
+    # rounding must not make a squared distance negative
+    near = graph.node("Min", near, graph.constant(np.float64(0.0)))
+    return graph.node(
+        "Exp", graph.node("Mul", near, graph.constant(np.float64(parameters["gamma"])))
+    )
+
+
+def _poly(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
+    steep = graph.node("Mul", inner, graph.constant(np.float64(parameters["gamma"])))
+    shifted = graph.node("Add", steep, graph.constant(np.float64(parameters["coef0"])))
+    return graph.node("Pow", shifted, graph.constant(np.float64(parameters["degree"])))
+
+
+def _cosine(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
+    lengths = np.sqrt((rows * rows).sum(axis=1))
+    both = graph.node("Mul", graph.node("Sqrt", _row_squares(graph, X)), graph.constant(lengths))
+    zero, one = graph.constant(np.float64(0.0)), graph.constant(np.float64(1.0))
+    some = graph.node("Greater", both, zero)
+    return graph.node("Div", inner, graph.node("Where", some, both, one))
+
+
+def _linear(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
+    return inner
+
+
+KERNELS = {"linear": _linear, "rbf": _rbf, "poly": _poly, "cosine": _cosine}
 
 
 def _probabilities(graph: Graph, linear: LinearModel, scores: str) -> str:

@@ -41,6 +41,7 @@ def choose(
     unlabeled: Any = -1,
     scoring: str = "accuracy",
     quick: bool = False,
+    exportable: bool = False,
     time_limit: float | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -69,6 +70,8 @@ def choose(
         What is reported of the methods; weights follow the log-loss.
     quick : bool, default=False
         Whether to try four quick methods only.
+    exportable : bool, default=False
+        Whether to try only methods whose models other programs can compute (`semisvm.to_onnx`).
     time_limit : float, optional
         Seconds for the choice, by default 20, or 8 if quick. Methods that would take longer
         are left out, and so are those whose fit to all rows would take five times as long.
@@ -123,6 +126,8 @@ def choose(
     if weight is not None:
         entries = [entry for entry in entries if entry.method.takes_weights]
     _refuse_unknown(given, entries)
+    if exportable:
+        entries = [entry for entry in entries if entry.make(unlabeled).is_exportable]
     if quick:
         entries = [entry for entry in entries if entry.name in QUICK]
     entries, left_out = _affordable(entries, LAST_FIT * limit)

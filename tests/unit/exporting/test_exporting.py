@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 import semisvm
 from semisvm import (
     CalibratedPartialClassifier,
+    LaplacianRLSC,
     NewtonSVC,
     SemiBoostClassifier,
     SemiSupervisedCommittee,
@@ -47,6 +48,11 @@ def answers_of(model, rows):
     dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
     found = session.run(None, {"X": dense.astype(np.float64)})
     return dict(zip([output.name for output in session.get_outputs()], found, strict=True))
+
+
+def score_columns(model, rows):
+    bundle = Model.of(model)
+    return bundle.score_columns(bundle.matrix(rows))
 
 
 def check(model, rows, probabilities=True):
@@ -162,20 +168,75 @@ def test_pickles_need_no_semisvm(tmp_path):
     assert list(map(int, shown.stdout.split())) == NewtonSVC().fit(X, TWO).predict(X[:5]).tolist()
 
 
+KERNELS = {
+    "rbf": {"kernel": "rbf", "gamma": 0.7},
+    "poly": {"kernel": "poly", "degree": 2},
+    "cosine": {"kernel": "cosine"},
+}
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kernel", list(KERNELS))
+def test_kernels_are_written_to_onnx(kernel, classes):
+    y, more = labels_for(classes)
+    fitted = NewtonSVC(**KERNELS[kernel], **more).fit(X, y)
+    new = np.random.default_rng(5).standard_normal((40, X.shape[1]))
+    for rows in (X, new, new + 1e3 if kernel == "rbf" else new, np.zeros((1, X.shape[1]))):
+        found = answers_of(fitted, rows)
+        scores = score_columns(fitted, rows)
+        # a kernel of low rank has large weights of rows, which cancel each other
+        np.testing.assert_allclose(found["scores"], scores, rtol=1e-6, atol=1e-6)
+        assert np.array_equal(found["label"], fitted.predict(rows))
+    with pytest.raises(ValueError, match="not linear"):
+        to_sklearn(fitted)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_committee_with_kernels_is_written_to_onnx(classes):
+    y, more = labels_for(classes)
+    members = [("svm", NewtonSVC()), ("k", NewtonSVC(kernel="rbf")), ("tsvm", TransductiveSVC())]
+    fitted = SemiSupervisedCommittee(members, weights=[1.0, 2.0, 0.5], **more).fit(X, y)
+    assert fitted.is_exportable
+    found = answers_of(fitted, X)
+    np.testing.assert_allclose(found["scores"], score_columns(fitted, X), atol=1e-9)
+    np.testing.assert_allclose(found["probabilities"], fitted.predict_proba(X), atol=1e-9)
+    assert np.array_equal(found["label"], fitted.predict(X))
+
+
+@pytest.mark.parametrize("rows", [UNITS, COUNTS, X * 50.0], ids=["columns", "counts", "length"])
+def test_kernels_work_on_the_rows_of_the_fit(rows):
+    model = semisvm.train(MatrixData(rows, THREE), "svm", kernel="rbf", probabilities=True)
+    assert model.scaling is not None
+    found = answers_of(model, rows)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=1e-8)
+    assert np.array_equal(found["label"], model.predict(rows))
+
+
 @pytest.mark.parametrize(
     "model",
     [
-        NewtonSVC(kernel="rbf"),
         SemiBoostClassifier(n_estimators=2),
-        SemiSupervisedCommittee([("svm", NewtonSVC()), ("k", NewtonSVC(kernel="rbf"))], cv=2),
+        LaplacianRLSC(),
+        NewtonSVC(kernel="laplacian"),
+        SemiSupervisedCommittee([("svm", NewtonSVC()), ("graph", LaplacianRLSC())], cv=2),
     ],
-    ids=["kernel", "boosting", "committee"],
+    ids=["boosting", "graph", "laplacian", "committee"],
 )
 @pytest.mark.parametrize("export", [to_sklearn, lambda model: to_onnx(model, io.BytesIO())])
-def test_what_is_not_linear_is_refused(model, export):
+def test_what_other_programs_cannot_compute_is_refused(model, export):
     fitted = model.fit(X, TWO)
-    with pytest.raises(ValueError, match="not linear"):
+    assert not fitted.is_exportable
+    with pytest.raises(ValueError, match="cannot be exported"):
         export(fitted)
+
+
+def test_a_committee_names_the_members_in_the_way():
+    members = [("svm", NewtonSVC()), ("graph", LaplacianRLSC())]
+    fitted = SemiSupervisedCommittee(members, weights=[1.0, 1.0]).fit(X, TWO)
+    with pytest.raises(ValueError, match="scores of graph"):
+        to_onnx(fitted, io.BytesIO())
+    without = SemiSupervisedCommittee(members, weights=[1.0, 0.0]).fit(X, TWO)
+    check(without, X)
 
 
 def test_what_is_not_fitted_is_refused():
