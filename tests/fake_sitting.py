@@ -56,7 +56,8 @@ class FakeSitting:
         with self.lock:
             if version not in (None, *(self.numbers.get(row, 0) for row in rows)):
                 raise ChangedError(f"Row {rows[0] + 1} was answered meanwhile.")
-            event = Facts(kind=kind, rows=tuple(map(self._row, rows)), value=value, client=client)
+            about = {"seq": self.version, "kind": kind, "value": value, "client": client}
+            event = Facts(rows=tuple(map(self._row, rows)), **about)
             self.events.append((event, [self.marks.get(row) for row in rows]))
             self.version += 1
             for row in rows:
@@ -96,8 +97,12 @@ class FakeSitting:
         self.names.append(name)
         self._change("class", [], name, client)
 
-    def undo(self, client=None):
-        mine = [k for k, (event, _) in enumerate(self.events) if event.client in (client, None)]
+    def last_change(self):
+        return self.events[-1][0] if self.events else None
+
+    def undo(self, client=None, number=None):
+        wanted = (client, None) if number is None else {event.client for event, _ in self.events}
+        mine = [k for k, (event, _) in enumerate(self.events) if event.client in wanted]
         if not mine:
             return None
         event, before = self.events.pop(mine[-1])
@@ -119,10 +124,11 @@ class FakeSitting:
         self._row(row)
         shares = {name: (0.7 if k == 0 else 0.3) for k, name in enumerate(self.names[:2])}
         because = [("word", 1.5), ("other", 0.5)]
-        found = Facts(value=self.names[0], probabilities=shares, because=because, model_number=1)
+        about = {"because": because, "model_number": 1, "calibrated": True}
+        found = Facts(value=self.names[0], probabilities=shares, **about)
         return found if self.guesses else None
 
-    def _found(self, rows, start, count):
+    def _found(self, rows, start, count, note=""):
         short = [
             Facts(
                 row=row,
@@ -137,7 +143,7 @@ class FakeSitting:
             )
             for row in rows[start : start + count]
         ]
-        return Facts(total=len(rows), rows=short)
+        return Facts(total=len(rows), rows=short, note=note)
 
     def search(self, words, which="all", start=0, count=20):
         wanted = {"all": (True, False), "answered": (True,), "open": (False,), "skipped": ()}[which]
@@ -149,15 +155,16 @@ class FakeSitting:
         return self._found(rows, start, count)
 
     def sure(self, value=None, start=0, count=20):
-        return self._found(
-            [r for r in range(len(self.texts)) if not self.marks.get(r)], start, count
-        )
+        free = [r for r in range(len(self.texts)) if not self.marks.get(r)]
+        told = "40 of 40 such guesses were right." if self.guesses else "There is no model yet."
+        return self._found(free if self.guesses else [], start, count, told)
 
     def doubts(self, start=0, count=20):
         rows = [
             r for r, mark in self.marks.items() if mark and mark[1] not in (None, self.names[0])
         ]
-        return self._found(rows, start, count)
+        told = "The models agree with 9 of 10." if self.guesses else "There is no model yet."
+        return self._found(rows, start, count, told)
 
     def status(self):
         with self.lock:
@@ -184,12 +191,12 @@ class FakeSitting:
             model_number=int(self.guesses),
             model_labels=0,
             method="tsvm",
+            method_title="transductive SVM",
             fitting=False,
             fit_seconds=None,
             fit_error=None,
             accuracy=None,
             curve=[],
-            more_labels=None,
             advice="Go on.",
             saved=True,
             version=self.version,

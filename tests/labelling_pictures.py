@@ -46,11 +46,6 @@ def take(person, path, kinds):
     person.press_and_wait(KEYS[kinds[int(person.key) - 1]])
     person.press("g")
     person.until("#guess", "The model says")
-    # a fit takes another time on every machine
-    person.page.evaluate(
-        "() => { const said = document.getElementById('model');"
-        " said.textContent = said.textContent.replace(/, [0-9.]+ s/, ', 0.2 s'); }"
-    )
     write(person.page.screenshot(), path)
 
 

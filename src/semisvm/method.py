@@ -102,6 +102,11 @@ class Method:
     compared: bool = True
 
     @property
+    def title(self) -> str:
+        """What the method is called in words: the beginning of its summary."""
+        return self.summary.partition(":")[0].partition(",")[0]
+
+    @property
     def estimator_name(self) -> str:
         """Name of the class."""
         return self.estimator.partition(":")[2]

@@ -59,11 +59,26 @@
 
   // where things are that must not move
   places() {
-    const ids = ["answers", "skip", "undo", "ask-guess", "new-class", "after", "curve", "learn"];
+    const near = ["answers", "skip", "undo", "ask-guess"];
+    // on a phone the rest is below the row
+    const ids = innerWidth < 700 ? near : [...near, "new-class", "after", "curve", "learn"];
     return ids.map((id) => {
       const box = document.getElementById(id).getBoundingClientRect();
       return [id, box.x, box.y];
     });
+  },
+
+  // elements that hide a part of what they hold
+  clipped() {
+    const isClipped = (node) => node.checkVisibility() && node.scrollHeight > node.clientHeight + 1;
+    return [...document.querySelectorAll("main *:not(.hidden, .snippet, .tabs)")].filter(isClipped)
+      .filter((node) => getComputedStyle(node).overflowY !== "visible").map((node) => node.id || node.className);
+  },
+
+  // top and bottom of an element
+  span(selector) {
+    const box = document.querySelector(selector).getBoundingClientRect();
+    return [box.top, box.bottom];
   },
 
   // what has the focus, and whether this can be seen

@@ -47,6 +47,41 @@ def test_skip_and_undo(person, sitting):
     person.until("#last", "nothing to undo")
 
 
+def test_undo_after_a_reload(person, sitting):
+    person.press_and_wait("1")
+    person.press_and_wait("2")
+    person.reload()
+    person.press("u")
+    person.until("#last", "Undone: row 2 is as before")
+    person.reload()
+    person.press("u")
+    person.until("#row-name", "Row 1")
+    assert not any(sitting.marks.values())
+
+
+def test_undo_what_another_window_did(arrive, sitting):
+    """The page does not claim that there is nothing, and undoes it only when told to."""
+    one = arrive()
+    one.press_and_wait("1")
+    other = arrive()
+    other.press("u")
+    other.until("#last", "Last change, in another window: row 1 is spam")
+    assert sitting.marks[0] == ("answer", "spam")
+    other.page.get_by_role("button", name="Undo it").click()
+    other.until("#row-name", "Row 1")
+    assert sitting.marks[0] is None
+    other.press("u")
+    other.until("#last", "There is nothing to undo")
+
+
+def test_no_percentage_before_it_is_calibrated(person, sitting, monkeypatch):
+    known = sitting.guess(0)
+    known.calibrated = False
+    monkeypatch.setattr(sitting, "guess", lambda row: known)
+    person.press("g")
+    person.until("#guess", r"The model says spam\s*word\s*other")
+
+
 def test_go_on_after_undo(person, sitting):
     person.press_and_wait("1")
     person.press_and_wait("1")
@@ -87,7 +122,7 @@ def test_without_classes_the_page_asks_for_names(arrive, sitting):
 def test_the_guess_is_hidden_until_asked(person, sitting):
     assert person.text("#guess") == ""
     person.press("g")
-    person.until("#guess", r"The model says spam 70%\s*word\s*other")
+    person.until("#guess", r"The model says spam \(70%\)\s*word\s*other")
     person.press_and_wait("2")
     assert person.text("#guess") == ""
     person.press_and_wait("2")

@@ -83,6 +83,11 @@ def test_confirm_many_at_once(person, sitting):
     assert not any(sitting.marks.values())
 
 
+def test_the_list_says_why_rows_are_sure(person):
+    person.tab("sure")
+    person.until("#sure .ground", "40 of 40 such guesses were right")
+
+
 def test_tick_none_and_all(person):
     person.tab("sure")
     person.page.get_by_role("button", name="Tick none").click()
@@ -96,9 +101,12 @@ def test_doubts(person, sitting):
         person.press_and_wait(key)
     person.tab("doubts")
     expect(items(person, "doubts")).to_have_count(1)
-    expect(items(person, "doubts")).to_contain_text("you: ham · model: spam 90%")
+    expect(items(person, "doubts")).to_contain_text(
+        "you: ham · guess without your answer: spam 90%"
+    )
     person.page.get_by_role("button", name="Change row 2 to spam").click()
-    person.until("#doubts", "agrees with all answers")
+    expect(items(person, "doubts")).to_have_count(0)
+    person.until("#doubts", "The models agree with 9 of 10")
     assert sitting.marks[1] == ("answer", "spam")
 
 
@@ -108,6 +116,9 @@ def test_without_a_model(person, sitting):
     person.until("#model", "No model yet")
     person.tab("doubts")
     person.until("#doubts", "There is no model yet")
+    person.tab("sure")
+    person.until("#sure", "There is no model yet")
+    expect(person.page.locator("#confirm")).to_have_count(0)
     person.tab("label")
     person.press("g")
     person.until("#guess", "There is no model yet")

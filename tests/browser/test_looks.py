@@ -11,8 +11,8 @@ SIZES = ((360, 640), (768, 1024), (1280, 720), (3840, 2160))
 PROBES = (Path(__file__).parent / "probes.js").read_text(encoding="utf-8")
 
 
-def probe(person, name):
-    return person.page.evaluate(f"() => ({PROBES}).{name}()")
+def probe(person, name, *arguments):
+    return person.page.evaluate(f"(given) => ({PROBES}).{name}(...given)", list(arguments))
 
 
 def visit(person, tab):
@@ -68,6 +68,53 @@ def test_nothing_jumps(person, sitting, size):
         assert probe(person, "places") == places
 
 
+@pytest.mark.parametrize("size", [(1280, 850), (1440, 900), (400, 850)])
+def test_all_columns_of_a_table_are_seen(person, sitting, size):
+    """No part of a row is hidden in a box within the page."""
+    sitting.columns = [(f"measure_{k}", "number", f"{k}.5") for k in range(1, 15)]
+    person.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    person.reload()
+    assert probe(person, "clipped") == []
+    if size[0] > 1000:
+        assert probe(person, "span", "#row")[1] < size[1]
+
+
+def test_a_short_row_is_near_the_answers(person, sitting):
+    sitting.texts[0] = "two lines\nof text"
+    person.reload()
+    (_, answers), (row, _) = probe(person, "span", "#answers"), probe(person, "span", ".prose")
+    assert 0 < row - answers < 200
+    sitting.texts[0] = "long " * 3000
+    person.reload()
+    assert probe(person, "span", "#answers")[1] == answers
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 12])
+def test_files_can_be_saved_without_scrolling(person, sitting, n_classes):
+    sitting.names = [f"class {k}" for k in range(n_classes)]
+    person.page.set_viewport_size({"width": 1280, "height": 850})
+    for row in range(6):
+        sitting.answer(row, "class 1")
+    person.reload()
+    person.page.evaluate("() => { document.getElementById('save').hidden = false; }")
+    assert probe(person, "span", "#get-report")[1] < 850
+
+
+def test_rows_of_a_list_are_low(person, sitting):
+    for row in range(12):
+        sitting.texts[row] = "some words " * 100
+    fill(person, sitting)
+    for tab in ("find", "sure", "doubts"):
+        visit(person, tab)
+        top, bottom = probe(person, "span", f"#panel-{tab} .item")
+        assert bottom - top < 90, tab
+
+
+def test_the_model_in_words(person, sitting):
+    fill(person, sitting)
+    person.until("#model", r"^Learned from 0 of 6 labels\. Method: transductive SVM\.$")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(person, sitting, scheme):
     person.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
@@ -115,13 +162,13 @@ def test_every_control_has_a_name(person, sitting):
 def test_the_order_of_the_focus(person):
     """From top to bottom, with an outline that can be seen."""
     seen = []
-    for _ in range(16):
+    for _ in range(15):
         person.press("Tab")
         name, visible = probe(person, "focus")
         assert visible, name
         seen.append(name)
     order = [
-        *("Skip to the row", "tab-label", "theme", "help", "row", "1spam", "2ham", "skip", "undo"),
+        *("Skip to the row", "tab-label", "theme", "help", "1spam", "2ham", "skip", "undo"),
         *("ask-guess", "new-class", "Add", "after", "learn", "learn-auto", "get-labelled"),
     ]
     assert seen == order

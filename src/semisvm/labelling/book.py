@@ -158,15 +158,19 @@ class Book:
         else:
             self.counts[mark.value] += by
 
-    def last(self, client: str | None = None) -> Event | None:
-        """Return the last change that is not undone, of one client or of all."""
-        done = self._find(client)
-        return None if done is None else done.event
+    def last(self, client: str | None = None, until: int = 0) -> Event | None:
+        """Return the last change that is not undone.
 
-    def _find(self, client: str | None) -> _Done | None:
-        for done in reversed(self._done):
-            if client is None or done.event.facts.get("client") == client:
-                return done
+        Parameters
+        ----------
+        client : str, optional
+            Of one client; by default of all.
+        until : int
+            Changes up to this number count as those of any client.
+        """
+        for event in (done.event for done in reversed(self._done)):
+            if client is None or event.facts.get("client") == client or event.seq <= until:
+                return event
         return None
 
     def check_undo(self, event: Event) -> None:

@@ -1,9 +1,10 @@
-"""How good the model is, and whether more labels will help.
+"""How good the model is, whether answers have made it better, and which guesses to rely on.
 
 What is shown rests on random rows. A person answered each while the model in force had not seen it,
-so the answer is a trial of that model. Today's model has seen more answers and is better: an error
-of a model with n labels stands for (n / n_today)^rate errors of today's. The rate of learning
-curves is about a half. The lower end of an interval takes a rate of zero, the upper end one.
+so the answer is a trial of that model. The accuracy is the share of right guesses among the later
+trials. Today's model has seen more answers and may be better: an error of a model with n labels
+then stands for (n / n_today)^rate errors of today's. The value and the lower end of an interval
+take a rate of zero, as where nothing more can be learned; the upper end takes one, the fastest.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from semisvm.labelling.book import Mark
 from semisvm.labelling.records import RANDOM, CurvePoint, Interval
@@ -21,17 +23,18 @@ Z = 1.959964
 """Of a 95% interval."""
 RECENT = 1 / 3
 """Trials of models with fewer labels than this share of today's are left out."""
-SLOWEST, FASTEST = 0.0, 1.0
-"""Rates at which the error may have fallen since the trials."""
-FEWEST = 4
-"""Trials below which no accuracy is shown."""
+FASTEST = 1.0
+"""Rate at which the error may have fallen since the trials."""
+FEWEST = 10
+"""Trials below which no accuracy is shown: the interval of fewer is wider than 50 points."""
+SURE_ACCURACY = 0.9
+"""Accuracy that guesses must have, at the least, to be called sure."""
+SURE_LEVEL = 0.95
+"""Confidence with which they have it."""
+VAGUE = 0.125
+"""Standard error of a class share from which it is not shown: 95% are 25 points to either side."""
 UNSEEN = 1.5**2
 """Added to the sum of squares of deviations, for what a few rows did not show."""
-USUAL_RATE = (0.5, 0.25)
-"""Mean and standard deviation of the rate of a learning curve, before it is seen."""
-ERRORS = np.geomspace(1e-3, 0.99, 80)
-RATES = np.linspace(0.05, 1.5, 30)
-N_BINS = 20
 MOST_POINTS = 20
 """Points of the curve that is shown."""
 
@@ -91,82 +94,110 @@ def accuracy_at(trials: Sequence[Trial], n_labels: int) -> Interval | None:
     recent = [t for t in trials if RECENT * n_labels <= t.labels <= n_labels]
     if len(recent) < FEWEST:
         return None
-    labels = np.array([t.labels for t in recent]) / n_labels
     wrong = sum(not t.right for t in recent)
-
-    def worth(rate: float) -> float:
-        """Return how many trials of a model with n_labels these are."""
-        return float(np.sum(labels**-rate))
-
-    low, high = wilson(wrong, worth(SLOWEST))[0], wilson(wrong, worth(FASTEST))[1]
-    value = min(max(1 - wrong / worth(USUAL_RATE[0]), low), high)
-    return Interval(value, low, high, len(recent))
+    # how many trials of a model with n_labels these are
+    worth = float(np.sum([(n_labels / t.labels) ** FASTEST for t in recent]))
+    low, high = wilson(wrong, len(recent))[0], wilson(wrong, worth)[1]
+    return Interval(1 - wrong / len(recent), low, high, len(recent))
 
 
-def learning_curve(trials: Sequence[Trial]) -> list[CurvePoint]:
-    """Estimate the accuracy at up to `MOST_POINTS` of the numbers of labels of models."""
-    sizes = sorted({trial.labels for trial in trials})
+def learning_curve(trials: Sequence[Trial], n_labels: int) -> list[CurvePoint]:
+    """Estimate the accuracy at up to `MOST_POINTS` of the numbers of labels of models.
+
+    The last point is that of the model with ``n_labels``, as `accuracy_at` returns it.
+    """
+    sizes = sorted({trial.labels for trial in trials if trial.labels < n_labels} | {n_labels})
     picked = np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_POINTS)).round().astype(int)
     found = [(sizes[k], accuracy_at(trials, sizes[k])) for k in picked.tolist()]
     return [CurvePoint(n, at.value, at.low, at.high) for n, at in found if at is not None]
 
 
 @dataclass(frozen=True)
-class PowerLaw:
-    """A learning curve, error(n) = error (n / n_labels)^-rate.
+class Gain:
+    """Random rows that earlier models guessed right, and later ones.
 
     Attributes
     ----------
     n_labels : int
-        Today's.
-    error : float
-        At that number.
-    rate : float
+        Models with fewer labels are the earlier ones.
+    before, since : float
+        Share of right guesses.
+    low, high : float
+        95% interval of the difference.
     """
 
     n_labels: int
-    error: float
-    rate: float
-
-    def more_labels(self, gain: float) -> int | None:
-        """Return how many more labels lower the error by a gain; None if it is too small."""
-        if self.error <= gain or self.rate <= 0:
-            return None
-        factor = (self.error / (self.error - gain)) ** (1 / self.rate)
-        return math.ceil(self.n_labels * (factor - 1))
+    before: float
+    since: float
+    low: float
+    high: float
 
 
-def fit_curve(trials: Sequence[Trial], n_labels: int) -> PowerLaw | None:
-    """Fit a power law to trials: the posterior mean of its error and exponent, on a grid.
+def gain_of(trials: Sequence[Trial], n_labels: int) -> Gain | None:
+    """Compare trials of models with up to half of the labels with those since.
 
-    A few trials say little about the slope, so the prior of the exponent is that of usual
-    curves; that of the error is flat but for its ends.
+    The interval of the difference is Newcombe's, from the two intervals of Wilson. None if either
+    side has fewer than `FEWEST` trials.
     """
-    if len(trials) < 2 * FEWEST or n_labels < 1:
+    half = math.ceil(n_labels / 2)
+    before = [t.right for t in trials if t.labels < half]
+    since = [t.right for t in trials if half <= t.labels <= n_labels]
+    if min(len(before), len(since)) < FEWEST:
         return None
-    ratio, wrong, right = _in_bins(trials, n_labels)
-    error = ERRORS[:, None, None] * np.exp(-RATES[None, :, None] * ratio)
-    error = np.clip(error, 1e-9, 1 - 1e-6)
-    chance = (wrong * np.log(error) + right * np.log1p(-error)).sum(axis=2)
-    mean, deviation = USUAL_RATE
-    chance += (np.log(ERRORS) + np.log1p(-ERRORS))[:, None]
-    chance -= 0.5 * ((RATES - mean) / deviation) ** 2
-    weight = np.exp(chance - chance.max())
-    weight /= weight.sum()
-    now, rate = ERRORS @ weight.sum(axis=1), RATES @ weight.sum(axis=0)
-    return PowerLaw(n_labels, float(now), float(rate))
+    p, q = float(np.mean(before)), float(np.mean(since))
+    p_low, p_high = wilson(before.count(False), len(before))
+    q_low, q_high = wilson(since.count(False), len(since))
+    low = q - p - math.hypot(q - q_low, p_high - p)
+    high = q - p + math.hypot(q_high - q, p - p_low)
+    return Gain(half, p, q, low, high)
 
 
-def _in_bins(trials: Sequence[Trial], n_labels: int) -> tuple[Floats, Floats, Floats]:
-    """Count wrong and right trials by the logarithm of their labels, over today's."""
-    ratio = np.log(np.array([max(trial.labels, 1) for trial in trials]) / n_labels)
-    right = np.array([trial.right for trial in trials], dtype=np.float64)
-    edges = np.linspace(ratio.min(), ratio.max(), N_BINS + 1)[1:-1]
-    place = np.searchsorted(edges, ratio)
-    counts = np.bincount(place, minlength=N_BINS)
-    middle = np.bincount(place, ratio, N_BINS) / np.maximum(counts, 1)
-    good: Floats = np.asarray(np.bincount(place, right, N_BINS), dtype=np.float64)
-    return middle, counts - good, good
+def lowest_accuracy(n_wrong: int, n: int) -> float:
+    """Compute the lower bound of Clopper and Pearson, at `SURE_LEVEL`, from n trials."""
+    if n_wrong >= n:
+        return 0.0
+    return float(betaincinv(n - n_wrong, n_wrong + 1, 1 - SURE_LEVEL))
+
+
+def fewest_for_sure() -> int:
+    """Return how many guesses, all right, show an accuracy of `SURE_ACCURACY`."""
+    return math.ceil(math.log(1 - SURE_LEVEL) / math.log(SURE_ACCURACY))
+
+
+def first_for_sure(n: int) -> int:
+    """Return how many of n guesses, the most certain ones, must have the accuracy first."""
+    return max(fewest_for_sure(), math.ceil(n / 2))
+
+
+def sure_margin(margins: Floats, right: NDArray[np.bool_]) -> tuple[float, int, int] | None:
+    """Find the margin from which guesses are sure.
+
+    The held-out guesses are taken in by margin, beginning with the more certain half, and at least
+    as many as can show the accuracy at all (`first_for_sure`). The margin falls as long as the
+    lower bound of the accuracy stays at `SURE_ACCURACY`. Tests in a fixed order up to the first
+    that fails are wrong together with the probability of one (Angelopoulos et al., Learn then test,
+    arXiv:2110.01052).
+
+    Parameters
+    ----------
+    margins : float array of shape (h,)
+        Of held-out guesses for one class.
+    right : bool array of shape (h,)
+
+    Returns
+    -------
+    found : (margin, n_right, n), or None if no margin will do
+        With the number of held-out guesses from that margin on, and how many were right.
+    """
+    order = np.argsort(-margins, kind="stable")
+    wrong = np.cumsum(~right[order])
+    found = None
+    for n in range(first_for_sure(len(order)), len(order) + 1):
+        n_wrong = int(wrong[n - 1])
+        if lowest_accuracy(n_wrong, n) < SURE_ACCURACY:
+            break
+        found = float(margins[order[n - 1]]), n - n_wrong, n
+    return found
 
 
 def class_shares(

@@ -12,7 +12,7 @@ from semisvm.labelling.security import HEADERS, Doorkeeper, RefusedError
 
 MAX_BODY = 64 * 1024
 BODY_SECONDS = 10.0
-LET_IN = "semisvm.let_in"
+LET_IN = "let_in"
 """Set in the state of a request that had the cookie or the token."""
 CLOSED_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>semisvm: closed</title>

@@ -67,12 +67,25 @@ def skip(sitting: Sitting, values: Values) -> dict[str, Any]:
 
 
 def undo(sitting: Sitting, values: Values) -> dict[str, Any]:
-    """Take the last change of this browser back, and show its row again."""
-    event = sitting.undo(values.text("client"))
-    if event is None:
-        return {"undone": None, "view": None, "status": sitting.status().as_json()}
-    view = shown(sitting, event.rows[0]) if len(event.rows) == 1 else None
-    return {"undone": event.as_json(), "view": view, "status": sitting.status().as_json()}
+    """Take the last change of this browser back, and show its row again.
+
+    If it made none, ``other`` is the last change of another window, which the page offers to undo
+    by its number.
+    """
+    event = sitting.undo(values.text("client"), number=values.optional_integer("number"))
+    told: dict[str, Any] = {"undone": None, "other": None, "view": None}
+    if event is not None:
+        told |= {"undone": event.as_json(), "view": only_row(sitting, event)}
+    else:
+        other = sitting.last_change()
+        if other is not None:
+            told |= {"other": other.as_json(), "view": only_row(sitting, other)}
+    return {**told, "status": sitting.status().as_json()}
+
+
+def only_row(sitting: Sitting, event: Any) -> dict[str, Any] | None:
+    """Return the row of a change, if it is about one."""
+    return shown(sitting, event.rows[0]) if len(event.rows) == 1 else None
 
 
 def remove(sitting: Sitting, values: Values) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from semisvm.io.errors import in_short
 from semisvm.labelling.background import Background
 from semisvm.labelling.book import Book
 from semisvm.labelling.centres import Centres
-from semisvm.labelling.checking import disagreements
+from semisvm.labelling.checking import HeldOut, hold_out
 from semisvm.labelling.learning import METHOD, Fitted, choose_method, fit_answers
 from semisvm.labelling.policy import Policy, least_certain
 from semisvm.labelling.pool import Pool
@@ -51,8 +51,9 @@ class Learner:
     ----------
     fitted : Fitted or None
         The last model.
-    doubts : dict of float
-        Row -> how strongly models that have not seen its answer contradict it.
+    held_out : HeldOut or None
+        Guesses for the answered rows by models that have not seen the answers: of the last model,
+        or of one before while it is being checked.
     error : str or None
         Why the last fit failed.
     """
@@ -81,7 +82,7 @@ class Learner:
         self._choice: dict[str, Any] | None = None
         self.fitted: Fitted | None = None
         self._checked: Fitted | None = None
-        self.doubts: dict[int, float] = {}
+        self.held_out: HeldOut | None = None
         self.error: str | None = pool.why_no_features
         jobs = {
             CENTRES: self._find_centres,
@@ -186,19 +187,19 @@ class Learner:
         if self._work is not None:
             self._work.ask(CHECK)
 
-    def look_for_mistakes(self) -> None:
-        """Look for mistakes now, if no thread does it after every fit."""
+    def check(self) -> None:
+        """Hold answers out now, if no thread does it after every fit."""
         if self._work is None:
             self._check()
 
     def _check(self) -> None:
-        """Look for mistakes among the answers; if that fails, the list stays as it was."""
+        """Guess answers by models without them; if that fails, the guesses stay as they were."""
         fitted, prepared = self.fitted, self._pool.prepared
         if fitted is None or prepared is None or fitted is self._checked:
             return
         try:
             with self._one_at_a_time:
-                found = disagreements(prepared, fitted, self._seed, lambda: self.is_fitting)
+                found = hold_out(prepared, fitted, self._seed, lambda: self.is_fitting)
         except Exception as error:
             with self._lock:
                 self.error = f"Answers could not be checked for mistakes: {in_short(error)}"
@@ -206,7 +207,7 @@ class Learner:
         if found is None:
             return  # the next model is checked
         with self._lock:
-            self.doubts, self._checked = found, fitted
+            self.held_out, self._checked = found, fitted
             self._changed()
 
     def _uncertain(self, fitted: Fitted) -> list[int]:

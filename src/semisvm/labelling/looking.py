@@ -1,6 +1,7 @@
 """What a sitting can be asked without changing anything."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,11 @@ class Looking:
         return self._piece(rows, start, count)
 
     def sure(self, value: str | None = None, start: int = 0, count: int = 20) -> Found:
-        """Return open rows of which the model is sure, the most certain first.
+        """Return open rows whose guess is sure, the most certain first.
+
+        Guesses of a class are sure from the margin on from which at least nine tenths of such
+        guesses are right, as answers show that models guessed without seeing them. Where there is
+        no such margin, the list is empty; its note says why.
 
         Parameters
         ----------
@@ -99,39 +104,48 @@ class Looking:
         start, count : int
             The piece of the list to return.
         """
+        self._learner.check()
         with self._lock:
             if value is not None:
                 self._check_class(value)
             fitted, marked = self._learner.fitted, list(self._book.marks)
-        rows = [] if fitted is None else self._outlook.sure(fitted, marked, value)
-        return self._piece(rows, start, count)
+            nothing = np.zeros(0, dtype=np.intp)
+            rows = nothing if fitted is None else self._outlook.sure(fitted, marked, value)
+            note = "" if value is None else self._outlook.why_sure(fitted, value)
+        return self._piece(rows, start, count, note)
 
     def doubts(self, start: int = 0, count: int = 20) -> Found:
         """Return answers that models which have not seen them contradict, the strongest first.
 
-        They may be mistakes. The guesses that come with them are those of the last model, which
-        has seen the answers.
+        They may be mistakes. The guesses that come with them are those of these models. Where the
+        models are no better than the most frequent class, the list is empty; its note says so.
         """
-        self._learner.look_for_mistakes()
+        self._learner.check()
         with self._lock:
-            fitted, doubts = self._learner.fitted, self._learner.doubts
-            seen = {} if fitted is None else fitted.answers
-            answers = self._book.answers()
-        # what was changed since is no longer what was doubted
-        rows = [row for row in doubts if row in answers and answers[row] == seen.get(row)]
-        return self._piece(sorted(rows, key=lambda row: -doubts[row]), start, count)
+            rows, note = self._outlook.doubts(self._book.answers())
+        piece = self._piece(rows, start, count, note)
+        return replace(piece, rows=[self._with_held_out_guess(found) for found in piece.rows])
 
-    def _piece(self, rows: Sequence[int] | NDArray[np.intp], start: int, count: int) -> Found:
+    def _with_held_out_guess(self, found: FoundRow) -> FoundRow:
+        guess = self._outlook.held_out_guess(found.row)
+        if guess is None:
+            return found
+        return replace(found, guess=guess[0], probability=guess[1])
+
+    def _piece(
+        self, rows: Sequence[int] | NDArray[np.intp], start: int, count: int, note: str = ""
+    ) -> Found:
         piece = rows[max(0, start) : max(0, start) + max(0, count)]
-        return Found(len(rows), [self._in_short(int(row)) for row in piece])
+        return Found(len(rows), [self._in_short(int(row)) for row in piece], note)
 
     def _in_short(self, row: int) -> FoundRow:
         fitted, mark = self._learner.fitted, self._book.marks.get(row)
         about = (None, False) if mark is None else (mark.value, mark.value is None)
         told: tuple[str | None, float | None] = (None, None)
         if fitted is not None:
-            value = fitted.guess(row)
-            told = value, self._outlook.probabilities(fitted, row)[value]
+            value, outlook = fitted.guess(row), self._outlook
+            known = outlook.probabilities(fitted, row)[value] if outlook.is_calibrated else None
+            told = value, known
         shown = (self._pool.name_of(row), self._pool.summary(row))
         more = (self._version_of(row), self._pool.picture_of(row))
         return FoundRow(row, *shown, *about, *told, *more)

@@ -1,23 +1,33 @@
 """What the model says about rows, and how good it is."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from semisvm.labelling.book import Book
+from semisvm.labelling.checking import FEWEST as FEWEST_HELD_OUT
+from semisvm.labelling.checking import HeldOut, Index
 from semisvm.labelling.estimates import (
-    Trial,
+    SURE_ACCURACY,
+    VAGUE,
+    Gain,
     accuracy_at,
     class_shares,
-    fit_curve,
+    fewest_for_sure,
+    first_for_sure,
+    gain_of,
     is_trial,
     learning_curve,
+    lowest_accuracy,
+    sure_margin,
     trials_of,
 )
 from semisvm.labelling.learning import Fitted
 from semisvm.labelling.pool import Pool
-from semisvm.labelling.records import ClassStatus, Guess, Interval, Status
+from semisvm.labelling.records import RANDOM, UNCERTAIN, ClassStatus, Guess, Interval, Status
+from semisvm.registry import get
 from semisvm.trust.explaining import column_weights, reasons
 
 N_BECAUSE = 8
@@ -25,11 +35,14 @@ N_BECAUSE = 8
 N_KEYS = 9
 FEW_TO_CALIBRATE = 8
 """Guesses that were put to the test before probabilities follow them."""
-POINT = 0.01
-ENOUGH_TRIALS = 10
-"""Trials before the advice to stop may be given."""
-SURE_TRIALS = 20
-"""Trials before it may be given because nothing is wrong: the accuracy is 84% or more then."""
+HIGH = 0.9
+"""Lower end of the accuracy from which the advice is to stop."""
+SMALL_GAIN = 0.05
+"""Upper end of a gain in accuracy that is too small to go on for."""
+AS_DRAWN = (RANDOM, UNCERTAIN)
+"""Reasons of rows that are like any other row with the same margin: drawn at random, or from a
+random handful by the margin. Clusters, people and files have reasons of their own."""
+NO_MODEL = "There is no model yet: it comes after the first few answers."
 
 
 class Outlook:
@@ -44,13 +57,39 @@ class Outlook:
     def __init__(self, pool: Pool, book: Book) -> None:
         self._pool, self._book = pool, book
         self._names = _feature_names(pool)
-        self._slope = 1.0
+        self._slope: float | None = None
+        self._sure: dict[str, tuple[float, int, int] | None] = {}
+        self._held_out: HeldOut | None = None
         self._known: tuple[Any, dict[str, Any]] | None = None
 
-    def see(self, fitted: Fitted) -> None:
-        """Adjust the probabilities to what the answers said about guesses so far."""
+    def see(self, fitted: Fitted, held_out: HeldOut | None) -> None:
+        """Adjust probabilities, and what counts as sure, to held-out guesses.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            The last model.
+        held_out : HeldOut or None
+            Of that model, or of one of the last; None before the first.
+        """
         from semisvm.model_selection.calibration import Calibrator
 
+        self._held_out = held_out
+        scores, codes = self._tested(fitted, held_out)
+        self._slope = None
+        if len(codes) >= FEW_TO_CALIBRATE:
+            found = Calibrator.fit(scores, codes, len(fitted.classes), "temperature")
+            self._slope = float(found.slope[0])
+        self._sure = {name: self._sure_from(held_out, name) for name in fitted.classes}
+
+    def _tested(self, fitted: Fitted, held_out: HeldOut | None) -> tuple[Any, Any]:
+        """Return scores and answers of rows that the scoring model had not seen.
+
+        Before the first models for that, those that were in force when the answers came.
+        """
+        if held_out is not None and held_out.classes == fitted.classes and len(held_out):
+            places = held_out.of(self._unseen())
+            return held_out.scores[places], held_out.codes[places]
         scores, codes = [], []
         for mark in self._book.marks.values():
             told = mark.facts.get("scores")
@@ -59,24 +98,60 @@ class Outlook:
             if set(told) == set(fitted.classes) and mark.value in told:
                 scores.append([told[name] for name in fitted.classes])
                 codes.append(fitted.classes.index(mark.value))
-        self._slope = 1.0
-        if len(codes) >= FEW_TO_CALIBRATE:
-            found = Calibrator.fit(
-                np.array(scores), np.array(codes), len(fitted.classes), "temperature"
-            )
-            self._slope = float(found.slope[0])
+        return np.array(scores), np.array(codes)
+
+    def _unseen(self, *reasons: str) -> list[int]:
+        """Return rows that were answered, for some reasons, without their guess being shown."""
+        return [
+            row
+            for row, mark in self._book.marks.items()
+            if mark.value is not None
+            and not mark.facts.get("seen_guess")
+            and (not reasons or mark.reason in reasons)
+        ]
+
+    def _sure_from(self, held_out: HeldOut | None, name: str) -> tuple[float, int, int] | None:
+        tested = self._guessed(held_out, name)
+        if held_out is None or not len(tested):
+            return None
+        right = held_out.codes[tested] == held_out.guesses[tested]
+        return sure_margin(held_out.margins[tested], right)
+
+    def _guessed(self, held_out: HeldOut | None, name: str) -> Index:
+        """Return the places of held-out rows, drawn at random, that were taken for a class."""
+        if held_out is None or name not in held_out.classes:
+            return np.zeros(0, dtype=np.intp)
+        places = held_out.of(self._unseen(*AS_DRAWN))
+        return places[held_out.guesses[places] == held_out.classes.index(name)]
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether held-out guesses have shown how far probabilities can be relied on."""
+        return self._slope is not None
 
     def probabilities(self, fitted: Fitted, row: int) -> dict[str, float]:
         """Return the probability of each class."""
-        z = self._slope * fitted.scores[row].astype(np.float64)
+        return dict(zip(fitted.classes, self._softmax(fitted.scores[row]), strict=True))
+
+    def _softmax(self, scores: Any) -> list[float]:
+        z = (1.0 if self._slope is None else self._slope) * np.asarray(scores, dtype=np.float64)
         e = np.exp(z - z.max())
-        return dict(zip(fitted.classes, (e / e.sum()).tolist(), strict=True))
+        return list((e / e.sum()).tolist())
+
+    def held_out_guess(self, row: int) -> tuple[str, float | None] | None:
+        """Return the guess of a model that had not seen the answer, and its probability."""
+        held_out = self._held_out
+        if held_out is None or row not in held_out.places:
+            return None
+        scores = held_out.scores[held_out.places[row]]
+        best = int(scores.argmax())
+        return held_out.classes[best], self._softmax(scores)[best] if self.is_calibrated else None
 
     def guess(self, fitted: Fitted, row: int) -> Guess:
         """Return the guess for a row, and what speaks for it."""
         probabilities = self.probabilities(fitted, row)
         because = self._because(fitted, row)
-        return Guess(fitted.guess(row), probabilities, because, fitted.number)
+        return Guess(fitted.guess(row), probabilities, because, fitted.number, self.is_calibrated)
 
     def _because(self, fitted: Fitted, row: int) -> list[tuple[str, float]]:
         """Return the features of a row that speak for its class against the next one."""
@@ -90,16 +165,75 @@ class Outlook:
     def _name(self, k: int) -> str:
         return self._names[k] if self._names else f"column {k + 1}"
 
-    def sure(self, fitted: Fitted, marked: list[int], value: str | None) -> Any:
-        """Return open rows, the most certain first, of one guess or of all."""
-        order = fitted.order[::-1]
-        free = np.ones(len(order), dtype=bool)
-        free[marked] = False
-        if value is not None:
-            if value not in fitted.classes:
-                return order[:0]
-            free &= fitted.scores.argmax(axis=1) == fitted.classes.index(value)
-        return order[free[order]]
+    def sure(self, fitted: Fitted, marked: list[int], value: str | None) -> Index:
+        """Return open rows whose guess is sure, the most certain first, of one class or of all."""
+        order = fitted.order[::-1].astype(np.intp)
+        limits = np.full(len(fitted.classes), np.inf)
+        for k, name in enumerate(fitted.classes):
+            found = self._sure.get(name)
+            if found is not None and value in (None, name):
+                limits[k] = found[0]
+        good = fitted.margins >= limits[fitted.scores.argmax(axis=1)]
+        good[marked] = False
+        return order[good[order]]
+
+    def why_sure(self, fitted: Fitted | None, value: str) -> str:
+        """Say which held-out answers call rows of a class sure, or why none is."""
+        if fitted is None:
+            return NO_MODEL
+        found, tested = self._sure.get(value), self._guessed(self._held_out, value)
+        if found is not None:
+            _, right, n = found
+            return (
+                f"Rows as certain as these were guessed right {right} of {n} times, by models that "
+                f"had not seen the answer: at least {SURE_ACCURACY:.0%} of such guesses are right."
+            )
+        few = fewest_for_sure()
+        if len(tested) < few:
+            return (
+                f"No row can be called sure yet. Of your answers to random and uncertain rows, "
+                f"models that had not seen them guessed {len(tested)} as {value}; it takes {few} "
+                "to show that such guesses can be relied on."
+            )
+        held_out = self._held_out
+        assert held_out is not None
+        n = first_for_sure(len(tested))
+        best = tested[np.argsort(-held_out.margins[tested], kind="stable")[:n]]
+        right = int(np.count_nonzero(held_out.codes[best] == held_out.guesses[best]))
+        return (
+            f"No row can be called sure: of the {n} most certain guesses of {value} by models that "
+            f"had not seen the answer, {right} were right. That shows an accuracy of at least "
+            f"{math.floor(100 * lowest_accuracy(n - right, n))}%; it takes {SURE_ACCURACY:.0%}."
+        )
+
+    def doubts(self, answers: dict[int, str]) -> tuple[list[int], str]:
+        """Return answers that held-out guesses contradict, the strongest first; and a sentence.
+
+        Parameters
+        ----------
+        answers : dict
+            Row -> answer, of today: what was changed since is no longer what was doubted.
+        """
+        held_out = self._held_out
+        if held_out is None or not len(held_out):
+            return [], (
+                f"Answers are checked when there are {FEWEST_HELD_OUT} or more, and a model has "
+                "learned from them."
+            )
+        n, right = len(held_out), held_out.n_right
+        said = f"Models that had not seen the answer guess {right} of {n} answers right"
+        if right <= held_out.n_of_largest:
+            return [], (
+                f"The model cannot judge answers yet. {said}; to guess the most frequent class "
+                f"each time is right {held_out.n_of_largest} times."
+            )
+        same = held_out.classes
+        rows = [
+            row
+            for row in held_out.contradicted()
+            if answers.get(row) == same[held_out.codes[held_out.places[row]]]
+        ]
+        return rows, f"{said}. Where they differ, either may be wrong."
 
     def status(
         self,
@@ -124,12 +258,12 @@ class Outlook:
             model_number=0 if fitted is None else fitted.number,
             model_labels=0 if fitted is None else fitted.n_labels,
             method="" if fitted is None else fitted.method,
+            method_title="" if fitted is None else get(fitted.method).title,
             fitting=fitting,
             fit_seconds=None if fitted is None else fitted.seconds,
             fit_error=fit_error,
             accuracy=known["accuracy"],
             curve=known["curve"],
-            more_labels=known["more_labels"],
             advice=known["advice"],
             saved=saved,
             version=version,
@@ -142,20 +276,20 @@ class Outlook:
         book = self._book
         trials = trials_of(book.marks.values())
         accuracy = None if fitted is None else accuracy_at(trials, fitted.n_labels)
-        more = None if fitted is None else _more_labels(trials, fitted.n_labels, accuracy)
+        gain = None if fitted is None else gain_of(trials, fitted.n_labels)
         found = {
             "classes": self._classes(),
             "accuracy": accuracy,
-            "curve": learning_curve(trials),
-            "more_labels": more,
-            "advice": self._advice(fitted, accuracy, more),
+            "curve": [] if fitted is None else learning_curve(trials, fitted.n_labels),
+            "advice": self._advice(accuracy, gain),
         }
         self._known = version, found
         return found
 
     def _classes(self) -> list[ClassStatus]:
         book = self._book
-        shares = class_shares(book.marks.values(), book.classes) or {}
+        found = class_shares(book.marks.values(), book.classes) or {}
+        shares = {name: pair for name, pair in found.items() if pair[1] <= VAGUE}
         return [
             ClassStatus(
                 name,
@@ -166,21 +300,31 @@ class Outlook:
             for k, name in enumerate(book.classes)
         ]
 
-    def _advice(self, fitted: Fitted | None, accuracy: Interval | None, more: int | None) -> str:
+    def _advice(self, accuracy: Interval | None, gain: Gain | None) -> str:
+        """Say what to do next, as far as the intervals go."""
         book = self._book
         if len(book.marks) == len(self._pool):
             return "Every row has an answer or was skipped."
         if sum(1 for count in book.counts.values() if count) < 2:
             return "Go on: a model needs answers of two classes."
-        if fitted is None or accuracy is None or accuracy.n < ENOUGH_TRIALS:
+        if accuracy is None:
             return "Go on: more random rows are needed to say how accurate the model is."
-        if more is None and accuracy.n < SURE_TRIALS:
-            return "Go on: no random row was guessed wrong yet, but they are few."
-        if more is None:
+        if accuracy.low >= HIGH:
             return "You can stop: the model is right on nearly all random rows."
-        if more >= fitted.n_labels:
-            return f"You can stop: one more point of accuracy would take about {more} more answers."
-        return f"Go on: one more point of accuracy takes about {more} more answers."
+        if gain is not None and gain.low > 0:
+            return (
+                f"Go on: answers help. Random rows were guessed right {gain.before:.0%} of the "
+                f"time up to {gain.n_labels} labels, {gain.since:.0%} since."
+            )
+        if gain is not None and gain.high < SMALL_GAIN:
+            return (
+                f"You can stop: the accuracy has risen by less than {SMALL_GAIN * 100:.0f} points "
+                f"since {gain.n_labels} labels."
+            )
+        return (
+            "Stop when this accuracy is enough for you. Whether more answers raise it cannot be "
+            "seen yet."
+        )
 
     def sentences(self, status: Status) -> list[str]:
         """Say in a report what the sitting knows about the model."""
@@ -193,14 +337,6 @@ class Outlook:
                 "random rows that were answered before the model saw them."
             )
         return found
-
-
-def _more_labels(trials: Sequence[Trial], n_labels: int, accuracy: Interval | None) -> int | None:
-    """Return how many more labels one more point takes; None if there is none to gain."""
-    if accuracy is not None and accuracy.value > 1 - POINT:
-        return None
-    law = fit_curve(trials, n_labels)
-    return None if law is None else law.more_labels(POINT)
 
 
 def _feature_names(pool: Pool) -> list[str]:

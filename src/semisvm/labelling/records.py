@@ -107,12 +107,15 @@ class Guess(Record):
     because : list of (feature, weight)
         What speaks for the guess against the next class, strongest first.
     model_number : int
+    calibrated : bool
+        Whether the probabilities follow held-out answers; there are too few of them at first.
     """
 
     value: str
     probabilities: dict[str, float]
     because: list[tuple[str, float]]
     model_number: int
+    calibrated: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,9 @@ class FoundRow(Record):
     answer : str or None
     skipped : bool
     guess : str or None
+        In a list of doubts, that of a model which had not seen the answer.
     probability : float or None
-        Of the guess.
+        Of the guess; None until there are enough held-out answers to calibrate it.
     version : int
         As for `RowView`.
     picture : str or None
@@ -156,10 +160,13 @@ class Found(Record):
     total : int
         Length of the whole list.
     rows : list of FoundRow
+    note : str
+        What the list rests on, or why it is empty.
     """
 
     total: int
     rows: list[FoundRow]
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,7 +198,7 @@ class ClassStatus(Record):
     count : int
         Rows with this label.
     share : float or None
-        Estimated share among all rows.
+        Estimated share among all rows; None while it is hardly known.
     share_std : float or None
         Its standard error.
     """
@@ -229,6 +236,8 @@ class Status(Record):
         Labels that the model was fitted to.
     method : str
         Of the model.
+    method_title : str
+        Its name in words.
     fitting : bool
     fit_seconds : float or None
         Of the last fit.
@@ -237,9 +246,7 @@ class Status(Record):
     accuracy : Interval or None
         Of the model, from random rows that were answered before it saw them.
     curve : list of CurvePoint
-    more_labels : int or None
-        How many more labels one more point of accuracy takes; None if that is not known, or no
-        point is left to gain. The advice says it in words.
+        It ends with ``accuracy``, if that is known.
     advice : str
         What to do next, in a sentence.
     saved : bool
@@ -258,12 +265,12 @@ class Status(Record):
     model_number: int
     model_labels: int
     method: str
+    method_title: str
     fitting: bool
     fit_seconds: float | None
     fit_error: str | None
     accuracy: Interval | None
     curve: list[CurvePoint]
-    more_labels: int | None
     advice: str
     saved: bool
     version: int

@@ -22,7 +22,7 @@ from semisvm.labelling.book import (
     class_name,
     class_names,
 )
-from semisvm.labelling.errors import SittingError
+from semisvm.labelling.errors import ChangedError, SittingError
 from semisvm.labelling.exporting import write_labelled
 from semisvm.labelling.learner import EVERY, Learner
 from semisvm.labelling.learning import METHOD, model_of
@@ -116,6 +116,8 @@ class Sitting(Looking):
         self._pool = make_pool(data, label, key, features, vectors)
         self._store = Store(self._pool, class_names(classes), answers)
         self._book = self._store.book
+        earlier = self._book.last()
+        self._earlier = 0 if earlier is None else earlier.seq
         self._lock = threading.RLock()
         self._settings = dict(settings or {})
         self._news = 0
@@ -267,15 +269,34 @@ class Sitting(Looking):
                 raise SittingError(f"There is a class {wanted!r} already.")
             return self._record(Event(0, CLASS, value=wanted, facts={"client": client}))
 
-    def undo(self, client: str | None = None) -> Event | None:
-        """Undo the last change, of one client or of all; return it, or None if there is none."""
+    def undo(self, client: str | None = None, number: int | None = None) -> Event | None:
+        """Undo the last change; return it, or None if there is none.
+
+        Parameters
+        ----------
+        client : str, optional
+            Only changes of this client, and those of earlier sittings, whose clients are gone. By
+            default the last change of all.
+        number : int, optional
+            ``seq`` of the change that `last_change` returned: it is undone whoever made it. If
+            another one has been made since, a `ChangedError` is raised.
+        """
         with self._lock:
-            last = self._book.last(client)
+            last = self._book.last(client, self._earlier)
+            if number is not None:
+                last = self._book.last()
+                if last is None or last.seq != number:
+                    raise ChangedError("Another change was made meanwhile, in another window.")
             if last is None:
                 return None
             self._book.check_undo(last)
             self._record(Event(0, UNDO, of=last.seq, facts={"client": client}))
             return last
+
+    def last_change(self) -> Event | None:
+        """Return the last change of all that is not undone; None if there is none."""
+        with self._lock:
+            return self._book.last()
 
     def _record(self, event: Event) -> Event:
         kept = self._store.record(event)
@@ -309,7 +330,7 @@ class Sitting(Looking):
         self._news += 1
         fitted = self._learner.fitted
         if fitted is not None:
-            self._outlook.see(fitted)
+            self._outlook.see(fitted, self._learner.held_out)
 
     # learning
 

@@ -13,7 +13,6 @@ from semisvm.model_selection.crossfit import CrossFit, counting_codes, cross_fit
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import encode
 from semisvm.row_weights import checked_weights
-from semisvm.trust.conformal import nonconformity
 
 
 @dataclass(frozen=True)
@@ -125,14 +124,6 @@ def mean_scores(found: CrossFit) -> tuple[Index, Floats, NDArray[np.intp], Float
     np.add.at(total, place, scores)
     mass = None if found.mass is None else found.mass[first]
     return rows, total / np.bincount(place)[:, None], found.codes[first], mass
-
-
-def contradictions(found: CrossFit) -> dict[int, float]:
-    """Return rows whose label is not the best class, and how much better the best one scores."""
-    rows, scores, codes, _ = mean_scores(found)
-    gaps = nonconformity(scores)[np.arange(len(codes)), codes]
-    pairs = zip(rows.tolist(), gaps.tolist(), strict=True)
-    return {row: gap for row, gap in pairs if gap > 0}
 
 
 def audit_labels(

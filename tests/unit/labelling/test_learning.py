@@ -32,6 +32,16 @@ def test_a_fit_goes_on_from_the_last_weights_and_leaves_them_alone():
     assert np.mean(np.array(guesses) == TRUTH) > 0.9
 
 
+def test_a_poor_valley_is_left():
+    """A model that a few wrong answers have led astray does not lead the next one."""
+    wrong = {row: "spam" if value == "ham" else "ham" for row, value in answers(20).items()}
+    astray = fit_answers(PREPARED, wrong)
+    found, cold = fit_answers(PREPARED, answers(25), astray), fit_answers(PREPARED, answers(25))
+    assert found.estimator.objective_ <= 1.01 * cold.estimator.objective_
+    guesses = [found.guess(row) for row in range(len(X))]
+    assert np.mean(np.array(guesses) == TRUTH) > 0.9
+
+
 def test_a_new_class_begins_again():
     first = fit_answers(PREPARED, answers(20))
     more = {**answers(20), 0: "other", 1: "other"}

@@ -143,6 +143,35 @@ def test_change_remove_and_undo():
             found.remove(3)
 
 
+def test_undo_after_the_window_was_opened_anew(tmp_path):
+    """Windows of an earlier sitting are gone: any new one can undo their changes."""
+    path = tmp_path / "answers.csv"
+    with sitting(answers=path) as found:
+        found.answer(1, "spam", client="a")
+        found.answer(2, "ham", client="b")
+    with sitting(answers=path) as found:
+        found.answer(3, "ham", client="c")
+        assert found.undo("d").rows == (2,)
+        assert found.undo("c").rows == (3,)
+        assert found.undo("c").rows == (1,)
+        assert found.undo("c") is None
+        assert found.status().n_answered == 0
+
+
+def test_the_last_change_of_another_window_is_undone_by_its_number():
+    with sitting() as found:
+        assert found.last_change() is None
+        found.answer(1, "spam", client="a")
+        assert found.undo("b") is None
+        seen = found.last_change()
+        assert seen.rows == (1,)
+        found.answer(2, "ham", client="a")
+        with pytest.raises(ChangedError, match="Another change was made meanwhile"):
+            found.undo("b", number=seen.seq)
+        assert found.undo("b", number=found.last_change().seq).rows == (2,)
+        assert found.view(1).answer == "spam"
+
+
 def test_undo_is_of_one_client():
     with sitting() as found:
         found.answer(1, "spam", client="a")
@@ -177,31 +206,75 @@ def test_a_class_with_answers_is_not_taken_back():
             found.undo("a")
 
 
-def test_many_are_confirmed_at_once():
-    with sitting() as found:
-        label(found, 20)
-        found.fit()
-        rows = [item.row for item in found.sure("spam", count=10).rows]
-        assert all(found.guess(row).value == "spam" for row in rows)
-        found.confirm(rows, "spam")
-        assert found.status().n_answered == 30
-        assert not set(rows) & {item.row for item in found.sure("spam", count=100).rows}
-        with pytest.raises(SittingError, match="already"):
-            found.confirm(rows[:1], "spam")
-        found.undo()
-        assert found.status().n_answered == 20
+MANY_TEXTS, MANY_KINDS = mails(400, seed=1)
 
 
-def test_sure_rows_come_in_order():
+@pytest.fixture(scope="module")
+def learned():
+    """A sitting with enough answers to tell which guesses are sure."""
+    with sitting(MANY_TEXTS) as found:
+        label(found, 120, MANY_KINDS)
+        found.fit()
+        yield found
+
+
+def test_many_are_confirmed_at_once(learned):
+    rows = [item.row for item in learned.sure("spam", count=10).rows]
+    assert len(rows) == 10
+    assert all(learned.guess(row).value == "spam" for row in rows)
+    learned.confirm(rows, "spam")
+    assert learned.status().n_answered == 130
+    assert not set(rows) & {item.row for item in learned.sure("spam", count=1000).rows}
+    with pytest.raises(SittingError, match="already"):
+        learned.confirm(rows[:1], "spam")
+    learned.undo()
+    assert learned.status().n_answered == 120
+
+
+def test_sure_rows_come_in_order(learned):
+    sure = [item.probability for item in learned.sure(count=1000).rows]
+    assert sure == sorted(sure, reverse=True)
+    assert [item.row for item in learned.sure(start=5, count=3).rows] == [
+        item.row for item in learned.sure(count=8).rows[5:]
+    ]
+    both = sum(learned.sure(name).total for name in ("spam", "ham"))
+    assert both == len(sure) > 50
+
+
+def test_sure_rows_are_right(learned):
+    for name in ("spam", "ham"):
+        found = learned.sure(name, count=1000)
+        assert np.mean([MANY_KINDS[item.row] == name for item in found.rows]) > 0.9
+        assert "at least 90% of such guesses are right" in found.note
+
+
+def test_no_row_is_sure_before_enough_answers_say_so():
     with sitting() as found:
+        assert found.sure("spam").note.startswith("There is no model yet")
         label(found, 20)
         found.fit()
-        sure = [item.probability for item in found.sure(count=1000).rows]
-        assert len(sure) == 100
-        assert sure == sorted(sure, reverse=True)
-        assert [item.row for item in found.sure(start=5, count=3).rows] == [
-            item.row for item in found.sure(count=8).rows[5:]
-        ]
+        nothing = found.sure("spam")
+        assert (nothing.total, nothing.rows) == (0, [])
+        assert nothing.note.startswith("No row can be called sure yet.")
+        assert "it takes 29" in nothing.note
+
+
+def test_no_row_is_sure_if_the_classes_have_nothing_to_do_with_the_texts():
+    kinds = np.random.default_rng(5).permutation(MANY_KINDS).tolist()
+    with sitting(MANY_TEXTS) as found:
+        label(found, 150, kinds, fit_every=10)
+        for name in ("spam", "ham"):
+            nothing = found.sure(name)
+            assert nothing.total == 0
+            assert nothing.note.endswith("it takes 90%.")
+        doubts = found.doubts()
+        assert doubts.total == 0
+        assert doubts.note.startswith("The model cannot judge answers yet.")
+        # what is shown beside a row does not claim more
+        status = found.status()
+        assert status.accuracy.low < 0.6
+        shown = [item.probability for item in found.search(which="open", count=250).rows]
+        assert max(shown) < 0.8
 
 
 def test_search_finds_all_words_in_any_case():
@@ -256,8 +329,7 @@ def test_a_row_that_changed_meanwhile_is_not_overwritten():
         assert found.answer(2, "spam").value == "spam"
 
 
-def test_where_no_point_is_left_to_gain_none_is_promised():
-    """A hundred per cent, and "16 more answers for one more point", do not go together."""
+def test_what_is_said_while_a_model_that_is_right_learns():
     texts, kinds = mails(400, seed=1)
     with sitting(texts) as found:
         said = []
@@ -266,10 +338,10 @@ def test_where_no_point_is_left_to_gain_none_is_promised():
             status = found.status()
             if status.accuracy is not None:
                 assert status.accuracy.value > 0.99
-            assert status.more_labels is None
+                end = status.curve[-1]
+                assert (end.n_labels, end.accuracy) == (status.model_labels, status.accuracy.value)
             said.append(status.advice)
         assert said[0] == "Go on: more random rows are needed to say how accurate the model is."
-        assert "Go on: no random row was guessed wrong yet, but they are few." in said
         assert said[-1] == "You can stop: the model is right on nearly all random rows."
 
 
@@ -367,7 +439,12 @@ def test_mistakes_are_found():
         for row in wrong:
             found.answer(row, "ham" if kinds[row] == "spam" else "spam")
         found.fit()
-        doubts = [item.row for item in found.doubts(count=100).rows]
+        listed = found.doubts(count=100)
+        # the guess is that of models that have not seen the answer
+        assert all(item.guess != item.answer for item in listed.rows)
+        assert all(0.5 <= item.probability <= 1.0 for item in listed.rows)
+        assert "of 60 answers right" in listed.note
+        doubts = [item.row for item in listed.rows]
         assert len(wrong.intersection(doubts)) >= 4
         assert len(doubts) <= 15
         row = next(row for row in doubts if row in wrong)

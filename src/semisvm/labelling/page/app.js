@@ -48,7 +48,7 @@ function find() {
 const ANYWHERE = { "?": () => byId("help-box").showModal(), "/": find };
 const LABELLING = {
   s: label.skip,
-  u: label.undo,
+  u: () => label.undo(),
   g: label.askGuess,
   e: label.unfold,
   n: () => byId("new-class").focus(),

@@ -1,8 +1,8 @@
 // Labelling one row after the other.
 
 import { get, isConnected, post, showState, Lost, Refused } from "./api.js";
-import { byId, count, make, percent, say } from "./dom.js";
-import { showGuess, showRow } from "./row.js";
+import { byId, count, make, say } from "./dom.js";
+import { probabilityOf, showGuess, showRow } from "./row.js";
 import { showStatus } from "./progress.js";
 import { announce, alertUser, kept, keep } from "./common.js";
 
@@ -122,9 +122,8 @@ function showLast(row, key, value, guess) {
   const parts = [what];
   if (guess) {
     const same = guess.value === value;
-    const probability = guess.probabilities[guess.value];
     const words = [same ? "The model agrees" : "The model says ", same ? null : make("strong", { dir: "auto" }, guess.value)];
-    parts.push(make("p", { class: same ? "agrees" : "differs" }, words, ` (${percent(probability)})`));
+    parts.push(make("p", { class: same ? "agrees" : "differs" }, words, probabilityOf(guess)));
   }
   byId("last").replaceChildren(...parts);
 }
@@ -139,19 +138,36 @@ export function skip() {
   });
 }
 
-export function undo() {
-  change("undo", {}, (data) => {
-    if (data.undone === null) {
-      announce("There is nothing to undo.");
-      byId("last").replaceChildren(make("p", { class: "quiet" }, "There is nothing to undo."));
-      return;
-    }
-    const what = data.view === null ? "The last change" : `Row ${data.view.key}`;
-    announce(`${what} is undone.`);
-    byId("last").replaceChildren(make("p", {}, data.view === null ? `Undone: ${described(data.undone)}.` : `Undone: row ${data.view.key} is as before.`));
-    if (data.view !== null) present(data.view, null);
+export function undo(number = null) {
+  change("undo", number === null ? {} : { number }, (data) => {
+    if (data.undone !== null) showUndone(data);
+    else if (data.other !== null) offerUndo(data);
+    else showNothingToUndo();
   });
 }
+
+function showUndone(data) {
+  const what = data.view === null ? described(data.undone) : `row ${data.view.key} is as before`;
+  announce(`Undone: ${what}.`);
+  byId("last").replaceChildren(make("p", {}, `Undone: ${what}.`));
+  if (data.view !== null) present(data.view, null);
+}
+
+// Of another window: nobody loses an answer by a key that was pressed here.
+function offerUndo(data) {
+  const what = data.view === null ? described(data.other) : `row ${data.view.key} ${happened(data.other)}`;
+  announce(`Nothing was changed in this window. In another one: ${what}.`);
+  const button = make("button", { type: "button", class: "small", id: "undo-other" }, "Undo it");
+  button.addEventListener("click", () => undo(data.other.seq));
+  byId("last").replaceChildren(make("p", {}, `Last change, in another window: ${what}. `, button));
+}
+
+function showNothingToUndo() {
+  announce("There is nothing to undo.");
+  byId("last").replaceChildren(make("p", { class: "quiet" }, "There is nothing to undo."));
+}
+
+const happened = (event) => ({ answer: `is ${event.value}`, skip: "was skipped", remove: "lost its answer" })[event.kind];
 
 const described = (event) =>
   event.kind === "class" ? `the class ${event.value}` : `${count(event.rows.length)} rows`;
@@ -221,10 +237,13 @@ export function unfold() {
 }
 
 export function startLabelling() {
+  // on a phone the answers cover the end of the page, which leaves room for them
+  const room = () => document.documentElement.style.setProperty("--answers", `${byId("answers").offsetHeight}px`);
+  new ResizeObserver(room).observe(byId("answers"));
   byId("after").checked = kept("after") === "yes";
   byId("after").addEventListener("change", () => keep("after", byId("after").checked ? "yes" : "no"));
   byId("skip").addEventListener("click", skip);
-  byId("undo").addEventListener("click", undo);
+  byId("undo").addEventListener("click", () => undo());
   byId("remove").addEventListener("click", remove);
   byId("back").addEventListener("click", next);
   byId("ask-guess").addEventListener("click", askGuess);

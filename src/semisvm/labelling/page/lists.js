@@ -23,8 +23,11 @@ const picture = (row) =>
 
 const words = (row) => [picture(row), make("p", { class: "snippet", dir: "auto" }, row.text)];
 
-const guessOf = (row) =>
-  row.guess === null ? null : ["model: ", make("strong", { dir: "auto" }, row.guess), row.probability === null ? "" : ` ${percent(row.probability)}`];
+const guessOf = (row, who = "model") =>
+  row.guess === null ? null : [`${who}: `, make("strong", { dir: "auto" }, row.guess), row.probability === null ? "" : ` ${percent(row.probability)}`];
+
+const shape = (facts, row, ...buttons) =>
+  [make("div", {}, facts, words(row)), make("div", { class: "buttons" }, buttons)];
 
 class List {
   constructor(node, { load, show, empty, foot }) {
@@ -49,10 +52,11 @@ class List {
       return;
     }
     const items = found.rows.map((row) => make("li", { class: "item", "data-row": row.row }, this.show(row)));
-    const body = items.length ? make("ol", { class: "list" }, items) : make("p", { class: "quiet" }, this.empty());
-    const parts = [this.pager(found), body];
-    if (this.foot && items.length) parts.splice(1, 0, this.foot(found));
-    this.node.replaceChildren(...parts);
+    const body = items.length ? make("ol", { class: "list" }, items) : null;
+    const text = items.length ? found.note : this.empty(found);
+    const ground = text ? make("p", { class: "ground" }, text) : null;
+    const foot = this.foot && items.length ? this.foot(found) : null;
+    this.node.replaceChildren(...[ground, this.pager(found), foot, body].filter((part) => part !== null));
   }
 
   pager(found) {
@@ -62,7 +66,8 @@ class List {
     const after = small("Later", () => this.refresh(this.start + LENGTH));
     before.disabled = this.start === 0;
     after.disabled = end >= found.total;
-    return make("div", { class: "pager" }, make("p", { class: "quiet", role: "status" }, where), before, after, small("Refresh", () => this.refresh()));
+    const turns = found.total > LENGTH ? [before, after] : [];
+    return make("div", { class: "pager" }, make("p", { class: "quiet", role: "status" }, where), turns, small("Refresh", () => this.refresh()));
   }
 }
 
@@ -90,21 +95,15 @@ function foundItem(row) {
     refresh();
   };
   const remove = row.answer === null && !row.skipped ? null : small("Remove", gone, { "aria-label": `Remove the answer of row ${row.key}` });
-  return [
-    make("p", { class: "facts" }, `Row ${row.key}`, row.guess === null ? null : " · ", guessOf(row)),
-    words(row),
-    make("div", { class: "buttons" }, chooser(row, refresh), remove, opener(row)),
-  ];
+  const facts = make("p", { class: "facts" }, `Row ${row.key}`, row.guess === null ? null : " · ", guessOf(row));
+  return shape(facts, row, chooser(row, refresh), remove, opener(row));
 }
 
 function sureItem(row) {
   const box = make("input", { type: "checkbox", class: "pick", checked: true, value: row.row });
   box.addEventListener("change", countPicked);
-  return [
-    make("label", { class: "check" }, box, make("span", { class: "facts" }, `Row ${row.key} · `, guessOf(row))),
-    words(row),
-    make("div", { class: "buttons" }, opener(row)),
-  ];
+  const facts = make("label", { class: "check" }, box, make("span", { class: "facts" }, `Row ${row.key} · `, guessOf(row)));
+  return shape(facts, row, opener(row));
 }
 
 const picked = () => [...byId("sure").querySelectorAll("input.pick:checked")].map((box) => Number(box.value));
@@ -139,14 +138,10 @@ function doubtItem(row) {
     if (await change("change", { row: row.row, value: row.guess, version: row.version })) announce(`Saved: row ${row.key} is ${row.guess}.`);
     await lists.doubts.refresh();
   };
-  return [
-    make("p", { class: "facts" }, `Row ${row.key} · you: `, make("strong", { dir: "auto" }, row.answer), " · ", guessOf(row)),
-    words(row),
-    make("div", { class: "buttons" }, small(`Change to ${row.guess}`, fix, { "aria-label": `Change row ${row.key} to ${row.guess}` }), opener(row)),
-  ];
+  const facts = make("p", { class: "facts" }, `Row ${row.key} · you: `, make("strong", { dir: "auto" }, row.answer), " · ", guessOf(row, "guess without your answer"));
+  const button = small(`Change to ${row.guess}`, fix, { "aria-label": `Change row ${row.key} to ${row.guess}` });
+  return shape(facts, row, button, opener(row));
 }
-
-const modelless = (text) => () => (lastStatus()?.model_number ? text : "There is no model yet: it comes after the first few answers.");
 
 const lists = {
   find: new List(byId("found"), {
@@ -157,13 +152,13 @@ const lists = {
   sure: new List(byId("sure"), {
     load: (start, length) => get("sure", { value: byId("sure-class").value, start, count: length }),
     show: sureItem,
-    empty: modelless("The model is sure about no row of this class."),
+    empty: (found) => found.note,
     foot: confirmBar,
   }),
   doubts: new List(byId("doubts"), {
     load: (start, length) => get("doubts", { start, count: length }),
     show: doubtItem,
-    empty: modelless("The model agrees with all answers."),
+    empty: (found) => found.note,
   }),
 };
 

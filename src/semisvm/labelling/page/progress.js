@@ -3,7 +3,7 @@
 import { byId, count, draw, make, percent, plural, say } from "./dom.js";
 
 const WIDTH = 320;
-const HEIGHT = 170;
+const HEIGHT = 150;
 const LEFT = 40;
 const RIGHT = 10;
 const TOP = 10;
@@ -46,8 +46,8 @@ function showNumbers(status) {
 function showModel(status) {
   const parts = [];
   if (status.model_number) {
-    const seconds = status.fit_seconds === null ? "" : `, ${status.fit_seconds.toFixed(1)} s`;
-    parts.push(`Model ${status.model_number}: ${status.method}, fitted to ${plural(status.model_labels, "label")}${seconds}.`);
+    const of = status.model_labels === status.n_answered ? plural(status.model_labels, "label") : `${count(status.model_labels)} of ${plural(status.n_answered, "label")}`;
+    parts.push(`Learned from ${of}. Method: ${status.method_title}.`);
   } else if (!status.fitting) {
     parts.push("No model yet.");
   }
@@ -56,13 +56,19 @@ function showModel(status) {
   say(byId("model"), parts.join(" "));
 }
 
+// 95% of the estimates are within 1.96 standard errors.
+function shareOf(one) {
+  if (one.share === null) return " · –";
+  const spread = 1.96 * one.share_std;
+  return ` · ${percent(one.share)} (${percent(Math.max(0, one.share - spread))} to ${percent(Math.min(1, one.share + spread))})`;
+}
+
 function showShares(classes) {
   byId("shares").replaceChildren(make("ul", { class: "shares" }, classes.map((one, k) => {
     const track = make("span", { class: "track", "aria-hidden": "true" }, make("span", { class: `fill c${k % 5}` }));
     track.firstChild.style.width = percent(one.share ?? 0, 1);
-    const spread = one.share_std === null ? "" : ` ± ${percent(one.share_std)}`;
-    const share = one.share === null ? "" : ` · ${percent(one.share)}${spread}`;
-    const words = make("span", { class: "value", title: "labels, and the estimated share of all rows" }, plural(one.count, "label"), share);
+    const title = "labels, and the estimated share of all rows with its 95% interval";
+    const words = make("span", { class: "value", title }, plural(one.count, "label"), shareOf(one));
     return make("li", {}, make("span", { dir: "auto" }, one.name), words, track);
   })));
 }

@@ -4,6 +4,8 @@ import { get } from "./api.js";
 import { clean, count, make, percent } from "./dom.js";
 
 const FOLD = 1400;
+// cells from which they are shown in columns side by side
+const MANY = 6;
 
 // Cuts at a space, if there is one near.
 function folded(text) {
@@ -57,9 +59,8 @@ export function showRow(node, view) {
   node.replaceChildren(
     ...(pictures.length ? [make("div", { class: "pictures" }, pictures.map((field) => pictureBlock(field, view.row)))] : []),
     ...texts.map((field) => textBlock(field, view.row)),
-    ...(cells.length ? [make("dl", { class: "cells" }, cells.map(cell))] : []),
+    ...(cells.length ? [make("dl", { class: cells.length > MANY ? "cells many" : "cells" }, cells.map(cell))] : []),
   );
-  node.scrollTop = 0;
 }
 
 // A word of one of several columns is named "column__word".
@@ -79,14 +80,15 @@ function reasons(because) {
   }));
 }
 
+// None is shown before answers have told how far it can be relied on.
+export const probabilityOf = (guess) => (guess.calibrated ? ` (${percent(guess.probabilities[guess.value])})` : "");
+
 export function showGuess(node, guess) {
   if (guess === null) {
     node.replaceChildren(make("p", { class: "quiet" }, "There is no model yet: it comes after the first few answers."));
     return;
   }
-  const probability = guess.probabilities[guess.value];
-  const sure = probability === undefined ? "" : ` ${percent(probability)}`;
-  const what = make("p", {}, "The model says ", make("strong", { dir: "auto" }, guess.value), sure);
+  const what = make("p", {}, "The model says ", make("strong", { dir: "auto" }, guess.value), probabilityOf(guess));
   const why = guess.because.length ? [reasons(guess.because)] : [];
   node.replaceChildren(what, ...why);
 }
