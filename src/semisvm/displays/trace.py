@@ -7,14 +7,16 @@ import numpy as np
 from semisvm.displays.drawing import PALETTE, tidy, two_axes
 from semisvm.loop import Trace
 from semisvm.margins import last_step
-from semisvm.pages.phases import LEVELS, runs
+from semisvm.pages.phases import LEVELS, objective_name, runs
 
 
 class TraceDisplay:
     """The objective, and the temperature or the weight of the unlabelled rows, by round.
 
     The objective is that of the level at which the method is, so it may well rise where
-    the weight of the unlabelled rows does; at one level it falls.
+    the weight of the unlabelled rows does; at one level it falls. Annealing is an exception: at
+    a temperature the free energy falls (``free_energy`` of the trace), and the objective is
+    that of the best labels with the class counts, which may rise.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ class TraceDisplay:
             label = None if any(line.get_label() == name for line in lines) else name
             colour = {"color": colours[name], **style}
             lines += ax.plot(rounds[part], self.objective[part], label=label, **colour)
-        ax.set_ylabel("objective")
+        ax.set_ylabel(objective_name(self.phase).replace(" of ", "\nof "))
         ax.tick_params(labelbottom=False)
         ax.legend(frameon=False)
         if self.estimator_name:

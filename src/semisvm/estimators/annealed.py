@@ -177,6 +177,9 @@ class AnnealedSVC(
     n_iter_ : int
         Number of rounds (weight step, label step).
     trace_ : Trace
+        At a temperature ``free_energy``, what is minimised there, never rises. ``objective``
+        is that of the best hard labels with the class counts, by which points of the path are
+        compared, and may rise.
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
 

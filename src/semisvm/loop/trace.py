@@ -22,6 +22,10 @@ class Trace:
 
     ``trace[3]`` is a row, ``trace["objective"]`` a column, `to_frame` a pandas DataFrame.
     Columns that an iteration does not have are NaN.
+
+    Steps never raise the objective within a level, with one exception. Annealing lowers the
+    free energy at a temperature, column ``free_energy``; its ``objective`` is that of the best
+    labels with the class counts for the weights of the iteration, and may rise.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)

@@ -62,6 +62,9 @@ class Softening(ABC):
     weight step takes into account how the beliefs respond: it is a Newton step on the free
     energy, from which the beliefs have been eliminated. Losses that are not smooth alternate.
 
+    At a temperature the free energy never rises (``free_energy`` in the trace). The objective in
+    the trace is that of hard labels, by which points of the path are compared, and may rise.
+
     Parameters
     ----------
     task : TwoClassTask or ManyClassTask
@@ -160,9 +163,10 @@ class Softening(ABC):
         if self._moved or not self._facts:
             # otherwise this is the same point of the path
             self._facts = self._inspect()
-        facts = {**self._facts, "divergence": divergence}
-        if self._energy is not None:
-            facts["free_energy"] = self._energy
+        if self._energy is None:
+            # no step was needed at this temperature
+            self._energy = self.task.free_energy(self.state.w, self.soft)
+        facts = {**self._facts, "free_energy": self._energy, "divergence": divergence}
         settled = self._is_settled(level, divergence)
         self._as_predicted = False
         if settled:
@@ -214,18 +218,26 @@ class Softening(ABC):
 
 
 class Alternating(Softening):
-    """The same for losses that are not smooth: weights and beliefs alternate."""
+    """The same for losses that are not smooth: weights and beliefs alternate.
+
+    Weights are found up to a duality gap, so a step may miss the minimum by more than it gains.
+    Weights at which the free energy is higher are not taken, and end the temperature.
+    """
 
     def _descend(self, level: Level) -> None:
-        task, soft = self.task, self.soft
-        task.rows.charge_beliefs(soft.lam)
+        task, before, last = self.task, self.state.copy(), replace(self.soft)
+        task.rows.charge_beliefs(self.soft.lam)
         self.state = task.solve(self.state, level.tol)
-        self._moved = self.state.n_iter > 0
+        task.soften(self.soft)
+        energy = task.free_energy(self.state.w, self.soft)
+        assert self._energy is not None
+        self._moved = energy < self._energy
         if self._moved:
-            task.soften(soft)
-            self._energy = task.free_energy(self.state.w, soft)
-        else:
-            task.rows.restore_beliefs(soft.lam)
+            self._energy = energy
+            return
+        before.converged, before.n_iter = self.state.converged, 0
+        self.state, self.soft = task.at(before), last
+        task.soften(self.soft)
 
     def _is_settled(self, level: Level, divergence: float) -> bool:
         """Tell whether the beliefs hardly moved: then the weights are those that suit them."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from semisvm.pages import svg
 from semisvm.pages.html import Markup, tag
-from semisvm.pages.phases import LEVELS, runs
+from semisvm.pages.phases import LEVELS, objective_name, runs
 from semisvm.wording import counted
 
 WIDTH = 720
@@ -33,7 +33,7 @@ def trace_figure(trace: Mapping[str, Any]) -> Markup:
 def _objective(trace: Mapping[str, Any], x: svg.Scale) -> list[Markup]:
     points = list(zip(trace["round"], trace["objective"], strict=True))
     y = _spread([value for _, value in points if value is not None], 200, 24)
-    parts = [svg.y_axis(y, LEFT, WIDTH - RIGHT, "objective")]
+    parts = [svg.y_axis(y, LEFT, WIDTH - RIGHT, objective_name(trace["phase"]))]
     names = list(dict.fromkeys(trace["phase"]))
     for name, part in runs(trace["phase"]):
         places = [(x(r), y(v)) for r, v in points[part] if v is not None]

@@ -17,6 +17,19 @@ LEVELS = {
 """What the value of a level is, by phase; other phases have none."""
 
 
+TEMPERATURE = LEVELS["annealing"]
+
+
+def objective_name(phases: Sequence[str] | NDArray[Any]) -> str:
+    """Return what the objective of the rounds is.
+
+    At a temperature labels are soft and the free energy falls; the objective in the trace is that
+    of the best hard labels with the class counts.
+    """
+    soft = any(LEVELS.get(str(phase)) == TEMPERATURE for phase in phases)
+    return "objective of hard labels" if soft else "objective"
+
+
 def runs(phases: Sequence[str] | NDArray[Any]) -> list[tuple[str, slice]]:
     """Return the phases in order, each with its rounds."""
     starts = [k for k in range(len(phases)) if k == 0 or phases[k] != phases[k - 1]]

@@ -6,6 +6,7 @@ from typing import Any
 from semisvm.pages.figures import score_figure, trace_figure
 from semisvm.pages.html import Markup, table, tag
 from semisvm.pages.parts import card, comparison_parts, paragraph, percent, show, verdict_box
+from semisvm.pages.phases import LEVELS, TEMPERATURE
 from semisvm.wording import counted, measured_time
 
 Data = Mapping[str, Any]
@@ -97,7 +98,12 @@ def trace(data: Data) -> Markup:
     method = data["method"]
     rounds = "–" if method["rounds"] is None else counted(method["rounds"], "round")
     text = f"{rounds} to the objective {show(method['objective'])}."
-    if any(value is not None for value in found["value"]):
+    if any(LEVELS.get(phase) == TEMPERATURE for phase in found["phase"]):
+        text += (
+            " At a temperature the free energy falls. The figure has the objective of the best "
+            "labels that keep the class shares, which may rise."
+        )
+    elif any(value is not None for value in found["value"]):
         text += (
             " At one level the objective falls; it may rise where the level changes, because the "
             "unlabelled rows then count for more."

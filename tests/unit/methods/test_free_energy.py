@@ -179,15 +179,41 @@ def partly_labeled(n=300, d=30, seed=3):
     return X, hide(y, 6)
 
 
-@SMOOTH
+@pytest.mark.parametrize("loss", [*LOSSES])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_free_energy_falls_at_every_temperature(loss, seed):
-    model = AnnealedSVC(reg=1e-3, loss=loss, class_prior="labels").fit(*partly_labeled(seed=seed))
+    data = partly_labeled(n=120, seed=seed)
+    model = AnnealedSVC(reg=1e-2, loss=loss, class_prior="labels").fit(*data)
     rows = [row for row in model.trace_ if row["phase"] == "annealing"]
     assert len({row["level"] for row in rows}) > 5
+    assert all(np.isfinite(row["free_energy"]) for row in rows)
     for before, after in itertools.pairwise(rows):
-        if before["level"] == after["level"] and "free_energy" in after:
+        if before["level"] == after["level"]:
             assert after["free_energy"] <= before["free_energy"] + 1e-12
+
+
+def test_the_free_energy_of_a_temperature_without_a_step_is_that_of_its_weights():
+    """At a temperature far above the costs the beliefs are even, and their entropy is known."""
+    X, partly = partly_labeled(n=120)
+    options = {"temperature": 1e9, "last_temperature": 1e9, "class_prior": [0.5, 0.5]}
+    model = AnnealedSVC(refine=False, **options).fit(X, partly)
+    row = next(row for row in model.trace_ if row["phase"] == "last temperature")
+    assert row["free_energy"] / 1e9 == pytest.approx(-0.5 * np.log(2.0), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(2))
+def test_the_free_energy_of_many_classes_with_a_margin_falls(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 90)
+    X = rng.standard_normal((90, 6))
+    X[np.arange(90), y] += 1.5
+    model = AnnealedSVC(0.05, loss="crammer_singer", class_prior="labels").fit(X, hide(y, 12, seed))
+    rows = [row for row in model.trace_ if row["phase"] == "annealing"]
+    pairs = [pair for pair in itertools.pairwise(rows) if pair[0]["level"] == pair[1]["level"]]
+    assert pairs
+    for before, after in pairs:
+        assert after["free_energy"] <= before["free_energy"] + 1e-12
 
 
 def alternating(monkeypatch):
