@@ -49,6 +49,32 @@ def sparse_text(n=200, d=500, seed=0, dtype=np.float64):
     return sparse.csr_matrix(sparse.diags(1 / norms) @ X, dtype=dtype), y
 
 
+def short_texts(n=600, n_words=6000, seed=0):
+    """Unit rows of two to six words each and two topics; returns CSR X and y in {0, 1}.
+
+    Words are as frequent as in a language, so most texts share none or a common one. Two texts are
+    empty, and so nearer to most others than these are to each other.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    frequent = 1.0 / np.arange(1, n_words + 1)
+    language = np.random.default_rng(0)
+    topics = frequent * np.exp(1.2 * language.standard_normal((2, n_words)))
+    weights = np.log(n / (1.0 + n * np.minimum(frequent, 0.9)))
+    rows, columns = [], []
+    for i in range(n):
+        shares = 0.8 * topics[y[i]] / topics[y[i]].sum() + 0.2 * frequent / frequent.sum()
+        words = np.unique(rng.choice(n_words, rng.integers(2, 7), p=shares))
+        rows += [i] * len(words)
+        columns += words.tolist()
+    entries = (1.0 + np.maximum(weights, 0.0))[columns]
+    entries[np.isin(rows, [n // 3, n // 2])] = 0.0
+    X = sparse.csr_matrix((entries, (rows, columns)), shape=(n, n_words))
+    X.eliminate_zeros()
+    norms = np.sqrt(X.multiply(X).sum(axis=1)).A1
+    return sparse.csr_matrix(sparse.diags(1 / np.where(norms > 0.0, norms, 1.0)) @ X), y
+
+
 def save_set(folder, name, X, y, splits=None):
     """Save rows as a data set of `semisvm reproduce`."""
     place = folder / name

@@ -99,6 +99,8 @@ class HeldOut:
         self._estimator, self._labels = estimator, labels
         self._ground, self._weight = grounds.of(estimator), grounds.weight
         features = self._ground.features
+        # weights may be published for a map, as in a fit
+        estimator.kernel_map_ = self._ground.kernel_map
         self._besides = estimator._besides_rows(grounds.X, self._ground.kernel_map, features)
         if shares is None:
             shares = estimator._class_shares(labels, self._weight, features, Recorder()).values

@@ -1,6 +1,6 @@
 """Manifold regularisation: outputs that change little along a graph of the rows."""
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self
 
@@ -11,9 +11,11 @@ from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.parameters import Kernel, KernelParameters, SolverParameters, parameters
 from semisvm.graphs import Roughness, fit_neighbors, neighbor_graph, normalized_laplacian
+from semisvm.hierarchy import Hierarchy
 from semisvm.kernels import FeatureMap
 from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.kernels.local import NEIGHBORS, LocalMap
+from semisvm.loop import Recorder
 from semisvm.losses import SQUARED, SQUARED_HINGE, Loss
 from semisvm.methods.one_vs_rest import one_vs_rest
 from semisvm.methods.smooth_on_graph import solve_on_graph
@@ -21,6 +23,7 @@ from semisvm.methods.solution import Solution, joined
 from semisvm.objectives.graph import GraphTerm
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.partial_labels import PartialLabels
 from semisvm.validation import check_count, check_real
 
 MAX_POWER = 50
@@ -79,17 +82,17 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         if self.kernel != NEIGHBORS:
             return super()._features(X)
         rows = X.astype(np.float64, copy=False)
-        found = LocalMap(fit_neighbors(rows, int(self.n_neighbors)), rows)
+        found = LocalMap.fit(rows, int(self.n_neighbors), self.n_jobs)
         return found, found.features()
 
     def _besides_rows(self, X: Any, found: FeatureMap | None, features: Any) -> dict[str, Any]:
         """Build the graph of the rows, as a term of the objective."""
         if isinstance(found, LocalMap):
-            neighbors = found.neighbors
+            laplacian = found.laplacian()
         else:
             rows = features if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
             neighbors = fit_neighbors(rows, int(self.n_neighbors))
-        laplacian = normalized_laplacian(neighbor_graph(neighbors, self.n_jobs))
+            laplacian = normalized_laplacian(neighbor_graph(neighbors, self.n_jobs))
         weight = float(self.manifold_weight) / X.shape[0]
         form = Roughness(laplacian, int(self.power), weight)
         return {"term": GraphTerm.of(form, features, self._specification().bias)}
@@ -102,6 +105,21 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         solve = partial(solve_on_graph, tol=self.tol, max_iter=self.max_iter)
         parts = [solve(part, besides["term"]) for part in tasks]
         return parts[0] if two else joined(parts, [part.rows.outputs() for part in tasks])
+
+    def _publish(
+        self, labels: PartialLabels, prior: Floats, solution: Solution, recorder: Recorder
+    ) -> None:
+        super()._publish(labels, prior, solution, recorder)
+        if isinstance(self.kernel_map_, LocalMap):
+            self.kernel_map_ = replace(self.kernel_map_, labeled=labels.labeled)
+
+    def _publish_weights(self, coef: Floats, intercept: Floats, hierarchy: Hierarchy) -> None:
+        found = self.kernel_map_
+        if isinstance(found, LocalMap):
+            mu, reg = float(self.manifold_weight), float(self.reg)
+            share = mu / (mu + coef.shape[1] * reg)
+            coef, intercept = found.extended(coef, intercept, power=int(self.power), share=share)
+        super()._publish_weights(coef, intercept, hierarchy)
 
 
 class LaplacianSVC(_LaplacianMachine):
@@ -116,9 +134,11 @@ class LaplacianSVC(_LaplacianMachine):
     change between regions but hardly within them. The loss is the *squared* hinge, not
     the hinge of the paper; so the problem is smooth and Newton steps solve it.
 
-    The rows x are features of the kernel, so new rows are predicted from the weights,
-    without the Laplacian. More than two classes are solved as one-vs-rest problems on the
-    same graph.
+    With ``kernel="neighbors"`` the weights are the outputs of the training rows, and a new
+    row is scored by the equation that an unlabelled row of the fit satisfies: nearly as if it
+    had been one. With another kernel, the rows x are its features, and new rows are predicted
+    from the weights, without the graph. More than two classes are solved as one-vs-rest
+    problems on the same graph.
 
     Parameters
     ----------
@@ -131,10 +151,10 @@ class LaplacianSVC(_LaplacianMachine):
     power : int, default=2
         Power p of the Laplacian, at most 50.
     kernel : str or callable, default="neighbors"
-        With "neighbors" the weights are the outputs of the training rows themselves, and a
-        new row gets the average over its neighbours. Others are "linear", "rbf", "poly",
-        "sigmoid", "laplacian", "cosine", a function of two rows, or "precomputed", for which
-        neighbours are found in the feature space of the kernel.
+        With "neighbors" the weights are the outputs of the training rows themselves; a row
+        that is far from all of them gets an average of the labelled rows. Others are "linear",
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed", for which neighbours are found in the feature space of the kernel.
     gamma : float, "scale" or "mean_distance", default="mean_distance"
         Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
         1 / (2 width^2), where width is the average distance between two rows.
@@ -164,7 +184,8 @@ class LaplacianSVC(_LaplacianMachine):
     ----------
     coef_ : array of shape (1, rank) or (m, rank)
         Weights of the kernel features, or of the columns if the kernel is linear; with
-        "neighbors", one per training row.
+        "neighbors", the outputs of the n training rows, minus the intercept, and then n
+        weights for new rows.
     intercept_ : array of shape (1,) or (m,)
     kernel_map_ : KernelMap, LocalMap or None
         Features of the kernel; None if linear.
@@ -216,9 +237,11 @@ class LaplacianRLSC(_LaplacianMachine):
     change between regions but hardly within them. The loss is quadratic, so one Newton
     step solves the problem.
 
-    The rows x are features of the kernel, so new rows are predicted from the weights,
-    without the Laplacian. More than two classes are solved as one-vs-rest problems on the
-    same graph.
+    With ``kernel="neighbors"`` the weights are the outputs of the training rows, and a new
+    row is scored by the equation that an unlabelled row of the fit satisfies: nearly as if it
+    had been one. With another kernel, the rows x are its features, and new rows are predicted
+    from the weights, without the graph. More than two classes are solved as one-vs-rest
+    problems on the same graph.
 
     Parameters
     ----------
@@ -231,10 +254,10 @@ class LaplacianRLSC(_LaplacianMachine):
     power : int, default=2
         Power p of the Laplacian, at most 50.
     kernel : str or callable, default="neighbors"
-        With "neighbors" the weights are the outputs of the training rows themselves, and a
-        new row gets the average over its neighbours. Others are "linear", "rbf", "poly",
-        "sigmoid", "laplacian", "cosine", a function of two rows, or "precomputed", for which
-        neighbours are found in the feature space of the kernel.
+        With "neighbors" the weights are the outputs of the training rows themselves; a row
+        that is far from all of them gets an average of the labelled rows. Others are "linear",
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed", for which neighbours are found in the feature space of the kernel.
     gamma : float, "scale" or "mean_distance", default="mean_distance"
         Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
         1 / (2 width^2), where width is the average distance between two rows.
@@ -264,7 +287,8 @@ class LaplacianRLSC(_LaplacianMachine):
     ----------
     coef_ : array of shape (1, rank) or (m, rank)
         Weights of the kernel features, or of the columns if the kernel is linear; with
-        "neighbors", one per training row.
+        "neighbors", the outputs of the n training rows, minus the intercept, and then n
+        weights for new rows.
     intercept_ : array of shape (1,) or (m,)
     kernel_map_ : KernelMap, LocalMap or None
         Features of the kernel; None if linear.

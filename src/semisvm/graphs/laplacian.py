@@ -28,11 +28,20 @@ def similarities(directed: Any) -> Any:
         Distances of each row to its neighbours.
     """
     weights = undirected(directed)
-    width = float(directed.data.mean()) or 1.0
-    weights.data = np.exp(-0.5 * np.square(weights.data / width))
-    # the edge of an isolated row may be so long that its weight underflows
-    weights.data = np.maximum(weights.data, np.finfo(np.float64).tiny)
+    weights.data = edge_weights(weights.data, edge_width(directed))
     return weights
+
+
+def edge_width(directed: Any) -> float:
+    """Return the width of the Gaussian: the mean distance of neighbours."""
+    return float(directed.data.mean()) or 1.0
+
+
+def edge_weights(distances: Floats, width: float) -> Floats:
+    """Compute the weights of edges from their lengths."""
+    weights = np.exp(-0.5 * np.square(distances / width))
+    # the edge of an isolated row may be so long that its weight underflows
+    return np.maximum(weights, np.finfo(np.float64).tiny)
 
 
 def normalized_laplacian(directed: Any) -> Any:

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KDTree, NearestNeighbors
 
 from semisvm.costs import Size
 from semisvm.designs import Workers, thread_count
 from semisvm.designs.base import Floats, Index
-from semisvm.euclidean import centre_of, moved
+from semisvm.euclidean import centre_of, moved, squared_distances
 from semisvm.graphs.search import nearest_rows
-from semisvm.rows import in_kind, is_sparse
+from semisvm.rows import in_kind, is_sparse, row_squares
 
 NEXT_TO_NOTHING = 1e-9
 """Length of an edge between equal rows, relative to the longest edge."""
@@ -20,6 +20,14 @@ ROWS = 4_096
 """Number of new rows searched at a time, which bounds the memory."""
 TREES = 15
 """Number of columns up to which a tree (scikit-learn) finds neighbours faster than products."""
+PAIRS = 1 << 22
+"""Number of distances between new and training rows computed at a time."""
+FEW = 256
+"""Number of new rows up to which all distances are computed faster than a tree is searched."""
+NEARLY_EQUAL = 1e-6
+"""Squared distance relative to the squared length below which two rows are subtracted."""
+TIE = 1e-9
+"""Relative difference of squared distances that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,72 @@ class Neighbors:
         found = [self.search.kneighbors(moved(part, self.centre)) for part in parts]
         distances, index = zip(*found, strict=True)
         return np.concatenate(distances), np.concatenate(index)
+
+    def edges(self, X: Any, reach: Floats) -> tuple[Index, Index, Floats]:
+        """Return the edges that each new row would have if it were added to the graph.
+
+        They lead to its own neighbours, and to the rows that it would be a neighbour of.
+
+        Parameters
+        ----------
+        X : matrix of shape (m, d)
+        reach : array of shape (n,)
+            Distance of each training row to its last neighbour.
+
+        Returns
+        -------
+        new, old, distances : arrays of shape (e,)
+            Ordered by new row.
+        """
+        dense = not is_sparse(self.rows)
+        by_tree = dense and self.rows.shape[1] <= TREES and X.shape[0] > FEW
+        size = ROWS if by_tree else min(ROWS, max(1, PAIRS // self.rows.shape[0]))
+        find = self._edges_by_tree if by_tree else self._edges_by_products
+        found = []
+        for low in range(0, X.shape[0], size):
+            part = moved(in_kind(X[low : low + size], dense), self.centre)
+            new, old, squares = find(part, reach)
+            found.append((new + low, old, np.sqrt(squares)))
+        new, old, distances = zip(*found, strict=True)
+        return np.concatenate(new), np.concatenate(old), np.concatenate(distances)
+
+    def _edges_by_products(self, part: Any, reach: Floats) -> tuple[Index, Index, Floats]:
+        squares = squared_distances(part, self.rows, tol=np.inf)
+        last = np.partition(squares, self.n_neighbors - 1, axis=1)[:, self.n_neighbors - 1, None]
+        joined = squares < (1.0 - TIE) * last
+        places = self.n_neighbors - np.count_nonzero(joined, axis=1)
+        tied = ~joined & (squares <= (1.0 + TIE) * last)
+        crowded = np.count_nonzero(tied, axis=1) > places
+        # equally near rows are taken in the order of their numbers
+        tied[crowded] &= np.cumsum(tied[crowded], axis=1) <= places[crowded, None]
+        joined |= tied
+        joined |= squares < (1.0 - TIE) * reach**2
+        new, old = np.nonzero(joined)
+        return new, old, self._exactly(part, new, old, squares[joined])
+
+    def _edges_by_tree(self, part: Floats, reach: Floats) -> tuple[Index, Index, Floats]:
+        n = len(self.rows)
+        own = self.search.kneighbors(part, return_distance=False)
+        found = KDTree(part).query_radius(self.rows, (1.0 - TIE) * reach)
+        of = np.repeat(np.arange(n), [len(rows) for rows in found])
+        pairs = np.concatenate(
+            [
+                (np.arange(len(part))[:, None] * n + own).ravel(),
+                np.concatenate(found).astype(np.intp) * n + of,
+            ]
+        )
+        new, old = np.divmod(np.unique(pairs), n)
+        return new, old, row_squares(part[new] - self.rows[old])
+
+    def _exactly(self, part: Any, new: Index, old: Index, squares: Floats) -> Floats:
+        """Compute squared distances anew where rounding could hide that two rows are equal."""
+        lengths = row_squares(part)[new]
+        near = np.flatnonzero(squares <= NEARLY_EQUAL * lengths)
+        size = max(1, PAIRS // self.rows.shape[1])
+        for low in range(0, len(near), size):
+            at = near[low : low + size]
+            squares[at] = row_squares(part[new[at]] - self.rows[old[at]])
+        return squares
 
 
 def fit_neighbors(X: Any, n_neighbors: int) -> Neighbors:

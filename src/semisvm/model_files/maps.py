@@ -209,9 +209,27 @@ def _restore_paths(state: Mapping[str, Any]) -> PathMap:
 def _local_state(found: LocalMap) -> tuple[dict[str, Any], Arrays]:
     k = int(found.neighbors.n_neighbors)
     state: dict[str, Any] = {"kind": "local", "n_neighbors": k}
-    return state, _rows(state, found.rows)
+    arrays = _rows(state, found.rows)
+    if found.graph is not None:
+        shape = (found.rows.shape[0], -1)
+        arrays["distances"] = found.graph.data.reshape(shape)
+        arrays["nearest"] = found.graph.indices.reshape(shape)
+    if found.labeled is not None:
+        arrays["labeled"] = found.labeled
+    return state, arrays
 
 
 def _restore_local(state: Mapping[str, Any]) -> LocalMap:
     rows = _restore_rows(state)
-    return LocalMap(fit_neighbors(rows, state["n_neighbors"]), rows)
+    neighbors = fit_neighbors(rows, state["n_neighbors"])
+    if not {"distances", "nearest", "labeled"} & set(state):
+        return LocalMap(neighbors, rows)
+    if not {"distances", "nearest", "labeled"} <= set(state):
+        raise ModelFileError("the graph of the model is not complete.")
+    distances, nearest = state["distances"], state["nearest"].astype(np.intp)
+    if distances.shape[1] != neighbors.n_neighbors:
+        raise ModelFileError("the graph of the model does not fit its number of neighbours.")
+    ends = np.arange(0, distances.size + 1, distances.shape[1])
+    shape = (len(distances), len(distances))
+    graph = sparse.csr_matrix((distances.ravel(), nearest.ravel(), ends), shape=shape)
+    return LocalMap(neighbors, rows, graph, state["labeled"].astype(np.intp))

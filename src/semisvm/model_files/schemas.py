@@ -206,6 +206,11 @@ CLUSTERS: dict[str, Check] = {
     "codes": Array("iu", ("rank", "runs"), low=0, high="clusters"),
 }
 NEIGHBORS: dict[str, Check] = {"kind": text, "n_neighbors": whole(1)}
+LOCAL_GRAPH: dict[str, Check] = {
+    "distances": Array("f", ("rows", "near"), low=0.0),
+    "nearest": Array("iu", ("rows", "near"), low=0, high="rows"),
+    "labeled": Array("iu", ("labeled",), low=0, high="rows"),
+}
 PATHS: dict[str, Check] = {
     "unit": number(above=0.0),
     "rho": number(above=0.0),
@@ -218,7 +223,7 @@ MAPS = {
     "kernel": record(KERNEL, {**PIVOT_ROWS, **STORED_PIVOTS}),
     "clusters": record({**KERNEL, **PIVOT_ROWS, **CLUSTERS}, STORED_PIVOTS),
     "paths": record({**NEIGHBORS, **ALL_ROWS, **PATHS}, STORED_ROWS),
-    "local": record({**NEIGHBORS, **ALL_ROWS}, STORED_ROWS),
+    "local": record({**NEIGHBORS, **ALL_ROWS}, {**STORED_ROWS, **LOCAL_GRAPH}),
     "votes": record(
         {"kind": text, "members": listed(mapping(text, anything), "rank", least=1)}, others=anything
     ),

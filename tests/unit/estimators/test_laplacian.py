@@ -7,10 +7,17 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
 import semisvm
-from problems import charged_block, hide, sparse_text, two_blobs
+from problems import charged_block, hide, short_texts, sparse_text, two_blobs
 from semisvm import LaplacianRLSC, LaplacianSVC, NewtonSVC
 from semisvm.designs import Workers, make_design
-from semisvm.graphs import Roughness, fit_neighbors, neighbor_graph, normalized_laplacian
+from semisvm.graphs import (
+    Roughness,
+    fit_neighbors,
+    neighbor_graph,
+    neighbors,
+    normalized_laplacian,
+    similarities,
+)
 from semisvm.kernels.local import LocalMap
 from semisvm.losses import SQUARED, SQUARED_HINGE
 from semisvm.objectives import graph
@@ -135,6 +142,10 @@ def test_first_order_conditions_of_a_fit(cls, kernel):
     Z = X if model.kernel_map_ is None else model.kernel_map_.transform(X)
     Z = Z.toarray() if sparse.issparse(Z) else Z
     w, b, f = model.coef_[0], model.intercept_[0], model.decision_function(X)
+    if kernel == "neighbors":
+        # the intercept is published as new rows need it, see LocalMap.extended
+        b *= (1.0 + 1e-3 * len(X)) / (1e-3 * len(X))
+        Z, w = Z[:, : len(X)], f - b
     given = labels >= 0
     signs = np.where(labels[given] == 1, 1.0, -1.0)
     below = 1.0 - signs * f[given]
@@ -235,9 +246,138 @@ def test_precomputed_kernel_has_its_own_neighbours():
     assert np.mean(given.transduction_ == own.transduction_) > 0.98
 
 
-def test_new_rows_average_their_neighbours():
+def moons(n, seed):
+    return make_moons(n, noise=0.12, random_state=seed)
+
+
+def blobs(n, seed):
+    return two_blobs(n, 20, seed=seed)
+
+
+def texts(n, seed):
+    return short_texts(n, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("data", "n", "settings", "correlation", "deviation"),
+    [
+        (moons, 300, {}, 0.99, 0.15),
+        (moons, 300, {"power": 1}, 0.99, 0.15),
+        (moons, 300, {"power": 3}, 0.97, 0.25),
+        (moons, 300, {"reg": 1e-2, "manifold_weight": 1.0}, 0.99, 0.15),
+        (blobs, 300, {}, 0.97, 0.3),
+        (texts, 500, {}, 0.9, 0.45),
+    ],
+)
+def test_new_rows_are_scored_like_unlabelled_rows_of_the_fit(
+    data, n, settings, correlation, deviation
+):
+    X, y = data(n + 40, 5)
+    labels = hide(y[:n], 60)
+    model = LaplacianRLSC(**settings).fit(X[:n], labels)
+    found = model.decision_function(X[n:])
+    wanted = np.empty(40)
+    for i in range(40):
+        rows = [*range(n), n + i]
+        again = LaplacianRLSC(**settings).fit(X[rows], np.append(labels, -1))
+        wanted[i] = again.decision_function(X[rows])[-1]
+    # rows that are neighbours of nearly all others move the outputs of the others as well
+    usual = np.abs(wanted) <= np.quantile(np.abs(wanted), 0.95)
+    found, wanted = found[usual], wanted[usual]
+    assert np.corrcoef(found, wanted)[0, 1] > correlation
+    assert np.sqrt(np.mean((found - wanted) ** 2)) < deviation * wanted.std()
+    assert abs(np.mean(found - wanted)) < 0.15 * wanted.std()
+    assert np.mean((found > 0) == (wanted > 0)) > 0.94
+
+
+@BOTH
+def test_new_short_texts_have_the_scale_of_the_unlabelled_ones(cls):
+    X, y = short_texts(1200)
+    model = cls().fit(X[:600], np.where(np.arange(600) < 60, y[:600], -1))
+    scores, new = model.decision_function(X[60:600]), model.decision_function(X[600:])
+    assert abs(new.mean() - scores.mean()) < 0.15 * scores.std()
+    assert 0.7 < new.std() / scores.std() < 1.4
+    assert abs(np.mean(new > 0) - np.mean(scores > 0)) < 0.08
+
+
+def test_unlabelled_rows_of_the_fit_satisfy_the_equation_of_new_rows():
+    X, y = two_blobs(80, 4)
+    labels = hide(y, 10)
+    settings = {"reg": 1e-2, "manifold_weight": 3.0, "power": 3, "tol": 1e-12}
+    model = LaplacianSVC(**settings).fit(X, labels)
+    L = laplacian(X)
+    f, h, b = model.decision_function(X), model.coef_[0, 80:], model.intercept_[0]
+    equation = (sparse.eye_array(80) - L) @ h + b
+    np.testing.assert_allclose(f[labels < 0], equation[labels < 0], atol=1e-6)
+
+
+def brute_features(X, new, k):
+    """Features of new rows by the definition, one row and edge at a time."""
+    directed = neighbor_graph(fit_neighbors(X, k)).toarray()
+    reach, width = directed.max(axis=1), directed[directed > 0].mean()
+    degrees = similarities(neighbor_graph(fit_neighbors(X, k))).toarray().sum(axis=1)
+    features = np.zeros((len(new), 2 * len(X)))
+    for i, x in enumerate(new):
+        distances = np.linalg.norm(X - x, axis=1)
+        edges = set(np.argsort(distances)[:k]) | set(np.flatnonzero(distances < reach))
+        weights = {j: np.exp(-0.5 * (distances[j] / width) ** 2) for j in edges}
+        for j, weight in weights.items():
+            features[i, len(X) + j] = weight / np.sqrt(sum(weights.values()) * degrees[j])
+    return features
+
+
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_edges_of_new_rows_by_products_and_by_a_tree(monkeypatch, d, kind):
+    X, new = two_blobs(70, d)[0], two_blobs(30, d, seed=1)[0]
+    found = LocalMap.fit(kind(X), 4)
+    wanted = brute_features(X, new, 4)
+    np.testing.assert_allclose(found.transform(kind(new)).toarray(), wanted, atol=1e-9)
+    for few in (5, 0):
+        # pieces of a few rows; a tree for more than none
+        monkeypatch.setattr(neighbors, "PAIRS", 7 * 70)
+        monkeypatch.setattr(neighbors, "FEW", few)
+        np.testing.assert_allclose(found.transform(kind(new)).toarray(), wanted, atol=1e-9)
+
+
+def test_equally_near_rows_are_taken_by_number():
+    X = np.eye(40)
+    features = LocalMap.fit(X, 3).transform(np.zeros((1, 40))).toarray()
+    # the empty row is nearer to all rows than these are to each other
+    assert np.count_nonzero(features) == 40
+    X = np.vstack([np.eye(40), 0.9 * np.eye(40)])
+    features = LocalMap.fit(X, 1).transform(np.zeros((1, 40))).toarray()
+    assert np.flatnonzero(features).tolist() == [80 + 40]
+
+
+def test_rows_of_the_fit_have_their_own_outputs():
+    X = two_blobs(50, 3, gap=1.0)[0]
+    for move in (0.0, 1e5):
+        found = LocalMap.fit(X + move, 4)
+        features = found.transform(X + move).toarray()
+        np.testing.assert_allclose(features, np.eye(50, 100), atol=1e-9)
+    X = np.array([[0.0], [0.0], [1.0], [2.0]])
+    features = LocalMap.fit(X, 3).transform(np.array([[0.0], [2.0]])).toarray()
+    np.testing.assert_allclose(features[:, :4], [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    assert not features[:, 4:].any()
+
+
+@BOTH
+def test_rows_far_from_all_others_follow_the_labelled_rows(cls):
+    X, y = two_blobs(200, 2, gap=3.0)
+    model = cls().fit(X, hide(y, 20))
+    towards = X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
+    towards /= np.linalg.norm(towards)
+    scores = model.decision_function(np.array([-1e3, -30.0, 30.0, 1e3])[:, None] * towards)
+    assert scores[:2].max() < -0.5
+    assert scores[2:].min() > 0.5
+    assert np.isfinite(model.decision_function(1e70 * towards[None])).all()
+
+
+def test_models_of_before_there_was_a_graph_average_the_neighbours():
     X, _ = two_blobs(50, 3)
     found = LocalMap(fit_neighbors(X, 4), X)
+    assert found.rank == 50
     np.testing.assert_allclose(found.transform(X).toarray(), found.features().toarray(), atol=1e-9)
     new = two_blobs(20, 3, seed=1)[0]
     features = found.transform(new).toarray()
@@ -247,13 +387,6 @@ def test_new_rows_average_their_neighbours():
         nearest = np.argsort(near)[:4]
         wanted = 1.0 / near[nearest] ** 2
         np.testing.assert_allclose(row[nearest], wanted / wanted.sum(), rtol=1e-6)
-        assert np.count_nonzero(row) == 4
-
-
-def test_new_rows_at_the_place_of_several():
-    X = np.array([[0.0], [0.0], [1.0], [2.0]])
-    features = LocalMap(fit_neighbors(X, 3), X).transform(np.array([[0.0], [2.0]])).toarray()
-    np.testing.assert_allclose(features, [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]], atol=1e-12)
 
 
 def test_nothing_of_the_graph_is_left_after_a_fit():
