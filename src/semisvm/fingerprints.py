@@ -7,6 +7,7 @@ unnoticed.
 
 import hashlib
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,13 @@ from semisvm.ondisk import RowsOnDisk
 
 PIECE = 1 << 26
 """Bytes that are read at a time: X may be a memory map, larger than memory."""
+ROWS = 4_096
+"""Rows that are read at a time."""
+NOTHING = 1e-6
+"""Entries below this share of the largest one of their row are zero."""
+DROPPED = 8
+HALF = 1 << (DROPPED - 1)
+"""Bits of single precision that do not count, and half of the last that does."""
 
 
 def fingerprint(*arrays: NDArray[Any]) -> str:
@@ -42,6 +50,26 @@ def fingerprint_of_rows(X: Any) -> str:
         return hashlib.sha256(repr(X.facts_of_entries()).encode()).hexdigest()
     is_sparse: bool = sparse.issparse(X)
     return fingerprint(X.data, X.indices, X.indptr) if is_sparse else fingerprint(X)
+
+
+def row_fingerprints(X: Any) -> NDArray[np.uint64]:
+    """Return one fingerprint per row of an array or a CSR matrix, shape (n,).
+
+    Values count to about five digits, so that rounding does not matter, and zeros do not, so that
+    a sparse row and a dense one have the same.
+    """
+    found = np.empty(X.shape[0], dtype=np.uint64)
+    for low in range(0, len(found), ROWS):
+        part = sparse.csr_matrix(X[low : low + ROWS], dtype=np.float64)
+        part.sum_duplicates()
+        for i, (start, stop) in enumerate(pairwise(part.indptr.tolist())):
+            values, columns = part.data[start:stop], part.indices[start:stop]
+            kept = np.abs(values) > NOTHING * np.abs(values).max(initial=0.0)
+            digits = values[kept].astype(np.float32).view(np.uint32) + np.uint32(HALF)
+            parts = columns[kept].astype(np.int64).tobytes() + (digits >> DROPPED).tobytes()
+            digest = hashlib.blake2b(parts, digest_size=8).digest()
+            found[low + i] = int.from_bytes(digest, "little")
+    return found
 
 
 def _pieces(array: NDArray[Any]) -> Iterator[memoryview]:

@@ -1,6 +1,7 @@
 """A fitted model with all it needs to predict from a file: features, settings, summary."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.columns.unknown import unknown_shares
+from semisvm.fingerprints import row_fingerprints
 from semisvm.io import DataError, MatrixData, Table, as_table
 from semisvm.ondisk import RowsOnDisk
 from semisvm.rows import is_sparse, take_rows
 from semisvm.scaling import MatrixScaling
 from semisvm.trust.conformal import Conformal
 from semisvm.trust.explaining import check_weights, column_weights, reasons, row_reasons
-from semisvm.trust.familiarity import Familiarity, Unlikeness, some_rows
+from semisvm.trust.familiarity import Familiarity, Unlikeness, some_rows, unusual_shares
 from semisvm.trust.predicting import TrustedPredictions, columns_of
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Model(TrustedPredictions):
         What held-out labels say about the scores, for `predict_sets`.
     familiarity : Familiarity, optional
         What the rows of the fit look like, for `unlike`.
+    labeled_rows : uint64 array of shape (l,), optional
+        Fingerprints of the labelled rows of the fit, for `trained_on`.
     """
 
     estimator: Any
@@ -54,6 +58,7 @@ class Model(TrustedPredictions):
     scaling: MatrixScaling | None = None
     conformal: Conformal | None = None
     familiarity: Familiarity | None = None
+    labeled_rows: NDArray[np.uint64] | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> "Model":
@@ -287,7 +292,44 @@ class Model(TrustedPredictions):
         """
         if self.familiarity is None:
             return None
-        return self.familiarity.judge([self.measure(data)])
+        found = self.familiarity.judge([self.measure(data)])
+        if not self.predicts_shares:
+            return found
+        return replace(found, shares=self.unusual_shares(self.predict(data).tolist()))
+
+    @property
+    def predicts_shares(self) -> bool:
+        """Whether it is known how many unlabelled rows of the fit are in each predicted class."""
+        moved = self.calibrator is not None and self.calibrator.moves_boundary
+        return bool(self.summary.get("found")) and not moved
+
+    def unusual_shares(self, labels: Iterable[Any]) -> str | None:
+        """Return a sentence if predicted classes are mixed differently than in the fit, or None.
+
+        Parameters
+        ----------
+        labels : iterable
+            Predicted labels of rows, or their counts by label.
+        """
+        if not self.predicts_shares:
+            return None
+        return unusual_shares(self.summary["found"], Counter(labels))
+
+    def trained_on(self, data: Any) -> NDArray[np.bool_] | None:
+        """Find the rows that equal labelled rows of the fit, shape (n,); None if unknown.
+
+        The accuracy on them is no measure of the accuracy on new rows.
+
+        Parameters
+        ----------
+        data : what `predict` takes
+        """
+        if self.labeled_rows is None:
+            return None
+        X = self.matrix(data)
+        parts = X.parts() if isinstance(X, RowsOnDisk) else [X if is_sparse(X) else np.asarray(X)]
+        found = [np.isin(row_fingerprints(part), self.labeled_rows) for part in parts]
+        return np.concatenate(found) if found else np.empty(0, dtype=bool)
 
     def measure(self, data: Any, most: int | None = None) -> Any:
         """Measure rows, or a sample of at most so many, for ``familiarity.judge``."""

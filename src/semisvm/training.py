@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.columns.unknown import unknown_shares
+from semisvm.fingerprints import row_fingerprints
 from semisvm.io import DataError, MatrixData, Table, count_labels
 from semisvm.io.labels import count_repeated
 from semisvm.margins import describe_unlabeled
@@ -233,7 +234,8 @@ def bundled(
     }
     calibrator, conformal = held_out or (None, None)
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
-    return Model(estimator, *about, conformal, familiarity_of(prepared))
+    known = (familiarity_of(prepared), labeled_rows_of(prepared))
+    return Model(estimator, *about, conformal, *known)
 
 
 def familiarity_of(prepared: Prepared) -> Familiarity | None:
@@ -257,6 +259,15 @@ def _about_export(estimator: Any) -> list[str]:
         f"the model cannot be exported for other programs, because of {series(names)}. "
         "exportable=True keeps to methods that can be exported."
     ]
+
+
+def labeled_rows_of(prepared: Prepared) -> NDArray[np.uint64] | None:
+    """Return the fingerprints of the labelled rows, by which `evaluate` recognises them."""
+    X, labels = prepared.X, prepared.labels.reshape(prepared.X.shape[0], -1)
+    labeled = np.flatnonzero((labels != np.array(None, dtype=object)).any(axis=1))
+    if isinstance(X, RowsOnDisk) and not X.can_load(labeled):
+        return None
+    return np.unique(row_fingerprints(take_rows(X, labeled)))
 
 
 def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[str]:

@@ -14,7 +14,13 @@ from semisvm.io.several_labels import SeveralLabels
 from semisvm.label_models import LabelsModel
 from semisvm.preparing import prepare_rows
 from semisvm.registry import AUTO, get
-from semisvm.training import HELD_OUT_FOLDS, UNWATCHED, Progress, familiarity_of
+from semisvm.training import (
+    HELD_OUT_FOLDS,
+    UNWATCHED,
+    Progress,
+    familiarity_of,
+    labeled_rows_of,
+)
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
@@ -91,7 +97,8 @@ def train_labels(
         "notes": [*prepared.notes, *notes, *estimator.trace_.notes],
     }
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
-    return LabelsModel(estimator, *about, None, familiarity_of(prepared))
+    known_rows = (familiarity_of(prepared), labeled_rows_of(prepared))
+    return LabelsModel(estimator, *about, None, *known_rows)
 
 
 class NamedCells:

@@ -105,6 +105,85 @@ def test_evaluate_tells_coverage(mail):
     assert plain["trust"] == {}
 
 
+def write_rows(source, target, keep):
+    """Copy the rows of a file for whose number and cells ``keep`` is true."""
+    with open(source, newline="") as stream:
+        header, *rows = csv.reader(stream)
+    with open(target, "w", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerows([header, *(row for i, row in enumerate(rows) if keep(i, row))])
+    return target
+
+
+def test_predicted_classes_that_are_mixed_differently(mail, tmp_path):
+    spam = write_rows(mail / "test.csv", tmp_path / "spam.csv", lambda i, row: row[1] == "spam")
+    result = run("predict", mail / "m", spam, "-o", tmp_path / "out.csv")
+    (line,) = [line for line in result.stderr.splitlines() if "training rows" in line]
+    with open(tmp_path / "out.csv", newline="") as stream:
+        found = [row["label"] for row in csv.DictReader(stream)]
+    share = found.count("spam") / len(found)
+    counts = semisvm.load(mail / "m").summary["found"]
+    before = counts["spam"] / sum(counts.values())
+    assert (
+        f"warning: {share:.0%} of these rows are predicted to be 'spam', but {before:.0%}" in line
+    )
+    facts = json.loads(run("evaluate", mail / "m", spam, "--json").stdout)
+    assert any("predicted to be 'spam'" in note for note in facts["notes"])
+    assert "predicted to be" not in run("predict", mail / "m", mail / "test.csv").stderr
+    assert "predicted to be" not in run("evaluate", mail / "m", mail / "test.csv").stdout
+    # labels by other rules have other shares
+    careful = run("predict", mail / "m", spam, "--abstain-below", "0.9", "-o", tmp_path / "o.csv")
+    assert "predicted to be" not in careful.stderr
+
+
+def test_evaluation_on_rows_that_trained_the_model(mail, tmp_path):
+    text = run("evaluate", mail / "m", mail / "train.csv").stdout
+    assert "60 of these 60 labelled rows trained the model: accuracy on them says" in text
+    # the columns in another order, and a column more
+    with open(mail / "train.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    other = tmp_path / "other.csv"
+    with open(other, "w", newline="") as stream:
+        table = csv.DictWriter(stream, ["kind", "number", "text"])
+        table.writeheader()
+        table.writerows({"number": i, **row} for i, row in enumerate(rows))
+    assert "60 of these 60 labelled" in run("evaluate", mail / "plain", other).stdout
+
+
+def test_evaluation_on_some_rows_that_trained_the_model(tmp_path):
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((300, 4))
+    numbers[:, 0] += np.where(np.arange(300) % 2, 1.0, -1.0)
+
+    def write(name, rows, n_labels):
+        with open(tmp_path / name, "w", newline="") as stream:
+            table = csv.writer(stream)
+            table.writerow(["a", "b", "c", "d", "kind"])
+            for k, i in enumerate(rows):
+                label = ["no", "yes"][i % 2] if k < n_labels else ""
+                table.writerow([*numbers[i].tolist(), label])
+        return tmp_path / name
+
+    train, model = write("train.csv", range(150), 40), tmp_path / "m"
+    run("fit", train, "--label", "kind", "-a", "svm", "-q", "-o", model)
+    facts = json.loads(
+        run("evaluate", model, write("new.csv", range(150, 300), 150), "--json").stdout
+    )
+    assert facts["trained_on"] == {"rows": 0, "accuracy_on_others": facts["accuracy"]}
+    assert not any("trained the model" in note for note in facts["notes"])
+    mixed = write("mixed.csv", [*range(30, 40), *range(150, 300)], 160)
+    seen = json.loads(run("evaluate", model, mixed, "--json").stdout)
+    assert seen["trained_on"] == {"rows": 10, "accuracy_on_others": facts["accuracy"]}
+    (note,) = [note for note in seen["notes"] if "trained the model" in note]
+    assert note.startswith("10 of these 160 labelled rows trained the model or equal rows that did")
+    assert note.endswith(f"; accuracy on the other 150 is {facts['accuracy']:.4g}")
+    # a matrix, whose columns are scaled, and rows on the disk
+    run("convert", train, tmp_path / "train.rows", "--label", "kind")
+    run("fit", tmp_path / "train.rows", "-a", "svm", "-q", "-o", model)
+    assert "40 of these 40" in run("evaluate", model, tmp_path / "train.rows").stdout
+    assert "40 of these 40" in run("evaluate", model, train, "--label", "kind").stdout
+
+
 def test_rows_unlike_those_of_the_fit(mail):
     lines = ["text,kind", *["tout autre chose que ce courrier,ham"] * 40]
     (mail / "other.csv").write_text("\n".join(lines))

@@ -67,11 +67,12 @@ ALLOWED = {
     "displays": "_lazy estimators loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",
     "columns": "io naming",
-    "model": "columns io ondisk rows scaling trust",
+    "model": "columns fingerprints io ondisk rows scaling trust",
     "preparing": "columns io model_files ondisk rows scaling trust",
     "label_models": "model trust",
     "training": (
-        "columns io margins model model_selection naming ondisk preparing registry rows trust"
+        "columns fingerprints io margins model model_selection naming ondisk preparing registry "
+        "rows trust"
     ),
     "training_labels": (
         "columns estimators io label_models model_selection preparing registry training"

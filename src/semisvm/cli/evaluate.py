@@ -84,7 +84,12 @@ def evaluate(
     assessed["trust"] = trusting.judged(bundle, table.labels, asked, answers)
     likeness = trusting.Likeness(bundle)
     list(likeness.watch([table]))
+    if asked.decision.is_usual:
+        likeness.count(bundle.classes_[answers.codes].tolist())
+    trained = _trained_on(bundle, table, bundle.classes_[answers.codes], weight)
+    assessed["trained_on"] = trained
     notes = [*about_missing(table.missing_words), *likeness.sentences()]
+    notes += _about_training(trained, assessed["rows"])
     if weight is not None:
         notes.append(
             f"accuracy, macro F and the scores of classes weigh rows by {sample_weight!r}; the "
@@ -144,7 +149,10 @@ def _several(
     (table,) = added.to_all(iter([table]))
     likeness = trusting.Likeness(bundle)
     list(likeness.watch([table]))
-    return {**assess_labels(bundle, table, found, weight), "notes": likeness.sentences()}
+    seen, known = bundle.trained_on(table), found.known.any(axis=1)
+    trained = None if seen is None else {"rows": int(seen[known].sum()), "accuracy_on_others": None}
+    notes = [*likeness.sentences(), *_about_training(trained, int(known.sum()))]
+    return {**assess_labels(bundle, table, found, weight), "trained_on": trained, "notes": notes}
 
 
 def _read(
@@ -231,6 +239,49 @@ def assess(
         "most_frequent_class": frequent,
         "chance": {**asdict(chance), "sentence": f"{sentence[0].upper()}{sentence[1:]}"},
     }
+
+
+def _trained_on(
+    bundle: "Model", data: "Table | MatrixData", labels: Any, weight: Any = None
+) -> dict[str, Any] | None:
+    """Count labelled rows that trained the model; None if it does not know them.
+
+    ``labels`` are the predicted ones, ``weight`` the weights of the rows.
+    """
+    import numpy as np
+
+    from semisvm.io import DataError
+
+    try:
+        seen = bundle.trained_on(data)
+    except DataError:
+        seen = None
+    if seen is None:
+        return None
+    assert data.labels is not None
+    known = np.array([value is not None for value in data.labels])
+    truth = [str(value) for value in data.labels.tolist()]
+    right = np.array(truth) == np.array([str(value) for value in labels.tolist()])
+    others = known & ~seen
+    each = None if weight is None else weight[others]
+    counts = each.sum() if each is not None else others.sum()
+    accuracy = float(np.average(right[others], weights=each)) if counts else None
+    return {"rows": int((known & seen).sum()), "accuracy_on_others": accuracy}
+
+
+def _about_training(found: dict[str, Any] | None, n: int) -> list[str]:
+    """Return a note if labelled rows of the fit are among those of an evaluation."""
+    if found is None or not found["rows"]:
+        return []
+    trained, accuracy = found["rows"], found["accuracy_on_others"]
+    equal = "" if trained == n else " or equal rows that did"
+    note = (
+        f"{trained:,} of these {n:,} labelled rows trained the model{equal}: accuracy on them says "
+        "nothing about new rows"
+    )
+    if accuracy is None:
+        return [note]
+    return [f"{note}; accuracy on the other {n - trained:,} is {accuracy:.4g}"]
 
 
 def _show(facts: dict[str, Any]) -> None:

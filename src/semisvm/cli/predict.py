@@ -60,8 +60,8 @@ def predict(
     """Predict the labels of files, which may be larger than memory.
 
     A row that gets no answer, as --abstain-below asks for, has a blank label. A warning says if the
-    rows look unlike those of the fit. A model of several labels per row writes one column per
-    label.
+    rows look unlike those of the fit, or if the predicted labels are mixed differently. A model of
+    several labels per row writes one column per label.
 
     With --workers or --cluster, workers compute what this process reads.
     """
@@ -90,6 +90,8 @@ def predict(
     )
     likeness = trusting.Likeness(bundle)
     watched = likeness.watch(pieces)
+    # labels by other rules are not those of which the fit knows the shares
+    counted = not isinstance(bundle, LabelsModel) and asked.decision.is_usual
     with (
         cluster.connected() as client,
         row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
@@ -105,6 +107,8 @@ def predict(
             if k == 0:
                 tell_of_new_names(kept, rows)
             write(rows)
+            if counted:
+                likeness.count(row["label"] for row in rows)
     likeness.warn()
 
 

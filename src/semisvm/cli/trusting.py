@@ -1,5 +1,6 @@
 """Options about when to believe a prediction, for ``predict`` and ``evaluate``."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -344,7 +345,7 @@ def in_short(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 class Likeness:
-    """Compares a sample of every piece of data with the rows of the fit.
+    """Compares a sample of every piece of data, and predicted labels, with those of the fit.
 
     Parameters
     ----------
@@ -354,6 +355,7 @@ class Likeness:
     def __init__(self, bundle: "Model") -> None:
         self._bundle = bundle
         self._measured: list[Any] = []
+        self._labels: Counter[Any] = Counter()
 
     def watch(self, pieces: Iterable[Any]) -> Iterator[Any]:
         """Yield the pieces as they are."""
@@ -366,12 +368,17 @@ class Likeness:
                     self._measured.append(self._bundle.measure(piece, LOOKED_AT))
             yield piece
 
+    def count(self, labels: Iterable[Any]) -> None:
+        """Count predicted labels, to compare their shares with those of the fit."""
+        self._labels.update(labels)
+
     def sentences(self) -> list[str]:
-        """Say in which way the pieces look unlike the training rows."""
-        known = self._bundle.familiarity
-        if known is None or not self._measured:
-            return []
-        return known.judge(self._measured).sentences()
+        """Return in which way rows and predictions look unlike those of the fit."""
+        known, found = self._bundle.familiarity, []
+        if known is not None and self._measured:
+            found = known.judge(self._measured).sentences()
+        mixed = self._bundle.unusual_shares(self._labels)
+        return found if mixed is None else [*found, mixed]
 
     def warn(self) -> None:
         """Write what there is to say to the error stream."""

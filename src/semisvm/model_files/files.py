@@ -27,7 +27,7 @@ from semisvm.model_files.checks import complaint, in_words
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.features import restore_features
 from semisvm.model_files.pipelines import pipeline_state, restore_pipeline
-from semisvm.model_files.schemas import PARTS, SCALING, SETTINGS, SUMMARY
+from semisvm.model_files.schemas import LABELED_ROWS, PARTS, SCALING, SETTINGS, SUMMARY
 from semisvm.model_files.states import estimator_state, restore_estimator
 from semisvm.model_files.steps import INSTEAD
 from semisvm.model_files.trusting import (
@@ -86,6 +86,8 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     all_arrays.update({f"conformal.{name}": array for name, array in parts.items()})
     familiarity, parts = familiarity_state(bundle.familiarity)
     all_arrays.update({f"familiarity.{name}": array for name, array in parts.items()})
+    if bundle.labeled_rows is not None:
+        all_arrays["labeled.rows"] = bundle.labeled_rows
     document = {
         "kind": _kind(whole),
         "estimator": state,
@@ -173,11 +175,14 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     PARTS(document, "model", {})
     parts = split_names(arrays)
     estimator = restore_estimator(document["estimator"], parts.pop("estimator", {}), budget)
-    names = ("features", "scaling", "pipeline", "conformal", "familiarity")
-    of_features, of_scaling, of_pipeline, of_labels, of_rows = (
+    names = ("features", "scaling", "pipeline", "conformal", "familiarity", "labeled")
+    of_features, of_scaling, of_pipeline, of_labels, of_rows, of_labeled = (
         parts.pop(name, {}) for name in names
     )
-    if parts or (of_pipeline and document["kind"] != "pipeline"):
+    wrong_kind = (of_pipeline and document["kind"] != "pipeline") or (
+        of_labeled and document["kind"] != "model"
+    )
+    if parts or wrong_kind:
         raise ModelFileError("this model file holds arrays that belong to nothing.")
     # the first files have no calibrations
     calibrator = restore_calibrator(document.get("calibrator"), estimator)
@@ -198,7 +203,8 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     familiarity = restore_familiarity(document.get("familiarity"), of_rows, width)
     about = (features, settings, summary, calibrator, scaling)
     kind = LabelsModel if hasattr(estimator, "label_names_") else Model
-    return kind(estimator, *about, conformal, familiarity)
+    LABELED_ROWS(of_labeled, "labeled", {})
+    return kind(estimator, *about, conformal, familiarity, of_labeled.get("rows"))
 
 
 def _restore_scaling(state: Any, arrays: dict[str, Any], estimator: Any) -> MatrixScaling | None:

@@ -98,6 +98,8 @@ FAMILIARITY = record(
     {"seen": Array("b", ("columns",))},
 )
 
+LABELED_ROWS = record({}, {"rows": Array("u", ("labelled rows",))})
+
 # Attributes of estimators; "scores" is 1 for two classes, "width" the number of weights
 
 ATTRIBUTES = record(

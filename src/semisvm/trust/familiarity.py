@@ -1,6 +1,6 @@
 """Whether new rows look like those that the model was fitted to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ MANY = 0.15
 """Share of rows beyond a limit that is worth a warning."""
 CHANCE = 1e-3
 """How rarely rows like those of the fit may cause one."""
+FAR_SHARE = 0.2
+"""Difference of shares that is worth a warning, of 2 arcsin(sqrt(share)): 50% and 60%."""
 
 
 def some_rows(n: int, most: int = SAMPLE) -> NDArray[np.intp]:
@@ -79,6 +81,8 @@ class Unlikeness:
         Mean share of what is unknown in a row like those of the fit.
     words : str
         What is unknown.
+    shares : str, optional
+        What is unusual about the predicted classes (`unusual_shares`).
     """
 
     distance: Floats
@@ -87,6 +91,7 @@ class Unlikeness:
     strange: bool
     usual_unknown: float = 0.0
     words: str = "words"
+    shares: str | None = None
 
     def sentences(self) -> list[str]:
         """Say what is unusual; nothing if nothing is."""
@@ -103,7 +108,7 @@ class Unlikeness:
                 "times as far from the centre of the training rows as these are. Are the columns "
                 "and their units the same? Predictions for them are less certain than they look."
             )
-        return found
+        return found if self.shares is None else [*found, self.shares]
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,41 @@ class Familiarity:
             0.0 if limit is None else limit.usual,
             "words and categories" if self.seen is None else "entries",
         )
+
+
+def unusual_shares(known: Mapping[Any, int], found: Mapping[Any, int]) -> str | None:
+    r"""Return a sentence if predicted classes are mixed differently than in the fit, or None.
+
+    With h = 2 arcsin(sqrt(share)), whose standard error is 1 / sqrt(rows) for any share, the
+    difference of a class must be beyond chance, and at least as large as that of 50% and 60%.
+
+    Parameters
+    ----------
+    known : mapping of classes to counts
+        Predictions for the unlabelled rows of the fit.
+    found : mapping of classes to counts
+        Predictions for other rows.
+    """
+    from scipy.stats import norm  # takes long to import
+
+    n_known, n_found = sum(known.values()), sum(found.values())
+    if min(n_known, n_found) < FEWEST or not known:
+        return None
+    error = float(np.sqrt(1.0 / n_known + 1.0 / n_found))
+    least = max(FAR_SHARE, error * float(norm.isf(0.5 * CHANCE / len(known))))
+    names = list(known)
+    before = np.array([known[name] / n_known for name in names])
+    now = np.array([found.get(name, 0) / n_found for name in names])
+    apart = 2.0 * np.abs(np.arcsin(np.sqrt(now)) - np.arcsin(np.sqrt(before)))
+    # of two classes, whose differences are equal, the one that has become more frequent
+    worst = int(np.lexsort((now - before, np.round(apart, 9)))[-1])
+    if apart[worst] <= least:
+        return None
+    return (
+        f"{now[worst]:.0%} of these rows are predicted to be {names[worst]!r}, but "
+        f"{before[worst]:.0%} of the unlabelled training rows were. Unless the classes really are "
+        "mixed differently here, the model does not suit these rows: check some of the predictions."
+    )
 
 
 def _distances(X: Any, centre: NDArray[np.float32]) -> Floats:

@@ -23,6 +23,7 @@ from semisvm.trust.familiarity import (
     Familiarity,
     Limit,
     some_rows,
+    unusual_shares,
 )
 
 
@@ -178,3 +179,61 @@ def test_as_many_rows_as_chance_does_not_explain_are_too_many():
     assert k - 1 >= MANY * n
     # a limit that is known from few rows is itself uncertain
     assert fewest_beyond(Limit(0.0, 0.5, FEWEST), n) > k
+
+
+def test_rows_of_the_same_source_hardly_ever_have_unusual_shares():
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(2000):
+        shares = rng.dirichlet(np.full(rng.integers(2, 6), 0.7))
+        before, now = (rng.multinomial(n, shares) for n in rng.integers(20, 500, 2))
+        alarms += unusual_shares(dict(enumerate(before)), dict(enumerate(now))) is not None
+    assert alarms <= 2000 * 3 * CHANCE
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ((600, 400), (900, 100), "90% of these rows are predicted to be 'a', but 60% of"),
+        ((600, 400), (570, 430), None),  # within chance
+        ((60_000, 40_000), (58_000, 42_000), None),  # beyond chance, but not far
+        ((980, 20), (920, 80), "8% of these rows are predicted to be 'b', but 2% of"),
+        ((50, 50), (19, 0), None),  # too few
+        ((50, 50), (20, 0), "100% of these rows are predicted to be 'a', but 50% of"),
+        ((1000, 0), (0, 1000), "100% of these rows are predicted to be 'b', but 0% of"),
+    ],
+)
+def test_unusual_shares(before, now, said):
+    found = unusual_shares(*(dict(zip("ab", counts, strict=True)) for counts in (before, now)))
+    assert found is None if said is None else found.startswith(said)
+
+
+def test_predicted_classes_of_a_model_are_compared_with_those_of_its_fit():
+    X, y = two_blobs(400, 3, gap=4.0)
+    model = train(
+        MatrixData(X, objects([str(y[i]) if i < 40 else None for i in range(400)])), "svm"
+    )
+    assert model.unlike(X).sentences() == []
+    found = model.unlike(X[y == 1])
+    assert "of these rows are predicted to be" in found.shares
+    assert found.sentences()[-1] == found.shares
+    model.summary.pop("found")
+    assert model.unlike(X[y == 1]).shares is None
+    assert Model(NewtonSVC().fit(X, y)).unusual_shares(["1"] * 100) is None
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, lambda X: X.astype(np.float32)])
+def test_labelled_rows_of_the_fit_are_recognised(kind, tmp_path):
+    X, y = two_blobs(60, 5)
+    X[:, 2] = np.where(np.abs(X[:, 2]) < 0.5, 0.0, X[:, 2])
+    labels = objects([str(y[i]) if i < 25 else None for i in range(60)])
+    model = train(MatrixData(kind(X), labels), "svm", as_is=True)
+    semisvm.save(model, tmp_path / "m")
+    for one in (model, semisvm.load(tmp_path / "m")):
+        assert one.labeled_rows.dtype == np.uint64
+        for rows in (X, sparse.csr_matrix(X), X * (1.0 + 1e-15)):
+            assert one.trained_on(rows).tolist() == [True] * 25 + [False] * 35
+        assert not one.trained_on(X + 1e-3).any()
+        assert not one.trained_on(X[:, ::-1]).any()
+        assert one.trained_on(X[:0]).shape == (0,)
+    assert Model(model.estimator).trained_on(X) is None
