@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.io.errors import is_missing
-from semisvm.io.table import Column, Table, as_number
+from semisvm.io.table import Column, Table, with_thousands
 from semisvm.io.vectors import holds_vectors, is_vector
 
 TEXT, NUMERIC, CATEGORICAL, VECTOR = "text", "numeric", "categorical", "vector"
@@ -89,7 +89,7 @@ def find_kind(table: Table, name: str) -> Kind:
 def _as_numbers(cells: Column) -> NDArray[np.float64] | None:
     numbers = []
     for cell in cells:
-        number = as_number(cell)
+        number = with_thousands(cell)
         if number is None:
             return None
         numbers.append(number)
@@ -156,7 +156,7 @@ def _kind_of_strings(values: list[str]) -> Kind:
 
 def _why_no_number(values: list[str]) -> str | None:
     """Say what is wrong with values that are meant to be numbers; None if they are not."""
-    others = [value for value in values if as_number(value) is None]
+    others = [value for value in values if with_thousands(value) is None]
     if all(DECIMAL_COMMA.fullmatch(value) for value in others):
         return f"its numbers have decimal commas, such as {others[0]!r}; write decimal points"
     if len(others) <= FEW_OTHERS * len(values):

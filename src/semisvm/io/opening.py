@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import io
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,10 +13,13 @@ from typing import Any, BinaryIO, cast
 from semisvm.io.errors import DataError
 
 GZIP_MAGIC = b"\x1f\x8b"
+ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+SPREADSHEETS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
+"""Members of the archives that Excel and OpenOffice write."""
 FOREIGN = {
-    b"PK\x03\x04": "a zip archive (perhaps an Excel file); export it as CSV",
+    ZIP: "a zip archive (perhaps an Excel file); export it as CSV",
     b"PAR1": "a Parquet file; use format='parquet'",
-    b"\xd0\xcf\x11\xe0": "an old Excel file; export it as CSV",
+    OLD_EXCEL: "an old Excel file; export it as CSV",
     b"BZh": "compressed with bzip2; unpack it, or use gzip",
     b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
@@ -99,6 +103,34 @@ def open_text(
             yield text
         except UnicodeError as error:  # of utf-16 without a byte order mark, too
             raise _locate(path, found) or _undecodable(path, found) from error
+
+
+def refuse_spreadsheet(path: str | Path) -> None:
+    """Refuse files of Excel and the like, which are archives of tables.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that cannot be opened is left to its reader, and so is standard input.
+    """
+    if not Path(path).is_file():
+        return
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(len(OLD_EXCEL))
+        names = _members(path) if head == ZIP else set()
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeError):
+        return
+    if head == OLD_EXCEL or names & SPREADSHEETS:
+        raise DataError(
+            "this is a spreadsheet (perhaps an Excel file). Save the sheet as CSV, and read that.",
+            path,
+        )
+
+
+def _members(path: str | Path) -> set[str]:
+    with zipfile.ZipFile(path) as archive:
+        return set(archive.namelist())
 
 
 @contextmanager

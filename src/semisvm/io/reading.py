@@ -11,6 +11,7 @@ from semisvm.io.json_lines import read_json_lines
 from semisvm.io.label_files import read_labels_file
 from semisvm.io.labels import Labels
 from semisvm.io.npz import read_npz
+from semisvm.io.opening import refuse_spreadsheet
 from semisvm.io.options import CHUNK_ROWS, Options
 from semisvm.io.parquet import read_parquet
 from semisvm.io.stored import read_stored
@@ -40,7 +41,11 @@ ROWS = "rows"
 
 
 def find_format(path: str | Path, given: str | None = None) -> str:
-    """Return the format of a file: the given one, or that of its suffix; "rows" for a folder."""
+    """Return the format of a file: the given one, or that of its suffix; "rows" for a folder.
+
+    Spreadsheets are refused, by what they hold and whatever their name is.
+    """
+    refuse_spreadsheet(path)
     if given is not None:
         if given not in FORMATS:
             near = near_match(given, FORMATS)

@@ -1,5 +1,7 @@
 """What was read: a table of columns, or a matrix."""
 
+import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -18,6 +20,8 @@ Column = list[Any] | NDArray[Any]
 
 MISSING = MISSING_WORDS | {"", "?"}
 """Words that stand for a missing number, in any case."""
+
+THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 
 LARGEST = 1e150
 """Squares of larger numbers, and sums of them over many rows, would not be finite."""
@@ -110,6 +114,7 @@ class Table:
             values = cells.astype(np.float64)
         else:
             values = np.array([self._number(cell, row, name) for row, cell in enumerate(cells)])
+            self._warn_of_thousands(cells, name)
         large = np.abs(values) > LARGEST
         if large.any():
             row = int(np.argmax(large))
@@ -118,10 +123,21 @@ class Table:
         return values
 
     def _number(self, cell: Any, row: int, name: str) -> float:
-        number = as_number(cell)
+        number = with_thousands(cell)
         if number is None:
             raise self.error(f"{_shortened(cell)} is not a number.", row, name)
         return number
+
+    def _warn_of_thousands(self, cells: Column, name: str) -> None:
+        """Warn of commas that are taken for separators of thousands: they might be decimal ones."""
+        found = next((cell for cell in cells if has_thousands(cell)), None)
+        if found is not None:
+            warnings.warn(
+                f"column {name!r}: commas separate thousands, so {found!r} is read as "
+                f"{with_thousands(found):.15g}. Write decimal commas as points.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def in_memory(self) -> "Table":
         """Return the table itself; matrices may be on the disk."""
@@ -174,6 +190,21 @@ def as_number(cell: Any) -> float | None:
         return np.inf if cell > 0 else -np.inf
     except (TypeError, ValueError):
         return None
+
+
+def has_thousands(cell: Any) -> bool:
+    """Tell whether a cell is a number with commas between groups of three digits, as 56,125."""
+    return isinstance(cell, str) and "," in cell and THOUSANDS.fullmatch(cell.strip()) is not None
+
+
+def with_thousands(cell: Any) -> float | None:
+    """Read a cell of a column of numbers, which may have commas between thousands.
+
+    Other commas are not read: "12,5" and "0,125" are no numbers, so that a column with decimal
+    commas is refused as a whole.
+    """
+    number = as_number(cell)
+    return float(cell.replace(",", "")) if number is None and has_thousands(cell) else number
 
 
 def _shortened(cell: Any, most: int = 40) -> str:

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from semisvm import TransductiveSVC
 from semisvm.columns import ColumnFeatures, find_kind
-from semisvm.io import DataError, as_table
+from semisvm.io import DataError, Table, as_table
 
 WORDS = ["apple", "pear", "plum", "quince", "cherry", "grape", "melon", "lemon", "fig", "lime"]
 
@@ -65,6 +65,27 @@ def test_why_numbers_are_no_numbers_is_said(odd, reason):
     cells = [str(0.5 + i) for i in range(80)] + odd
     (note,) = ColumnFeatures().fit({"x": cells, "y": np.arange(82) % 5}).notes_
     assert reason in note
+
+
+def test_commas_between_thousands_are_read():
+    cells = ["56,125", "875", "-1,234,567.5", "", "2,000"] + [str(k) for k in range(40)]
+    with pytest.warns(UserWarning, match="commas separate thousands, so '56,125' is read as 56125"):
+        found = Table({"price": cells}).numbers("price")
+    np.testing.assert_array_equal(found[[0, 1, 2, 4]], [56125.0, 875.0, -1234567.5, 2000.0])
+    assert np.isnan(found[3])
+    with pytest.warns(UserWarning, match="thousands"):
+        features = ColumnFeatures().fit({"price": cells})
+    assert features.kinds_ == {"price": "numeric"}
+
+
+@pytest.mark.parametrize("odd", ["12,5", "0,125", "1,23,456", "1234,567"])
+def test_a_column_with_other_commas_is_refused_as_a_whole(odd):
+    cells = [f"{k},{k + 100}" for k in range(100, 180)] + [odd]
+    (note,) = ColumnFeatures().fit({"x": cells, "y": np.arange(81) % 5}).notes_
+    assert "'x' is left out" in note
+    assert odd in note
+    with pytest.raises(DataError, match="is not a number"):
+        Table({"x": cells}).numbers("x")
 
 
 def test_numbers_whose_squares_overflow_are_refused():
