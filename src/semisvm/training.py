@@ -3,13 +3,16 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from semisvm.columns import ColumnFeatures
+from semisvm.columns.features import ZERO_WEIGHT
 from semisvm.columns.unknown import unknown_shares
 from semisvm.fingerprints import row_fingerprints
 from semisvm.io import DataError, MatrixData, Table, count_labels
@@ -18,7 +21,8 @@ from semisvm.margins import describe_unlabeled
 from semisvm.model import Model
 from semisvm.naming import series
 from semisvm.ondisk import RowsOnDisk
-from semisvm.preparing import Prepared, prepare
+from semisvm.partial_labels import encode
+from semisvm.preparing import Prepared, prepare, prepare_rows
 from semisvm.registry import AUTO, get, methods
 from semisvm.rows import take_rows
 from semisvm.trust.familiarity import Familiarity, some_rows
@@ -36,6 +40,8 @@ FEW_TO_CALIBRATE = 20
 QUICK_FIT = 1.0
 """Seconds of a fit up to which five more are made to compare the model with a guess."""
 FEWEST_TO_JUDGE = 10
+FOR_COLUMNS = 0.1
+"""Share of the time of a choice that is spent on columns to leave out, at most."""
 FEW_FOR_SHARES = 100
 """With fewer labels a share of one half is off by five points or more in a third of the cases."""
 
@@ -134,6 +140,7 @@ def train(
     prepared.notes += notes
     choice = None
     if method == AUTO:
+        prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
         limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit}
         choice = _choose(prepared, parameters, random_state, progress, limits)
     if choice is not None:
@@ -147,6 +154,44 @@ def train(
         model.summary["choice"] = choice.to_dict()
         model.summary["notes"] += [*choice.notes, *_about_export(model.estimator)]
     return model
+
+
+def _with_columns_chosen(
+    prepared: Prepared,
+    data: Table | MatrixData,
+    as_is: bool,
+    time_limit: float | None,
+    random_state: int,
+) -> Prepared:
+    """Leave out or damp columns of a table if held-out labels clearly support it."""
+    from semisvm.model_selection.choosing import SECONDS
+    from semisvm.model_selection.column_choice import choose_columns
+
+    features = prepared.features
+    if features is None or not isinstance(data, Table):
+        return prepared  # the scales of stored rows are in their values
+    found = choose_columns(
+        prepared.X,
+        encode(prepared.labels, None),
+        features,
+        sample_weight=prepared.weight,
+        seconds=FOR_COLUMNS * (SECONDS if time_limit is None else time_limit),
+        random_state=random_state,
+    )
+    if not found.weights:
+        return prepared
+    weights = {**(features.column_weights or {}), **found.weights}
+    again = prepare_rows(
+        data,
+        prepared.labels,
+        clone(features).set_params(column_weights=weights),
+        prepared.settings,
+        as_is=as_is,
+    )
+    notes = [note for note in prepared.notes if note not in features.notes_]
+    notes += found.reasons + [note for note in again.notes if ZERO_WEIGHT not in note]
+    seconds = prepared.seconds + again.seconds
+    return replace(again, notes=notes, weight=prepared.weight, seconds=seconds)
 
 
 def _choose(

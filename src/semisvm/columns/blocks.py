@@ -34,6 +34,10 @@ class Block(Protocol):
         """Return the names of the features."""
         ...
 
+    def sources(self) -> list[str]:
+        """Return the column that each feature comes from."""
+        ...
+
     def width(self) -> int:
         """Return the number of features."""
         ...
@@ -98,6 +102,11 @@ class NumericBlock:
     def width(self) -> int:
         """Return the number of features."""
         return len(self.columns) + int(self.indicated.sum())
+
+    def sources(self) -> list[str]:
+        """Return the columns, then those with an indicator."""
+        pairs = zip(self.columns, self.indicated, strict=True)
+        return self.columns + [name for name, shown in pairs if shown]
 
     def names(self) -> list[str]:
         """Return the columns, then ``column__missing``."""
@@ -180,6 +189,11 @@ class CategoricalBlock:
         """Return the number of features."""
         pairs = zip(self.levels, self.rare, strict=True)
         return sum(len(levels) + bool(rare) for levels, rare in pairs)
+
+    def sources(self) -> list[str]:
+        """Return each column as often as it has levels."""
+        parts = zip(self.columns, self.levels, self.rare, strict=True)
+        return [name for name, levels, rare in parts for _ in range(len(levels) + bool(rare))]
 
     def names(self) -> list[str]:
         """Return ``column=level``."""

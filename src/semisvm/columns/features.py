@@ -23,6 +23,7 @@ from semisvm.io.vectors import holds_vectors
 from semisvm.validation import check_real
 
 KINDS = (TEXT, NUMERIC, CATEGORICAL)
+ZERO_WEIGHT = "its weight is zero"
 RESTORERS: dict[str, Any] = {
     TEXT: TextBlock.restore,
     NUMERIC: NumericBlock.restore,
@@ -228,6 +229,11 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         names = [name for block in self.blocks_ for name in block.names()]
         return np.array(names, dtype=object)
 
+    def source_columns(self) -> NDArray[np.object_]:
+        """Return the column that each feature comes from, shape (d,)."""
+        check_is_fitted(self)
+        return np.array([name for block in self.blocks_ for name in block.sources()], dtype=object)
+
     def is_coordinate(self) -> NDArray[np.bool_]:
         """Tell which features are coordinates of vectors, shape (d,)."""
         check_is_fitted(self)
@@ -284,7 +290,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self._factors = self._find_factors(table, kinds)
         for name in [name for name in kinds if self._factors[name] == 0.0]:
             del kinds[name]
-            notes.append(f"the column {name!r} is left out: its weight is zero")
+            notes.append(f"the column {name!r} is left out: {ZERO_WEIGHT}")
         if self.hash_columns is not None:
             kinds = {name: HASHED if kind == TEXT else kind for name, kind in kinds.items()}
         if not kinds:

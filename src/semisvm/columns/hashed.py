@@ -75,6 +75,10 @@ class HashedTextBlock:
         """Return the number of features."""
         return int(self.hasher.n_features)
 
+    def sources(self) -> list[str]:
+        """Return the column once per feature."""
+        return [self.column] * self.width()
+
     def names(self) -> list[str]:
         """Return ``column__hash 7`` and so on."""
         return [f"{self.column}__hash {k}" for k in range(self.width())]

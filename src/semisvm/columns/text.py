@@ -73,6 +73,10 @@ class TextBlock:
         """Return the number of features."""
         return len(self.words())
 
+    def sources(self) -> list[str]:
+        """Return the column once per feature."""
+        return [self.column] * self.width()
+
     def names(self) -> list[str]:
         """Return ``column__word``."""
         return [f"{self.column}__{word}" for word in self.words()]

@@ -54,6 +54,10 @@ class VectorBlock:
         """Return the number of features."""
         return len(self.mean)
 
+    def sources(self) -> list[str]:
+        """Return the column once per feature."""
+        return [self.column] * self.width()
+
     def names(self) -> list[str]:
         """Return ``column[0]`` and so on."""
         return [f"{self.column}[{k}]" for k in range(self.width())]
