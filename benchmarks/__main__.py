@@ -42,6 +42,7 @@ BENCHMARKS = {
     "strengths": "the regularisation of a supervised SVM by the variance of the rows",
     "tolerances": "features of a Gaussian kernel by the tolerance of its factor",
     "kernelfits": "kernel machines against scikit-learn's, and the factor of the kernel matrix",
+    "newsfeatures": "the supervised figure of 20 newsgroups by words, weights and lengths",
     "comp": "one group of newsgroups against the rest",
     "concave": "VS3VM by a kept dual program against cold linear programs; larger data",
     "mip": "the S3VM's global optimum, and how far VS3VM is from it",

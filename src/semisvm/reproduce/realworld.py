@@ -25,7 +25,7 @@ from semisvm.reproduce.plans import Found, Part, Plan, draws
 from semisvm.reproduce.published import Problem, load_splits, median_distance
 
 REPEAT = 10
-REGS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+REGS = (3e-5, 6e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 WIDTHS = (0.25, 0.5, 1.0)
 """Of the Gaussian kernel, in units of the median distance of two rows."""
 PLACES = {
