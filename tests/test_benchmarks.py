@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import columns
 from benchmarks.__main__ import BENCHMARKS, ONLY, TOOLS, read_arguments
 from benchmarks.trust import calibrated, covered, draw, judged
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
@@ -63,3 +65,40 @@ def test_what_trust_measures(measure):
     X, y = load_breast_cancer(return_X_y=True)
     found = measure(draw(scale(X) / 5, y, 30, 0))
     assert all(np.isfinite(v) for v in found.values() if not isinstance(v, str))
+
+
+def test_what_columns_measures():
+    rng = np.random.default_rng(0)
+    X, y = load_breast_cancer(return_X_y=True)
+    table = columns._table(X[:, :6], (range(2, 4), range(5, 6)))
+    assert list(table) == ["x0", "x1", "x4", "c2", "c5"]
+    methods = [columns.BASE, columns.EQUAL]
+    found = {"none": columns.accuracies(table, y, 300, 0, methods)}
+    for kind, make in {**columns.NOISE, **columns.INFORMS}.items():
+        more = {**table, **make(y, rng)}
+        found[kind] = columns.accuracies(more, y, 300, 0, methods)
+    rows = columns.summary("wdbc", [found], methods)
+    assert [row["column"] for row in rows] == [*found]
+    assert all(60.0 < accuracy <= 100.0 for pair in found["none"].values() for accuracy in pair)
+    assert rows[0]["role"] == "chosen on"
+
+
+def test_bars_of_columns_can_be_missed():
+    methods = [columns.BASE, columns.EQUAL]
+    noise, informs = next(iter(columns.NOISE)), next(iter(columns.INFORMS))
+
+    def verdicts(with_noise, informed):
+        draw = {
+            "none": {columns.BASE: (80.0, 80.0), columns.EQUAL: (80.0, 80.0)},
+            noise: {columns.BASE: with_noise, columns.EQUAL: (50.0, 50.0)},
+            informs: {columns.BASE: informed, columns.EQUAL: (85.0, 84.0)},
+        }
+        return [row["bar"] for row in columns.summary("x", [draw], methods)[1:]]
+
+    assert verdicts((78.5, 79.0), (84.5, 83.1)) == ["ok", "ok"]
+    assert verdicts((79.0, 77.5), (83.5, 84.0)) == ["MISSED", "MISSED"]
+
+
+def test_texts_of_counts_have_each_word_as_often_as_it_is_counted():
+    X = sparse.csr_matrix([[2.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.37, 0.0]])
+    assert columns._words(X) == ["word0 word0 word2", "", "word1"]
