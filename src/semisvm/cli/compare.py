@@ -254,7 +254,9 @@ def _show(
     ]
     title = f"{found.n_labeled} labelled and {found.n_unlabeled:,} unlabelled rows of {data}"
     print_table(title, [*header, "verdict", "seconds"], rows)
-    print_line("\n" + "\n".join(found.did_it_help().sentences))
+    print_line()
+    for sentence in found.did_it_help().sentences:
+        print_line(sentence)
     print_notes("note", [f"{name} is left out: {why}" for name, why in skipped.items()])
     print_notes("note", [*planned.notes(), *prepared.notes])
     print_notes("note", [NO_LEAK] if prepared.features else [])

@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.designs.base import Floats, Index
-from semisvm.estimators.interop import fit_partly
+from semisvm.estimators.interop import fit_partly, takes_unlabeled
 from semisvm.model_selection.chance import MOST_FREQUENT
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.scoring import PartialScorer
@@ -208,7 +208,9 @@ def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 
 
 def _is_supervised(estimator: Any) -> bool:
-    """Whether an estimator of this package, or the last of a pipeline, is supervised."""
+    """Return whether an estimator, or the last of a pipeline, uses labelled rows only."""
+    if not takes_unlabeled(estimator):
+        return True
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     method = find(last)
     return method is not None and not method.suits.needs_unlabeled
