@@ -83,6 +83,16 @@ def test_held_out_rows_in_a_report(fitted):
     assert "none.csv" in said
 
 
+def test_shares_are_shown_with_their_source(fitted):
+    folder, _ = fitted
+    fit = ["fit", folder / "mail.csv", "--label", "kind", "--text", "text", "-o", folder / "s"]
+    assert "shares used" not in run(*fit, "-a", "svm").stdout
+    assert "shares used" not in run("inspect", folder / "s").stdout
+    assert "(estimated)" in run(*fit, "-a", "tsvm").stdout
+    assert "(given)" in run(*fit, "-a", "tsvm", "--prior", "ham=0.5").stdout
+    assert "(given)" in run("inspect", folder / "s").stdout
+
+
 def test_mistakes(fitted):
     folder, _ = fitted
     result = run("report", folder / "m.semisvm", code=2)

@@ -286,6 +286,8 @@ def _name(data: list[Path]) -> str:
 
 
 def _outcome(model: "Model") -> dict[str, Any]:
+    from semisvm.report.data import prior_source
+
     estimator = model.estimator
     classes = [str(label) for label in estimator.classes_.tolist()]
     features = model.features
@@ -295,12 +297,19 @@ def _outcome(model: "Model") -> dict[str, Any]:
         "objective": estimator.objective_,
         "rounds": estimator.n_iter_,
         "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
+        "prior_source": prior_source(estimator),
         "probabilities": model.has_probabilities,
     }
 
 
 def _show(model: "Model", output: Output) -> None:
-    from semisvm.cli.output import columns_in_short, print_facts, print_notes, words_in_short
+    from semisvm.cli.output import (
+        columns_in_short,
+        print_facts,
+        print_notes,
+        shares_in_short,
+        words_in_short,
+    )
 
     summary = dict(model.summary)
     notes, choice = summary.pop("notes"), summary.pop("choice", None)
@@ -308,7 +317,7 @@ def _show(model: "Model", output: Output) -> None:
     if model.features is not None:
         summary["columns"] = columns_in_short(model.features.kinds_)
         summary |= words_in_short(model.features.kept_words())
-    facts = {**summary, **_outcome(model)}
+    facts = {**summary, **shares_in_short(_outcome(model))}
     facts.pop("kept_words", None)  # said in short already
     print_facts(f"Model {output}", {k: value for k, value in facts.items() if value is not None})
     if choice is not None:

@@ -76,6 +76,7 @@ def _inspect_rows(folder: Path, as_json: bool) -> None:
 def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
     """Return what is in a model as data; a matrix may have names of its columns."""
     from semisvm.cli.output import facts_of
+    from semisvm.report.data import prior_source
 
     estimator = bundle.estimator
     defaults = type(estimator)().get_params()
@@ -91,6 +92,7 @@ def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> d
         },
         "calibrated": bundle.calibrator is not None,
         "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
+        "prior_source": prior_source(estimator),
         **facts_of(bundle, top, words, names),
     }
 
@@ -108,14 +110,21 @@ def _members(changed: dict[str, Any]) -> dict[str, str]:
 
 def show(facts: dict[str, Any]) -> None:
     """Print what `describe` returns."""
-    from semisvm.cli.output import features_in_short, print_facts, print_notes, print_table
+    from semisvm.cli.output import (
+        features_in_short,
+        print_facts,
+        print_notes,
+        print_table,
+        shares_in_short,
+    )
 
     summary = dict(facts["summary"])
     notes, choice = summary.pop("notes", []), summary.pop("choice", None)
     summary.pop("scores", None)
     changed = dict(facts["changed_parameters"])
     head: dict[str, Any] = {"members": members} if (members := _members(changed)) else {}
-    head |= {"parameters": changed or "all defaults", "prior": facts["prior"]}
+    head["parameters"] = changed or "all defaults"
+    head |= shares_in_short({k: facts[k] for k in ("prior", "prior_source")})
     head |= features_in_short(facts)
     if facts["settings"].get("encoder"):
         head["encoder"] = f"{facts['settings']['encoder']}, to be named with --encoder"

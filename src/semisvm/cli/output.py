@@ -29,6 +29,13 @@ MOST_COLUMNS = 8
 NOTE, NOTES = "note", "notes"
 NAMES = {"found": "predicted", "prior": "shares used"}
 """What people read; JSON has the names of the model file."""
+SOURCES = {
+    "none": None,
+    "labelled": "those of the labels",
+    "estimate": "estimated",
+    "given": "given",
+}
+"""Where class shares come from, by the keys of `semisvm.report.data.PRIORS`."""
 
 
 class _Terminal(Console):
@@ -90,6 +97,16 @@ def columns_in_short(kinds: dict[str, str]) -> str:
     if len(kinds) <= MOST_COLUMNS:
         return show(kinds)
     return ", ".join(f"{count} {kind}" for kind, count in Counter(kinds.values()).items())
+
+
+def shares_in_short(facts: dict[str, Any]) -> dict[str, Any]:
+    """Write class shares with where they come from; leave them out if the method uses none."""
+    kept = dict(facts)
+    source = SOURCES[kept.pop("prior_source")]
+    if source is None:
+        del kept["prior"]
+        return kept
+    return {**kept, "prior": f"{show(kept['prior'])} ({source})"}
 
 
 def words_in_short(kept: dict[str, dict[str, Any]]) -> dict[str, str]:

@@ -161,7 +161,8 @@ class Race:
         own = runner.expected(self._speed(runners))
         if fold >= 1 or runner is runners[0] or own <= FIRST_FIT * max(self.left, 0.0):
             return True
-        self.dropped[runner.name] = f"{len(self.folds)} fits would take {self._times(own)}"
+        needs = f"{len(self.folds)} fits would take {self._times(own)}"
+        self.dropped[runner.name] = needs if self.left > 0.0 else "no time was left for it"
         return False
 
     def _times(self, one: float, done: int = 0) -> str:

@@ -18,6 +18,8 @@ def about_weights(name: str, shares: Mapping[str, float]) -> str:
         kept = sorted((share, member) for member, share in shares.items() if share > 0.0)[::-1]
         weights = ", ".join(f"{member} {share:.0%}" for share, member in kept)
         return f"No method was clearly the best, so they decide together, with weights {weights}."
+    if len(shares) == 1:
+        return f"{name} decides alone: no other method was tried to the end."
     return (
         f"{name} decides alone: it was the surest of the held-out labels, and all others together "
         f"would have {1.0 - shares[name]:.0%} of the weight in a committee."

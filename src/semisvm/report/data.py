@@ -84,7 +84,7 @@ def report_data(
         "created": created or summary.get("created"),
         "method": _method(bundle.estimator, chosen),
         "data": _data(bundle, summary),
-        "prior": PRIORS[_prior_source(bundle.estimator)],
+        "prior": PRIORS[prior_source(bundle.estimator)],
         "classes": _classes(bundle, summary),
         "comparison": _comparison(compared, chosen),
         "evaluation": evaluation,
@@ -146,7 +146,8 @@ def _data(bundle: Model, summary: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _prior_source(estimator: Any) -> str:
+def prior_source(estimator: Any) -> str:
+    """Return where the class shares of a fit come from, a key of `PRIORS`."""
     parameters = estimator.get_params(deep=False)
     if "class_prior" not in parameters:
         return "none"
@@ -171,7 +172,7 @@ def _source_of_members(committee: Any) -> str:
         if str(name) in kept and "class_prior" in member.get_params(deep=False)
     ]
     found = [
-        "estimate" if getattr(member, "shares_are_estimated", False) else _prior_source(member)
+        "estimate" if getattr(member, "shares_are_estimated", False) else prior_source(member)
         for member in using
     ]
     return found[0] if found else "none"
@@ -181,7 +182,9 @@ def _classes(bundle: Model, summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     labels = {str(key): count for key, count in summary.get("labels", {}).items()}
     found = {str(key): count for key, count in summary.get("found", {}).items()}
     names = [str(name) for name in bundle.classes_.tolist()]
-    prior = getattr(bundle.estimator, "class_prior_", [None] * len(names))
+    prior = [None] * len(names)
+    if prior_source(bundle.estimator) != "none":
+        prior = getattr(bundle.estimator, "class_prior_", prior)
     return [
         {
             "name": name,

@@ -13,6 +13,7 @@ from semisvm import registry
 from semisvm.model_selection import choose, choosing, trial
 from semisvm.model_selection.pool import Entry, candidates, pool, suited_reg
 from semisvm.model_selection.race import Race, Runner
+from semisvm.model_selection.reasons import about_weights
 from semisvm.model_selection.trial import too_few
 from semisvm.model_selection.watching import Step
 from semisvm.partial_labels import encode
@@ -59,6 +60,14 @@ def test_what_would_take_too_long_is_not_begun():
     race, runners = raced(limit=60.0, seconds=1000.0, a=1.0, bb=1.0)
     assert [runner.name for runner in runners] == ["a"]
     assert race.dropped == {"bb": "5 fits would take about 83 min"}
+
+
+def test_no_time_left_is_called_so():
+    """An estimate of a second is no reason where the first method took all the time."""
+    race, runners = raced(limit=1e-9, seconds=0.1, a=1.0, bb=1.0)
+    assert [runner.name for runner in runners] == ["a"]
+    assert race.dropped == {"bb": "no time was left for it"}
+    assert "no other method" in about_weights("a", {"a": 1.0})
 
 
 def test_the_time_left_is_that_of_the_fits_to_come():

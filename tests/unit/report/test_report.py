@@ -319,6 +319,7 @@ def test_a_committee_says_what_it_is(blobs):
     assert "NewtonSVC(unlabeled" not in page
     supervised = SemiSupervisedCommittee(members[:1], weights=[1.0]).fit(X, partly)
     assert report_data(supervised)["prior"] == "not used by this method"
+    assert [entry["prior"] for entry in report_data(supervised)["classes"]] == [None, None]
     given = SemiSupervisedCommittee(members, weights=[1, 1, 1], class_prior=[0.4, 0.6])
     assert report_data(given.fit(X, partly))["prior"] == "given"
     assert "five" not in get("committee").summary
