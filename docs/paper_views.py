@@ -91,7 +91,7 @@ def many_class_splits(result: Result) -> str:
     return markdown(header, rows)
 
 
-TEMPERATURES = ("schedule", "T = 0.1", "T = 0.01", "T = 0.001")
+TEMPERATURES = ("schedule", "T = 0.1", "T = 0.01", "T = 0.001", "schedule, refined")
 
 
 def temperatures(result: Result) -> str:
