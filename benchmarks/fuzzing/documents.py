@@ -58,6 +58,16 @@ VALUES: tuple[Any, ...] = (
 )
 """What entries of the document are replaced by."""
 
+
+def _with_middle(array: NDArray[Any], sign: int) -> NDArray[Any]:
+    """Return an array of integers whose middle one is of about the largest size."""
+    made = array.copy()
+    made.reshape(-1)[array.size // 2 : array.size // 2 + 1] = sign * (
+        np.iinfo(array.dtype).max // 3
+    )
+    return made
+
+
 ARRAY_CHANGES: tuple[Change, ...] = (
     lambda a: a[:-1],
     lambda a: a[:0],
@@ -85,6 +95,8 @@ ARRAY_CHANGES: tuple[Change, ...] = (
     ),
     lambda a: np.full_like(a, 2**62) if a.dtype == np.int64 else a,
     lambda a: np.full_like(a, -1) if a.dtype.kind == "i" else a,
+    lambda a: _with_middle(a, 1) if a.dtype.kind in "iu" else a,
+    lambda a: _with_middle(a, -1) if a.dtype.kind in "i" else a,
     lambda a: (a > 0) if a.dtype.kind in "iuf" else a,
     lambda a: np.repeat(a[:1], len(a), axis=0) if a.ndim and len(a) else a,
 )

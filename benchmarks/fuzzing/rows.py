@@ -8,7 +8,9 @@ import io
 import json
 import shutil
 import tempfile
+import warnings
 import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -22,6 +24,7 @@ from benchmarks.fuzzing.documents import Arrays, changed, with_other_bytes
 from benchmarks.fuzzing.models import table
 from benchmarks.fuzzing.mutation import mutator, packed, unpacked
 from semisvm import NewtonSVC, convert, write_rows
+from semisvm.cli.convert import describe_rows
 from semisvm.columns import ColumnFeatures
 from semisvm.io import DataError, MatrixData, read, read_chunks
 from semisvm.ondisk import RowsError, RowsOnDisk, open_rows
@@ -137,7 +140,7 @@ def _with_other_bytes(members: dict[str, bytes], rng: Random) -> bytes:
 
 
 def check(content: bytes) -> None:
-    """Open, read, learn and predict; compare with what the files of the arrays hold."""
+    """Open, use, read, learn and predict; compare with what the files of the arrays hold."""
     members = {name: data for name, data in unpacked(content).items() if Path(name).name == name}
     place = folder_of_process() / "a.rows"
     shutil.rmtree(place, ignore_errors=True)
@@ -145,8 +148,12 @@ def check(content: bytes) -> None:
     for name, data in members.items():
         (place / name).write_bytes(data)
     whole, pieces = outcome(lambda: read(place)), outcome(lambda: list(read_chunks(place)))
+    if not isinstance(whole, DataError):
+        _check_features(whole)
+        _or_refused(whole.in_memory)
     try:
         X = open_rows(place)
+        _use_unchecked(X)
         _check_opened(X)
     except RowsError:
         refused = isinstance(pieces, DataError) or isinstance(whole, DataError)
@@ -154,7 +161,53 @@ def check(content: bytes) -> None:
         return
     if not isinstance(whole, DataError):
         expect(sum(map(len, pieces)) == len(X), "the pieces have other rows")
-        _check_features(whole)
+
+
+def _use_unchecked(X: RowsOnDisk) -> None:
+    """Take rows in every way; each gives rows of the right shape, or an error of ours.
+
+    A fit checks all entries first, but rows are also shown, counted, divided and loaded.
+    """
+    n, d = X.shape
+    some = np.arange(min(n, 100))
+    for way in (
+        lambda: X[:],
+        lambda: X[some[::-1]],
+        lambda: X[some[1:3]],
+        lambda: X[some[-1:]],
+        lambda: np.zeros((0, d)) if n > MOST_CELLS else X[np.arange(n) % 2 == 0],
+        lambda: X.take(some),
+        X.load,
+        lambda: X.project(np.zeros(d)),
+        lambda: list(X.parts()),
+        lambda: [part[:] for part in X.split(3)],
+        lambda: X.y,
+        X.labels,
+        X.features,
+        X.verify,
+        lambda: describe_rows(X),
+        lambda: _fitted(X),
+        lambda: (X.can_load(some), X.nbytes, repr(X), X.notes, X.facts_of_entries()),
+    ):
+        found = _or_refused(way)
+        if hasattr(found, "shape") and len(found.shape) == 2:
+            expect(found.shape[1] == d, "another number of columns")
+
+
+def _fitted(X: RowsOnDisk) -> NewtonSVC:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # rows may be long, and then hard to fit
+        return NewtonSVC().fit(X, np.arange(X.shape[0]) % 2)
+
+
+def _or_refused(way: Callable[[], Any]) -> Any:
+    try:
+        return way()
+    except RowsError:
+        return None
+    except ValueError as error:  # of estimators, in a sentence
+        expect(str(error).endswith("."), f"not a sentence: {error}")
+        return None
 
 
 def _check_opened(X: RowsOnDisk) -> None:
@@ -177,7 +230,14 @@ def _check_opened(X: RowsOnDisk) -> None:
         expect(np.allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-9), "fits differ")
 
 
+@cache
+def _other_features() -> ColumnFeatures:
+    return ColumnFeatures().fit(table())
+
+
 def _check_features(whole: MatrixData) -> None:
+    if whole.made_by is not None:
+        _other_features().same_as(*whole.made_by)
     made = outcome(lambda: features_of(whole))
     if isinstance(made, DataError) or made[1] is None:
         return

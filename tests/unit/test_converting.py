@@ -14,6 +14,7 @@ from semisvm.converting import Progress
 from semisvm.io import DataError, read, svmlight
 from semisvm.io.options import CHUNK_ROWS
 from semisvm.io.svmlight import write_svmlight
+from semisvm.model_files.features import features_of_rows
 from semisvm.ondisk.header import digest_of
 
 KINDS = ("spam", "ham", "")
@@ -209,6 +210,13 @@ def test_features_of_rows_are_checked_like_those_of_models(tmp_path, what):
         train(read(folder), "svm")
     with pytest.raises(DataError, match="are not those of the model"):
         model.predict(read(folder))
+
+
+def test_features_of_rows_keep_to_the_memory_of_model_files():
+    features = ColumnFeatures(text=["x" * 2000], hash_columns=2**16).fit({"x" * 2000: ["a b"]})
+    state, arrays = features.to_state()
+    with pytest.raises(ValueError, match="their names would need 131,072,000 bytes, of which"):
+        features_of_rows(json.loads(json.dumps(state)), arrays, 2**16)
 
 
 def test_tables_of_numbers_are_dense(tmp_path):

@@ -123,7 +123,8 @@ def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:
     """Return what is in a folder as data."""
     import numpy as np
 
-    from semisvm.io import about_missing
+    from semisvm.io import MatrixData, about_missing
+    from semisvm.preparing import features_of
 
     n, d = X.shape
     facts: dict[str, Any] = {
@@ -143,10 +144,10 @@ def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:
             "labels": dict(zip(names, counts[1:], strict=True)),
         }
     notes = [*X.notes, *about_missing(X.header.missing_words)]
-    features = X.features()
+    features = features_of(MatrixData(X, None, str(X.path), made_by=X.features()))[1]
     if features is not None:
-        facts["columns"] = dict(features[0]["kinds"])
-        notes += features[0]["notes"]
+        facts["columns"] = dict(features.kinds_)
+        notes += features.notes_
     return {**facts, "notes": notes}
 
 

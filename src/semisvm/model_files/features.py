@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from semisvm.columns import ColumnFeatures
 from semisvm.model_files.archive import split_names
+from semisvm.model_files.budget import Budget
 from semisvm.model_files.checks import DAMAGED
 from semisvm.model_files.errors import ModelFileError
 from semisvm.model_files.schemas import BLOCKS, FEATURES
@@ -34,7 +35,7 @@ def restore_features(
     )
     of_blocks = split_names(arrays)
     for k, block in enumerate(state["blocks"]):
-        if block.get("kind") not in BLOCKS:
+        if str(block.get("kind")) not in BLOCKS:
             raise ModelFileError(f"{DAMAGED}its features are of a kind not known here.")
         whole = {**block, **of_blocks.get(str(k), {})}
         BLOCKS[block["kind"]](whole, f"features.blocks[{k}]", {})
@@ -60,14 +61,25 @@ def features_of_rows(
 ) -> ColumnFeatures:
     """Make the features that are kept with a folder of rows.
 
+    Parameters
+    ----------
+    state, arrays : what `ColumnFeatures.to_state` returned
+    n_columns : int
+        Of the folder.
+
     Raises
     ------
     ValueError
         Says what is wrong with them.
     """
+    # the folder has the number of each column, unless there are few
+    budget = Budget.of(8 * n_columns)
     try:
-        found = restore_features(state, arrays, lambda n_bytes: None)
+        found = restore_features(state, arrays, budget.spend)
     except ModelFileError as error:
+        if budget.spent > budget.limit:
+            message = f"their names would need {budget.spent:,} bytes"
+            raise ValueError(f"{message}, of which {budget.limit:,} are allowed.") from error
         raise ValueError(error.message.removeprefix(DAMAGED)) from error
     if found.n_features_out_ != n_columns:
         raise ValueError(f"they are {found.n_features_out_:,}, but there are {n_columns:,} columns")

@@ -20,6 +20,11 @@ SPAN_ROWS = 1 << 16
 MOST_LOADED = 1 << 30
 """Bytes of rows that are brought into memory for a method that needs all of them there."""
 UNLABELED = -1
+BYTES_PER_ROW, BYTES_PER_COLUMN = 200, 300
+"""What a fit takes; see docs/scale.md."""
+FREE_BYTES, MAX_RATIO = 64 << 20, 100
+"""Memory for a fit that rows and columns may take, by themselves or for each byte of the folder:
+the rule of model files. Folders that were written here are far within it."""
 
 
 class RowsOnDisk:
@@ -85,10 +90,8 @@ class RowsOnDisk:
         if not self.is_sparse:
             self.values = self.values[start:stop]
             return
-        ends = np.array(self.indptr[start : stop + 1])
+        ends = self._ends(start, stop)
         low, high = int(ends[0]), int(ends[-1])
-        if not 0 <= low <= high <= len(self.values):
-            raise self._damaged("indptr")
         self.indptr = ends - low
         self.values, self.indices = self.values[low:high], self.indices[low:high]
 
@@ -118,6 +121,13 @@ class RowsOnDisk:
             for start, stop in itertools.pairwise(ends)
         ]
 
+    def _ends(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Return where the rows from start to stop begin and end, of which that must be true."""
+        ends = np.array(self.indptr[start : stop + 1])
+        if ends[0] < 0 or ends[-1] > len(self.values) or np.any(ends[1:] < ends[:-1]):
+            raise self._damaged("indptr", ": row ends before it begins, or after the last entry")
+        return ends
+
     def _array(self, name: str) -> NDArray[Any]:
         return mapped(self.path, name, self.header.arrays[name])
 
@@ -126,7 +136,16 @@ class RowsOnDisk:
 
     def _check_small(self) -> None:
         """Check what compiled code or NumPy would trust, except the entries."""
-        order, d = self.order, self.shape[1]
+        order, (n, d) = self.order, self.shape
+        needed = BYTES_PER_ROW * n + BYTES_PER_COLUMN * d
+        arrays = self.header.arrays
+        there = sum(self._array(name).nbytes for name in arrays)
+        if needed > max(FREE_BYTES, MAX_RATIO * there):
+            raise RowsError(
+                f"the header says {n:,} rows and {d:,} columns, but the arrays have {there:,} "
+                "bytes: it is damaged. Convert the data again.",
+                self.path,
+            )
         if order is not None:
             fine = len(order) == d and (d == 0 or (order.min() >= 0 and order.max() < d))
             if not fine or np.bincount(order, minlength=1).max(initial=1) > 1:
@@ -232,8 +251,10 @@ class RowsOnDisk:
         start = 0
         while start < n:
             if self.is_sparse:
-                end = self.indptr[start] + entries
-                stop = int(np.searchsorted(self.indptr, end, "right")) - 1
+                low = int(self.indptr[start])
+                if not 0 <= low <= len(self.values):
+                    raise self._damaged("indptr", ": row begins after the last entry")
+                stop = int(np.searchsorted(self.indptr, low + entries, "right")) - 1
             else:
                 stop = start + entries // max(d, 1)
             stop = min(max(stop, start + 1), start + SPAN_ROWS, n)
@@ -300,16 +321,26 @@ class RowsOnDisk:
         index = row_numbers(rows, self.shape[0])
         if not self.is_sparse:
             return np.array(self.values[index])
+        self._lengths(index)
         return self._matrix(*gathered(self.values, self.indices, self.indptr, index))
 
     def _range(self, start: int, stop: int) -> Any:
         if not self.is_sparse:
             return np.array(self.values[start:stop])
-        ends = self.indptr[start : stop + 1] - self.indptr[start]
-        part = slice(int(self.indptr[start]), int(self.indptr[stop]))
-        return self._matrix(np.array(self.values[part]), self.indices[part], ends)
+        ends = self._ends(start, stop)
+        part = slice(int(ends[0]), int(ends[-1]))
+        return self._matrix(np.array(self.values[part]), self.indices[part], ends - ends[0])
+
+    def _lengths(self, index: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the numbers of entries of rows, which must be entries that there are."""
+        low, high = self.indptr[index], self.indptr[index + 1]
+        if index.size and (low.min() < 0 or np.any(high < low) or high.max() > len(self.values)):
+            raise self._damaged("indptr", ": row ends before it begins, or after the last entry")
+        return high - low
 
     def _matrix(self, values: NDArray[Any], indices: NDArray[Any], ends: NDArray[Any]) -> Any:
+        if len(indices) and int(indices.max()) >= self.shape[1]:
+            raise self._damaged("indices", ": column out of range")
         index = self._index_type()
         columns = indices.astype(index) if self.order is None else self._columns(index)[indices]
         shape = (len(ends) - 1, self.shape[1])
@@ -353,6 +384,7 @@ class RowsOnDisk:
 
     def project(self, line: NDArray[Any]) -> NDArray[np.float64]:
         """Return the product of each row with a vector, part by part."""
+        self.check()
         products = [np.asarray(part @ line, dtype=np.float64).ravel() for part in self.parts()]
         return np.concatenate(products) if products else np.empty(0)
 
@@ -366,7 +398,7 @@ class RowsOnDisk:
         each = self.nbytes // max(self.nnz, 1)
         if not self.is_sparse:
             return len(index) * self.shape[1] * each
-        return int((self.indptr[index + 1] - self.indptr[index]).sum()) * each
+        return int(self._lengths(index).sum()) * each
 
     def _check_size(self, n_bytes: int, what: str) -> None:
         if n_bytes > MOST_LOADED:

@@ -104,6 +104,49 @@ def test_entries_that_would_crash_compiled_code(folder, name):
         R.verify()
 
 
+WAYS = {
+    "all": lambda R: R[:],
+    "some": lambda R: R[[1, 7, 3]],
+    "mask": lambda R: R[np.arange(300) % 2 == 0],
+    "take": lambda R: R.take(np.arange(300)),
+    "load": lambda R: R.load(),
+    "parts": lambda R: list(R.parts()),
+    "split": lambda R: [part[:] for part in R.split(3)],
+    "project": lambda R: R.project(np.ones(5000)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("value", [2**40, 2**62, -(2**50), 10**6])
+def test_rows_are_taken_only_where_they_are(folder, way, value):
+    """Otherwise such an end asks for tebibytes, or for entries of another row."""
+    for at in (1, 4, 8):
+        overwritten(folder, "indptr", 8 * at, np.array([value], dtype=np.int64))
+    with pytest.raises(RowsError, match=r"indptr\.npy is damaged"):
+        WAYS[way](open_rows(folder))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_columns_are_taken_only_where_they_are(folder, way):
+    overwritten(folder, "indices", 0, np.full(1000, 5000, dtype=np.uint16))
+    with pytest.raises(RowsError, match=r"indices\.npy is damaged: column out of range"):
+        WAYS[way](open_rows(folder))
+
+
+def test_a_header_of_more_rows_or_columns_than_the_arrays_can_have(folder):
+    said = json.loads((folder / "header.json").read_text())
+    arrays = {name: fact for name, fact in said["arrays"].items() if name != "order"}
+    refused = pytest.raises(RowsError, match=r"says .* rows and .* columns, but the arrays have")
+    edited(folder, shape=[300, 2**31 - 1], arrays=arrays)
+    with refused:
+        open_rows(folder)
+    (folder / "values.npy").write_bytes(array_head("float64", (2**50, 0)))
+    values = {"values": {**arrays["values"], "shape": [2**50, 0]}}
+    edited(folder, shape=[2**50, 0], layout="dense", arrays=values, classes=None)
+    with refused:
+        open_rows(folder)
+
+
 def test_labels_and_order_out_of_range(folder):
     overwritten(folder, "labels", 0, np.array([9], dtype=np.int32))
     with pytest.raises(RowsError, match=r"labels\.npy is damaged"):
