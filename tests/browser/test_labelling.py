@@ -80,6 +80,9 @@ def test_no_percentage_before_it_is_calibrated(person, sitting, monkeypatch):
     monkeypatch.setattr(sitting, "guess", lambda row: known)
     person.press("g")
     person.until("#guess", r"The model says spam\s*word\s*other")
+    known.seen_answer = True
+    person.press("g")
+    person.until("#guess", r"The model says spam\. It has learned from your answer\.")
 
 
 def test_go_on_after_undo(person, sitting):

@@ -83,8 +83,12 @@ def test_confirm_many_at_once(person, sitting):
     assert not any(sitting.marks.values())
 
 
-def test_the_list_says_why_rows_are_sure(person):
+def test_the_list_says_why_rows_are_sure(person, sitting, monkeypatch):
+    found = sitting.sure()
+    found.rows[0].probability = 0.9996
+    monkeypatch.setattr(sitting, "sure", lambda *given, **more: found)
     person.tab("sure")
+    expect(items(person, "sure").first).to_contain_text("model: spam over 99%")
     person.until("#sure .ground", "40 of 40 such guesses were right")
 
 

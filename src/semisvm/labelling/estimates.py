@@ -29,7 +29,7 @@ FEWEST = 10
 """Trials below which no accuracy is shown: the interval of fewer is wider than 50 points."""
 SURE_ACCURACY = 0.9
 """Accuracy that guesses must have, at the least, to be called sure."""
-SURE_LEVEL = 0.95
+SURE_LEVEL = 0.9
 """Confidence with which they have it."""
 VAGUE = 0.125
 """Standard error of a class share from which it is not shown: 95% are 25 points to either side."""

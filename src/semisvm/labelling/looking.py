@@ -1,7 +1,6 @@
 """What a sitting can be asked without changing anything."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -123,14 +122,7 @@ class Looking:
         self._learner.check()
         with self._lock:
             rows, note = self._outlook.doubts(self._book.answers())
-        piece = self._piece(rows, start, count, note)
-        return replace(piece, rows=[self._with_held_out_guess(found) for found in piece.rows])
-
-    def _with_held_out_guess(self, found: FoundRow) -> FoundRow:
-        guess = self._outlook.held_out_guess(found.row)
-        if guess is None:
-            return found
-        return replace(found, guess=guess[0], probability=guess[1])
+        return self._piece(rows, start, count, note)
 
     def _piece(
         self, rows: Sequence[int] | NDArray[np.intp], start: int, count: int, note: str = ""
@@ -139,16 +131,21 @@ class Looking:
         return Found(len(rows), [self._in_short(int(row)) for row in piece], note)
 
     def _in_short(self, row: int) -> FoundRow:
-        fitted, mark = self._learner.fitted, self._book.marks.get(row)
+        mark = self._book.marks.get(row)
         about = (None, False) if mark is None else (mark.value, mark.value is None)
-        told: tuple[str | None, float | None] = (None, None)
-        if fitted is not None:
-            value, outlook = fitted.guess(row), self._outlook
-            known = outlook.probabilities(fitted, row)[value] if outlook.is_calibrated else None
-            told = value, known
+        answered = mark is not None and mark.value is not None
+        told = self._outlook.held_out_guess(row) if answered else self._open_guess(row)
+        guess, probability = (None, None) if told is None else told
         shown = (self._pool.name_of(row), self._pool.summary(row))
         more = (self._version_of(row), self._pool.picture_of(row))
-        return FoundRow(row, *shown, *about, *told, *more)
+        return FoundRow(row, *shown, *about, guess, probability, *more)
+
+    def _open_guess(self, row: int) -> tuple[str, float | None] | None:
+        fitted, outlook = self._learner.fitted, self._outlook
+        if fitted is None:
+            return None
+        value = fitted.guess(row)
+        return value, outlook.probabilities(fitted, row)[value] if outlook.is_calibrated else None
 
     def status(self) -> Status:
         """Return how far the sitting is."""

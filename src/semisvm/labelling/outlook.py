@@ -11,6 +11,7 @@ from semisvm.labelling.checking import FEWEST as FEWEST_HELD_OUT
 from semisvm.labelling.checking import HeldOut, Index
 from semisvm.labelling.estimates import (
     SURE_ACCURACY,
+    SURE_LEVEL,
     VAGUE,
     Gain,
     accuracy_at,
@@ -151,7 +152,9 @@ class Outlook:
         """Return the guess for a row, and what speaks for it."""
         probabilities = self.probabilities(fitted, row)
         because = self._because(fitted, row)
-        return Guess(fitted.guess(row), probabilities, because, fitted.number, self.is_calibrated)
+        seen = row in fitted.answers
+        known = self.is_calibrated and not seen
+        return Guess(fitted.guess(row), probabilities, because, fitted.number, known, seen)
 
     def _because(self, fitted: Fitted, row: int) -> list[tuple[str, float]]:
         """Return the features of a row that speak for its class against the next one."""
@@ -186,7 +189,8 @@ class Outlook:
             _, right, n = found
             return (
                 f"Rows as certain as these were guessed right {right} of {n} times, by models that "
-                f"had not seen the answer: at least {SURE_ACCURACY:.0%} of such guesses are right."
+                f"had not seen the answer. So at least {SURE_ACCURACY:.0%} of such guesses are "
+                f"right, with a confidence of {SURE_LEVEL:.0%}."
             )
         few = fewest_for_sure()
         if len(tested) < few:

@@ -108,7 +108,10 @@ class Guess(Record):
         What speaks for the guess against the next class, strongest first.
     model_number : int
     calibrated : bool
-        Whether the probabilities follow held-out answers; there are too few of them at first.
+        Whether the probabilities follow held-out answers: not while there are few of them, nor if
+        the model has seen the answer.
+    seen_answer : bool
+        Whether the model has learned from an answer to this row.
     """
 
     value: str
@@ -116,6 +119,7 @@ class Guess(Record):
     because: list[tuple[str, float]]
     model_number: int
     calibrated: bool = False
+    seen_answer: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ class FoundRow(Record):
     answer : str or None
     skipped : bool
     guess : str or None
-        In a list of doubts, that of a model which had not seen the answer.
+        Of a row with an answer, that of a model which had not seen the answer.
     probability : float or None
         Of the guess; None until there are enough held-out answers to calibrate it.
     version : int

@@ -150,7 +150,7 @@ def test_the_lowest_accuracy_is_that_of_clopper_and_pearson():
     few = fewest_for_sure()
     assert lowest_accuracy(0, few) >= SURE_ACCURACY > lowest_accuracy(0, few - 1)
     bound = lowest_accuracy(3, 50)
-    assert binom.cdf(3, 50, 1 - bound) == pytest.approx(0.05)
+    assert binom.cdf(3, 50, 1 - bound) == pytest.approx(0.1)
     assert lowest_accuracy(5, 5) == 0.0
 
 
@@ -189,7 +189,7 @@ def test_sure_guesses_have_the_accuracy_that_is_said(n):
             found += 1
             misses += np.mean(0.75 + 0.25 * grid[grid >= limit[0]]) < SURE_ACCURACY
     assert found > 30
-    assert misses / 600 < 0.06
+    assert misses / 600 < 0.1
 
 
 def test_shares_come_from_random_rows():

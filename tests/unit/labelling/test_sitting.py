@@ -245,7 +245,19 @@ def test_sure_rows_are_right(learned):
     for name in ("spam", "ham"):
         found = learned.sure(name, count=1000)
         assert np.mean([MANY_KINDS[item.row] == name for item in found.rows]) > 0.9
-        assert "at least 90% of such guesses are right" in found.note
+        assert "So at least 90% of such guesses are right" in found.note
+
+
+def test_guesses_beside_answers_are_those_without_them(learned):
+    doubted = {item.row: item.guess for item in learned.doubts(count=1000).rows}
+    listed = learned.search(which="answered", count=1000).rows
+    assert len(listed) == 120
+    for item in listed:
+        assert item.guess == doubted.get(item.row, item.answer)
+    row = listed[0].row
+    assert (learned.guess(row).seen_answer, learned.guess(row).calibrated) == (True, False)
+    row = learned.search(which="open").rows[0].row
+    assert (learned.guess(row).seen_answer, learned.guess(row).calibrated) == (False, True)
 
 
 def test_no_row_is_sure_before_enough_answers_say_so():
@@ -256,7 +268,7 @@ def test_no_row_is_sure_before_enough_answers_say_so():
         nothing = found.sure("spam")
         assert (nothing.total, nothing.rows) == (0, [])
         assert nothing.note.startswith("No row can be called sure yet.")
-        assert "it takes 29" in nothing.note
+        assert "it takes 22" in nothing.note
 
 
 def test_no_row_is_sure_if_the_classes_have_nothing_to_do_with_the_texts():

@@ -36,4 +36,7 @@ export const count = (number) => number.toLocaleString("en");
 
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
+// A probability is an estimate: none is certain.
+export const chance = (share) => (share > 0.99 ? "over 99%" : percent(share));
+
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { announce, alertUser } from "./common.js";
-import { byId, count, make, percent, plural } from "./dom.js";
+import { byId, chance, count, make, plural } from "./dom.js";
 import { change, openRow } from "./label.js";
 import { lastStatus } from "./progress.js";
 import { pictureSource } from "./row.js";
@@ -23,8 +23,9 @@ const picture = (row) =>
 
 const words = (row) => [picture(row), make("p", { class: "snippet", dir: "auto" }, row.text)];
 
-const guessOf = (row, who = "model") =>
-  row.guess === null ? null : [`${who}: `, make("strong", { dir: "auto" }, row.guess), row.probability === null ? "" : ` ${percent(row.probability)}`];
+// Of a row with an answer it is that of a model that has not seen it.
+const guessOf = (row) =>
+  row.guess === null ? null : [row.answer === null ? "model: " : "guess without your answer: ", make("strong", { dir: "auto" }, row.guess), row.probability === null ? "" : ` ${chance(row.probability)}`];
 
 const shape = (facts, row, ...buttons) =>
   [make("div", {}, facts, words(row)), make("div", { class: "buttons" }, buttons)];
@@ -138,7 +139,7 @@ function doubtItem(row) {
     if (await change("change", { row: row.row, value: row.guess, version: row.version })) announce(`Saved: row ${row.key} is ${row.guess}.`);
     await lists.doubts.refresh();
   };
-  const facts = make("p", { class: "facts" }, `Row ${row.key} · you: `, make("strong", { dir: "auto" }, row.answer), " · ", guessOf(row, "guess without your answer"));
+  const facts = make("p", { class: "facts" }, `Row ${row.key} · you: `, make("strong", { dir: "auto" }, row.answer), " · ", guessOf(row));
   const button = small(`Change to ${row.guess}`, fix, { "aria-label": `Change row ${row.key} to ${row.guess}` });
   return shape(facts, row, button, opener(row));
 }

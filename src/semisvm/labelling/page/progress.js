@@ -58,18 +58,18 @@ function showModel(status) {
 
 // 95% of the estimates are within 1.96 standard errors.
 function shareOf(one) {
-  if (one.share === null) return " · –";
+  if (one.share === null) return "–";
   const spread = 1.96 * one.share_std;
-  return ` · ${percent(one.share)} (${percent(Math.max(0, one.share - spread))} to ${percent(Math.min(1, one.share + spread))})`;
+  const ends = [Math.max(0, one.share - spread), Math.min(1, one.share + spread)].map((end) => percent(end));
+  return `${percent(one.share)} (${ends.join(" to ")})`;
 }
 
 function showShares(classes) {
   byId("shares").replaceChildren(make("ul", { class: "shares" }, classes.map((one, k) => {
     const track = make("span", { class: "track", "aria-hidden": "true" }, make("span", { class: `fill c${k % 5}` }));
     track.firstChild.style.width = percent(one.share ?? 0, 1);
-    const title = "labels, and the estimated share of all rows with its 95% interval";
-    const words = make("span", { class: "value", title }, plural(one.count, "label"), shareOf(one));
-    return make("li", {}, make("span", { dir: "auto" }, one.name), words, track);
+    const share = make("span", { class: "value", title: "estimated share of all rows, with its 95% interval" }, shareOf(one));
+    return make("li", {}, make("span", { dir: "auto" }, one.name), make("span", { class: "value" }, plural(one.count, "label")), track, share);
   })));
 }
 

@@ -1,7 +1,7 @@
 // A row, and what the model says about it.
 
 import { get } from "./api.js";
-import { clean, count, make, percent } from "./dom.js";
+import { chance, clean, count, make } from "./dom.js";
 
 const FOLD = 1400;
 // cells from which they are shown in columns side by side
@@ -81,14 +81,14 @@ function reasons(because) {
 }
 
 // None is shown before answers have told how far it can be relied on.
-export const probabilityOf = (guess) => (guess.calibrated ? ` (${percent(guess.probabilities[guess.value])})` : "");
+export const probabilityOf = (guess) => (guess.calibrated ? ` (${chance(guess.probabilities[guess.value])})` : "");
 
 export function showGuess(node, guess) {
   if (guess === null) {
     node.replaceChildren(make("p", { class: "quiet" }, "There is no model yet: it comes after the first few answers."));
     return;
   }
-  const what = make("p", {}, "The model says ", make("strong", { dir: "auto" }, guess.value), probabilityOf(guess));
+  const what = make("p", {}, "The model says ", make("strong", { dir: "auto" }, guess.value), probabilityOf(guess), guess.seen_answer ? ". It has learned from your answer." : "");
   const why = guess.because.length ? [reasons(guess.because)] : [];
   node.replaceChildren(what, ...why);
 }
