@@ -173,6 +173,8 @@ def _groups(blocks: Sequence[Block]) -> list[Group]:
 
 def _counts(groups: Sequence[Group], statistics: BlockStatistics) -> NDArray[np.float64]:
     """Count the directions of the groups, those of numbers and categories by their columns."""
+    if len(groups) == 1:
+        return np.ones(1)
     counts = np.array([count_directions(statistics.rows(group.places)) for group in groups])
     counts[[not statistics.squares[group.places].any() for group in groups]] = 0.0
     single = np.array([group.kind in SINGLE for group in groups])
