@@ -8,6 +8,7 @@ are drawn at random, or as many of each class. Draws and intercepts at our own m
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from semisvm.reproduce.table import Report
 
 REPEAT = 5
 N_TEST = 6_000
-WORDS = {
+WORDS: dict[str, tuple[Callable[[str], str], str | None]] = {
     "subject and body, no stop words": (subject_and_body, "english"),
     "subject and body": (subject_and_body, None),
     "all header lines": (str, None),

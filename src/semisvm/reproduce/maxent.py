@@ -211,7 +211,7 @@ def plan(folder: Path, repeat: int) -> Plan:
     points = [(m, n) for m in DRAWN for n in LABELED] + [(ALL, LABELED[-1])]
     calls = [(task, True, *point, seed) for task in TASKS for point in points for seed in seeds]
     parts.append(Part("F over labelled rows (Fig. 5)", measure, calls, fig_rows, fig_curves))
-    calls = [
+    sums = [
         (task, method, n, seed)
         for task in TASKS
         for n in (FEW, SEVERAL, MANY)
@@ -219,5 +219,5 @@ def plan(folder: Path, repeat: int) -> Plan:
         for seed in range(min(repeat, SUM_RUNS))
     ]
     title = "F (of the highest scores), lambda beside a sum over the labelled rows"
-    parts.append(Part(title, measure_sum, calls, sum_rows))
+    parts.append(Part(title, measure_sum, sums, sum_rows))
     return Plan({"runs": repeat, "unlabelled": N_UNLABELED, "reg": REG}, parts)
