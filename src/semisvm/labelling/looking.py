@@ -121,7 +121,7 @@ class Looking:
         """
         self._learner.check()
         with self._lock:
-            rows, note = self._outlook.doubts(self._book.answers())
+            rows, note = self._outlook.doubts(self._learner.fitted, self._book.answers())
         return self._piece(rows, start, count, note)
 
     def _piece(

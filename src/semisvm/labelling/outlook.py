@@ -44,6 +44,7 @@ AS_DRAWN = (RANDOM, UNCERTAIN)
 """Reasons of rows that are like any other row with the same margin: drawn at random, or from a
 random handful by the margin. Clusters, people and files have reasons of their own."""
 NO_MODEL = "There is no model yet: it comes after the first few answers."
+CHECKING = "The answers are being checked. Look again in a moment."
 
 
 class Outlook:
@@ -184,6 +185,8 @@ class Outlook:
         """Say which held-out answers call rows of a class sure, or why none is."""
         if fitted is None:
             return NO_MODEL
+        if self._is_checking(fitted):
+            return CHECKING
         found, tested = self._sure.get(value), self._guessed(self._held_out, value)
         if found is not None:
             _, right, n = found
@@ -210,19 +213,27 @@ class Outlook:
             f"{math.floor(100 * lowest_accuracy(n - right, n))}%; it takes {SURE_ACCURACY:.0%}."
         )
 
-    def doubts(self, answers: dict[int, str]) -> tuple[list[int], str]:
+    def _is_checking(self, fitted: Fitted) -> bool:
+        """Tell whether there are answers to hold out, but no guesses for them yet."""
+        return self._held_out is None and fitted.n_labels >= FEWEST_HELD_OUT
+
+    def doubts(self, fitted: Fitted | None, answers: dict[int, str]) -> tuple[list[int], str]:
         """Return answers that held-out guesses contradict, the strongest first; and a sentence.
 
         Parameters
         ----------
+        fitted : Fitted or None
         answers : dict
             Row -> answer, of today: what was changed since is no longer what was doubted.
         """
         held_out = self._held_out
+        if fitted is None:
+            return [], NO_MODEL
+        if self._is_checking(fitted):
+            return [], CHECKING
         if held_out is None or not len(held_out):
             return [], (
-                f"Answers are checked when there are {FEWEST_HELD_OUT} or more, and a model has "
-                "learned from them."
+                f"Answers are checked from {FEWEST_HELD_OUT} on, in classes that have two or more."
             )
         n, right = len(held_out), held_out.n_right
         said = f"Models that had not seen the answer guess {right} of {n} answers right"

@@ -271,6 +271,26 @@ def test_no_row_is_sure_before_enough_answers_say_so():
         assert "it takes 22" in nothing.note
 
 
+def test_lists_that_wait_for_a_check_say_so(monkeypatch):
+    with sitting() as found:
+        label(found, 12)
+        found.fit()
+        monkeypatch.setattr(found._learner, "check", lambda: None)
+        for listed in (found.sure("spam"), found.doubts()):
+            assert (listed.total, listed.note[:30]) == (0, "The answers are being checked.")
+        monkeypatch.undo()
+        assert "answers right" in found.doubts().note
+        assert "it takes 22" in found.sure("ham").note
+
+
+def test_few_answers_are_not_checked():
+    with sitting() as found:
+        assert found.doubts().note.startswith("There is no model yet")
+        label(found, 8)
+        found.fit()
+        assert found.doubts().note.startswith("Answers are checked from 10 on")
+
+
 def test_no_row_is_sure_if_the_classes_have_nothing_to_do_with_the_texts():
     kinds = np.random.default_rng(5).permutation(MANY_KINDS).tolist()
     with sitting(MANY_TEXTS) as found:
