@@ -1,5 +1,6 @@
 """Label the unlabelled rows so that the means of the classes are far apart."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +15,19 @@ from semisvm.methods.one_vs_rest import one_vs_rest
 from semisvm.methods.solution import Solution, joined
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.row_weights import masses
+from semisvm.row_weights import masses, weighs
 from semisvm.solvers import State
 from semisvm.solvers.inner_products import RowGram
-from semisvm.solvers.label_means import MeanMargin
+from semisvm.solvers.label_means import MeanMargin, Plane
 from semisvm.solvers.smo import PairState, hinge_problem, solve_pairs
 from semisvm.validation import out_of_range
 
 # A step of the solver is one pass over a vector of rows; a solution takes thousands.
 STEPS_PER_ITERATION = 10_000
+# Rows on either side of the threshold that may be exchanged.
+EXCHANGED = 64
+# A gain of energy below this fraction is rounding.
+ROUNDING = 1e-12
 SUPERVISED = "no unlabelled rows: this is the supervised solution"
 
 
@@ -74,21 +79,105 @@ class Alternating:
         return {"objective": self.found.objective, "margin": self.machine.margin(self.found)}
 
 
+@dataclass(frozen=True)
+class Labelling:
+    """Labels of the unlabelled rows, their plane, its energy, and the outputs of its weights."""
+
+    labels: Signs
+    plane: Plane
+    energy: float
+    scores: Floats
+
+
 class CuttingPlanes(Alternating):
     """Cutting planes: weights for all labellings found so far, then one more labelling.
 
-    The new labelling is the one that the labelled rows alone would choose. It is added
-    while it is violated, that is, while its energy exceeds those of the others.
+    A labelling is added while it is violated, that is, while its energy exceeds those of the
+    others. The energy 1/2 ||w_t||^2 is convex in the labels, so its maximum is hard to find;
+    it is searched for from several starts, each of which climbs. The first is what the labelled
+    rows alone would choose, as in the paper. The others are tried only when it finds nothing.
     """
 
     def __init__(self, task: TwoClassTask, machine: MeanMargin, tol: float, max_steps: int) -> None:
         super().__init__(task, machine, tol, max_steps)
         first = 0.5 * machine.C_unlabeled * np.where(machine.positive, 1.0, -1.0)
-        self.planes = [machine.plane(self._most_violated(first))]
+        self.planes = [machine.plane(self._of_labeled(first))]
         self.mu = np.ones(1)
 
-    def _most_violated(self, beta: Floats) -> Signs:
+    def _of_labeled(self, beta: Floats) -> Signs:
+        """Return the labels that the labelled rows alone would choose."""
         return self._best(scores_of(self.block, self.machine.labeled_direction(beta)))
+
+    def _violated(self, least: float) -> Plane | None:
+        """Look for a plane whose energy exceeds a given one."""
+        seen: set[bytes] = set()
+        for labels in self._starts():
+            found = self._climb(labels, seen)
+            if found.energy > least:
+                return found.plane
+        return None
+
+    def _starts(self) -> Iterator[Signs]:
+        """Yield labellings to climb from: of the labelled rows, of the model, and their reverses.
+
+        A large norm may point anywhere: with few labels often against them.
+        """
+        alone = scores_of(self.block, self.machine.labeled_direction(self.beta))
+        for scores in (alone, self.scores, -self.scores, -alone):
+            yield self._best(scores)
+
+    def _climb(self, labels: Signs, seen: set[bytes]) -> Labelling:
+        """Raise the energy of a labelling until neither of two moves does.
+
+        The largest outputs of its weights have no lower energy, because that is convex in the
+        labels. An exchange of two rows may have a higher one where these are the labels already.
+        A way that meets an earlier one ends there.
+        """
+        found = self._labelling(labels)
+        while found.labels.tobytes() not in seen:
+            seen.add(found.labels.tobytes())
+            top = top_labels(found.scores, self.task.n_positive, self.block.mass)
+            ahead = self._exchanged(found) if np.array_equal(top, found.labels) else top
+            other = found if ahead is None else self._labelling(ahead)
+            if other.energy <= found.energy:
+                break
+            found = other
+        return found
+
+    def _labelling(self, labels: Signs) -> Labelling:
+        plane = self.machine.plane(labels)
+        energy = float(self.machine.energies([plane], self.beta)[0])
+        scores = scores_of(self.block, self.machine.direction(plane, self.beta))
+        return Labelling(labels, plane, energy, scores[self.block.unlabeled])
+
+    def _exchanged(self, found: Labelling) -> Signs | None:
+        """Exchange pairs of rows near the threshold while the energy grows; None if with none.
+
+        It grows by c (s_j - s_i) + c^2/2 ||x_j - x_i||^2 if j becomes positive instead of i, and
+        the outputs s by c x . (x_j - x_i). So the inner products of a few rows are enough.
+        """
+        if weighs(self.block.mass):
+            return None
+        labels, scores = found.labels.copy(), found.scores
+        sides = np.flatnonzero(labels), np.flatnonzero(~labels)
+        near = [
+            side[np.argsort(sign * scores[side], kind="stable")[:EXCHANGED]]
+            for side, sign in zip(sides, (1.0, -1.0), strict=True)
+        ]
+        rows, design = np.concatenate(near), self.block.design
+        gram = design.gram(design.rows(self.block.unlabeled[rows]))
+        squares, s, c = gram.diagonal(), scores[rows], self.machine.pull(labels, self.beta)
+        apart = squares[:, None] + squares - 2.0 * gram
+        for _ in range(len(rows)):
+            up, down = np.flatnonzero(labels[rows]), np.flatnonzero(~labels[rows])
+            gain = c * (s[down] - s[up][:, None]) + 0.5 * c * c * apart[np.ix_(up, down)]
+            best = int(gain.argmax())
+            if gain.flat[best] <= ROUNDING * found.energy:
+                break
+            i, j = up[best // len(down)], down[best % len(down)]
+            labels[rows[i]], labels[rows[j]] = False, True
+            s = s + c * (gram[:, j] - gram[:, i])
+        return None if np.array_equal(labels, found.labels) else labels
 
     def weight_step(self, level: Level) -> State:
         """Compute the weights of the planes."""
@@ -99,10 +188,10 @@ class CuttingPlanes(Alternating):
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Look for a violated plane; label the largest outputs positive."""
         facts = {**self._facts(), "planes": len(self.planes)}
-        plane = self.machine.plane(self._most_violated(self.beta))
-        excess = float(self.machine.energies([plane], self.beta)[0] - self.found.energies.max())
+        least = float(self.found.energies.max()) + level.tol * self.found.dual.scale
+        plane = self._violated(least)
         self.labels = self._best(self.scores)
-        if excess <= level.tol * self.found.dual.scale:
+        if plane is None:
             return True, facts
         self.planes = [*self.planes, plane]
         self.mu = np.append(self.mu, 0.0)

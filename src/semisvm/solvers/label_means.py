@@ -228,6 +228,22 @@ class MeanMargin:
             ]
         )
 
+    def direction(self, plane: Plane, beta: Floats) -> Floats:
+        """Compute the weights w_t of a plane, without intercept."""
+        found = self.labeled_direction(beta)
+        found += float(beta[-1]) * plane.middle
+        found += plane.push
+        return found
+
+    def pull(self, labels: Signs, beta: Floats) -> float:
+        """Return c, where labelling one more row positive and one less moves w_t by c (x - z).
+
+        The weights are base + c sum of the positive rows, for labels with the same numbers.
+        """
+        above = int(np.count_nonzero(labels))
+        up, down = self.C_unlabeled + float(beta[-1]), self.C_unlabeled - float(beta[-1])
+        return 0.5 * (up / above + down / (len(labels) - above))
+
     def labeled_direction(self, beta: Floats) -> Floats:
         """Compute the part of the weights from the labelled rows, sum beta_i x_i."""
         design, spread = self.design, np.zeros(self.design.n_rows)

@@ -15,6 +15,7 @@ from semisvm.loop import Level, Recorder
 from semisvm.losses import SQUARED_HINGE
 from semisvm.methods.label_means import Alternating, CuttingPlanes
 from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.reproduce.mean_problems import Separation, SmallProblem
 from semisvm.solvers.label_means import MeanMargin
 
 TIGHT = {"tol": 1e-10, "max_iter": 10**6}
@@ -169,6 +170,45 @@ def test_bounds_against_all_labels_of_a_tiny_problem(seed):
     # planes that were not looked at can only lower the relaxation further
     objectives = [solve(machine, [p]).objective for p in found[CuttingPlanes].planes]
     assert found[CuttingPlanes].found.objective <= min(objectives) + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_cutting_planes_end_at_the_relaxation_over_all_labels(seed):
+    rng = np.random.default_rng(seed)
+    d, u = int(rng.integers(2, 5)), int(rng.integers(6, 11))
+    X, y = two_blobs(6 + u, d, gap=float(rng.choice([0.5, 1.0, 2.0])), seed=seed)
+    C_unlabeled, C = float(rng.choice([0.1, 0.7, 1.0, 3.0])), float(rng.choice([1.0, 3.0, 100.0]))
+    labels = hide(y, 6, seed)
+    known, free = np.flatnonzero(labels >= 0), np.flatnonzero(labels < 0)
+    n_positive = min(max(int(y[free].sum()), 1), u - 1)
+    rows = X[np.append(known, free)]
+    problem = SmallProblem(rows @ rows.T, y[known] == 1, n_positive, C, C_unlabeled)
+    share = n_positive / u
+    model = MeanSVC(C, C_unlabeled=C_unlabeled, method="mkl", tol=1e-7, max_iter=500)
+    model.set_params(class_prior=[1 - share, share]).fit(X, labels)
+    found = [row["objective"] for row in model.trace_ if row["phase"] == "means"][-1]
+    relaxed = Separation(problem).relaxed()
+    assert found == pytest.approx(relaxed, abs=1e-5 * max(1.0, abs(relaxed)))
+
+
+def test_exchanges_keep_the_count_and_raise_the_energy():
+    X, y = two_blobs(60, 4, gap=0.5, seed=3)
+    machine = machine_of(X, hide(y, 8, 3), C_unlabeled=4.0)
+    steps = CuttingPlanes(task_of(machine, 20), machine, 1e-8, 10**6)
+    steps.weight_step(Level(0.7, 1e-8, last=True))
+    rng, exchanged = np.random.default_rng(0), 0
+    for _ in range(20):
+        labels = np.isin(np.arange(52), rng.choice(52, 20, replace=False))
+        start = steps._labelling(labels)
+        ahead = steps._exchanged(start)
+        if ahead is not None:
+            assert ahead.sum() == 20
+            assert steps._labelling(ahead).energy > start.energy
+            exchanged += 1
+        found = steps._climb(labels, set())
+        assert found.labels.sum() == 20
+        assert found.energy >= start.energy
+    assert exchanged > 10
 
 
 def test_alternation_never_raises_its_objective():
