@@ -61,13 +61,15 @@ class AgainstChance:
         few = self.n_labels is not None and self.n_labels < FEWEST_LABELS
         return low < high < 0.0 and not few
 
-    def sentence(self, name: str) -> str:
+    def sentence(self, name: str, labels: str = "labels") -> str:
         """Say it in words.
 
         Parameters
         ----------
         name : str
             Of the model, at the beginning of the sentence.
+        labels : str, default="labels"
+            What the labels are called.
         """
         low, high = self.interval
         facts = (
@@ -77,7 +79,7 @@ class AgainstChance:
         if self.better or self.worse:
             return f"{name} is {'better' if self.better else 'worse'} {than}"
         number = "These" if self.n_labels is None else f"{self.n_labels:,}"
-        return f"{number} labels are too few to show that {name} is better {than}"
+        return f"{number} {labels} are too few to show that {name} is better {than}"
 
 
 def against_chance(

@@ -237,7 +237,11 @@ class Comparison:
     def about_chance(self, name: str) -> str | None:
         """Say how a method compares with guessing the most frequent class, where that is known."""
         chance = self[name].chance
-        return None if chance is None else chance.sentence(name)
+        if chance is None:
+            return None
+        # where folds were left out, the number is not that of the labelled rows
+        some = chance.n_labels is not None and chance.n_labels < self.n_labeled
+        return chance.sentence(name, "held-out labels" if some else "labels")
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""

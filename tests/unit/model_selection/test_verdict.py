@@ -62,6 +62,14 @@ def test_a_chosen_model_that_hurt_is_not_recommended():
     assert "Recommended: the supervised model, svm." in verdict.sentence
 
 
+def test_labels_that_were_not_held_out_do_not_count():
+    guesses = [FoldScore("guess", k, 0.7, 0.0) for k in range(5)]
+    found = comparison({"tsvm": 0.0}, n_labeled=12, n_held=10, chance=guesses)
+    assert found.did_it_help().chance.startswith("10 held-out labels are too few to show")
+    found = comparison({"tsvm": 0.0}, n_labeled=12, chance=guesses)
+    assert found.did_it_help().chance.startswith("12 labels are too few to show")
+
+
 def test_it_says_how_unsure_it_is():
     found = comparison({"tsvm": 0.03})
     low, high = found.differences[0].interval
