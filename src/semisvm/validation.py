@@ -70,9 +70,9 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
     return choices[value] if isinstance(choices, Mapping) else value
 
 
-def check_finite_model(w: Floats, X: Any) -> None:
-    """Raise if the weights of a fit are not finite, which only values out of range do."""
-    if not np.isfinite(w).all():
+def check_finite_model(w: Floats, X: Any, objective: float = 0.0) -> None:
+    """Raise if weights or objective of a fit are not finite: values were out of range."""
+    if not (np.isfinite(w).all() and np.isfinite(objective)):
         raise out_of_range(X)
 
 

@@ -115,7 +115,7 @@ class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             n_init=int(self.n_init),
             max_iter=int(self.max_iter),
         )
-        check_finite_model(np.append(found.centers.ravel(), found.objective), X)
+        check_finite_model(found.centers, X, found.objective)
         self._warn(found)
         self.cluster_centers_ = found.centers
         self.labels_, lengths = nearest(X, found.centers)

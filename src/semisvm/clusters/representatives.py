@@ -52,7 +52,7 @@ def representatives(
         max_iter=max_iter,
         fixed=np.flatnonzero(~free),
     )
-    check_finite_model(np.append(found.centers.ravel(), found.objective), X)
+    check_finite_model(found.centers, X, found.objective)
     return spread_rows(found, free)[:n]
 
 

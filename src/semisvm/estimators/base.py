@@ -181,7 +181,7 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
             task_data = (design, labels, prior, weight, hierarchy, recorder)
             solution = self._solve(*task_data, **besides)
             nodes = decoded(design, solution.w)
-        check_finite_model(solution.w, X)
+        check_finite_model(solution.w, X, solution.objective)
         self.kernel_map_ = kernel_map
         self.reg_ = self._specification().reg
         self._publish(labels, prior, solution, recorder)

@@ -114,7 +114,7 @@ def fit_label(
         shares = machine._class_shares(labels, weight, shared.X, Recorder(), shared)
         nodes = flat(labels.classes)
         solution = machine._solve(design, labels, shares.values, weight, nodes, own)
-        check_finite_model(solution.w, shared.X)
+        check_finite_model(solution.w, shared.X, solution.objective)
     except ValueError as error:
         raise ValueError(f"label {name!r}: {error}") from error
     coef, intercept = decoded(design, solution.w)

@@ -93,7 +93,7 @@ def _fit(estimator: Any, rows: SpreadRows, labels: PartialLabels, weight: Floats
         start = estimator._warm_weights(rows, labels, hierarchy, binary)
         solution = estimator._solve_task(task, start)
         nodes = decoded(rows, solution.w)
-    check_finite_model(solution.w, rows)
+    check_finite_model(solution.w, rows, solution.objective)
     estimator.kernel_map_ = kernel_map
     estimator.reg_ = estimator._specification().reg
     estimator._publish(labels, shares.values, solution, recorder)

@@ -150,12 +150,13 @@ def gibbs(costs, factor, nu, temperature, weight, p, sums):
             low = np.inf
             first = (i - start) * m
             for y in range(m):
-                gap = (factor * costs[i, y] - nu[y]) / temperature
+                gap = factor * costs[i, y] - nu[y]
                 gaps[first + y] = gap
                 low = min(low, gap)
             lowest[i - start] = low
+            # differences first: divided by a low temperature, the costs may be out of range
             for y in range(m):
-                gaps[first + y] -= low
+                gaps[first + y] = (gaps[first + y] - low) / temperature
         size = (stop - start) * m
         decay(gaps[:size], p[start:stop].reshape(size), memory[:size])
         for i in range(start, stop):
@@ -163,9 +164,10 @@ def gibbs(costs, factor, nu, temperature, weight, p, sums):
             for y in range(m):
                 s += p[i, y]
             v = weight[0] if equal else weight[i]
-            each = 1.0 / s
+            # zero only if costs are not numbers; then neither are the beliefs
+            each = 1.0 / s if s > 0.0 else np.nan
             for y in range(m):
                 p[i, y] *= each
                 sums[y] += v * p[i, y]
-            total += v * temperature * (lowest[i - start] - np.log(s))
+            total += v * (lowest[i - start] - temperature * np.log(s if s > 0.0 else 1.0))
     return total

@@ -4,7 +4,7 @@ For each ordered pair of classes (y, z) a heap holds rows of y by the cost of mo
 to z, cheapest first. The heaps are skew heaps: binary trees of nodes in one growing pool,
 joined by a merge, so m*m of them need no separate memory.
 
-Rows with masses may be divided: then the heaps hold pieces of rows, at first one piece a row.
+Rows with masses may be divided: then the heaps hold pieces of rows, the parts in one class.
 """
 
 import numpy as np
@@ -14,6 +14,9 @@ from semisvm.compiling import compiled
 NONE = -1
 # Masses below this part of all mass are rounding errors.
 ROUNDING = 1e-12
+# Many more paths than are ever needed; where costs differ by more than sixteen orders of magnitude,
+# rounding might move rows in circles.
+PATHS_PER_PIECE = 100
 
 
 @compiled
@@ -114,7 +117,10 @@ def _push(heap, used, i, cost, row, key, left, right):
 
 @compiled
 def _shortest_path(edge, prices, excess, distance, before):
-    """Dijkstra from all classes in excess, on reduced costs; return the class reached."""
+    """Dijkstra from all classes in excess, on reduced costs; return the class reached.
+
+    NONE if no class with too few rows can be reached, because costs are not numbers.
+    """
     m = excess.shape[0]
     final = np.zeros(m, np.bool_)
     for y in range(m):
@@ -125,6 +131,8 @@ def _shortest_path(edge, prices, excess, distance, before):
         for z in range(m):
             if not final[z] and (y == NONE or distance[z] < distance[y]):
                 y = z
+        if y == NONE or not distance[y] < np.inf:
+            return NONE
         final[y] = True
         if excess[y] < 0:
             return y
@@ -228,6 +236,8 @@ def balance(costs, prices, labels, excess, reach, limit):
     before = np.empty(m, np.int64)
     while excess.max() > 0:
         target = _shortest_path(edge, prices, excess, distance, before)
+        if target == NONE:
+            return False
         z = target
         while before[z] != NONE:
             heap = heaps[before[z], z]
@@ -257,66 +267,39 @@ def balance(costs, prices, labels, excess, reach, limit):
 
 
 @compiled
-def _more_pieces(owner, place, amount):
-    size = owner.shape[0]
-    more_owner = np.empty(2 * size, np.int64)
-    more_place = np.empty(2 * size, np.int64)
-    more_amount = np.empty(2 * size, np.float64)
-    more_owner[:size] = owner
-    more_place[:size] = place
-    more_amount[:size] = amount
-    return more_owner, more_place, more_amount
-
-
-@compiled
-def _largest_pieces(owner, place, amount, n_pieces, labels, m):
-    """Label rows by their one piece, or by the class that has most of them; ties by class."""
-    n = labels.shape[0]
-    divided = np.full(n, NONE)
-    k = 0
-    for piece in range(n_pieces):
-        i = owner[piece]
-        if piece >= n and divided[i] == NONE:
-            divided[i] = k
-            k += 1
-    shares = np.zeros((k, m))
-    for piece in range(n_pieces):
-        i = owner[piece]
-        if divided[i] == NONE:
-            labels[i] = place[piece]
-        else:
-            shares[divided[i], place[piece]] += amount[piece]
-    for i in range(n):
-        if divided[i] != NONE:
-            labels[i] = np.argmax(shares[divided[i]])
-
-
-@compiled
 def balance_masses(costs, prices, labels, mass, excess, reach, limit):
     """Do the same for rows with masses, of which paths move as much as all their edges allow.
 
-    At most m - 1 rows need to be divided between classes in the end. A divided row is labelled
-    with the class that has the largest part of it. Unlike in `balance`, nothing has changed if
-    the answer is False. The excess is a mass, and is zero in the end up to rounding.
+    The part of row i that is in class y is piece i m + y; parts that meet again are one. So every
+    path uses up a piece, an excess or a lack, and their number stays small. At most m - 1 rows
+    need to be divided between classes in the end; they are labelled with the class that has the
+    largest part. Unlike in `balance`, nothing has changed if the answer is False. The excess is a
+    mass, and is zero in the end up to rounding.
     """
     n, m = costs.shape
     heaps, used, row, key, left, right, edge = _filled(costs, prices, labels, mass, reach, limit)
-    owner = np.arange(n + 64)
-    place = np.empty(n + 64, np.int64)
-    amount = np.empty(n + 64, np.float64)
-    place[:n] = labels
-    amount[:n] = mass
-    n_pieces = n
+    for node in range(used):
+        row[node] = row[node] * m + labels[row[node]]
+    amount = np.zeros(n * m)
+    # the class of a piece, or NONE if there is nothing of it
+    place = np.full(n * m, NONE)
+    for i in range(n):
+        amount[i * m + labels[i]] = mass[i]
+        place[i * m + labels[i]] = labels[i]
     over = excess.copy()
     nu = prices.copy()
     negligible = ROUNDING * mass.sum()
     distance = np.empty(m)
     before = np.empty(m, np.int64)
-    while over.max() > negligible and over.min() < -negligible:
+    for _ in range(PATHS_PER_PIECE * n * m):
+        if over.max() <= negligible or over.min() >= -negligible:
+            break
         for y in range(m):
             if abs(over[y]) <= negligible:
                 over[y] = 0.0
         target = _shortest_path(edge, nu, over, distance, before)
+        if target == NONE:
+            return False
         z = target
         much = -over[target]
         while before[z] != NONE:
@@ -334,26 +317,27 @@ def balance_masses(costs, prices, labels, mass, excess, reach, limit):
         while before[z] != NONE:
             y = before[z]
             piece = row[heaps[y, z]]
-            i = owner[piece]
-            if amount[piece] - much > negligible:
-                if n_pieces == owner.shape[0]:
-                    owner, place, amount = _more_pieces(owner, place, amount)
-                amount[piece] -= much
-                amount[n_pieces] = much
-                owner[n_pieces] = i
-                piece = n_pieces
-                n_pieces += 1
-            place[piece] = z
-            for x in range(m):
-                if x != z:
-                    if used == row.shape[0]:
-                        row, key, left, right = _grow(row, key, left, right)
-                    move = costs[i, x] - costs[i, z]
-                    heaps[z, x] = _push(heaps[z, x], used, piece, move, row, key, left, right)
-                    used += 1
+            i = piece // m
+            moved = much
+            if amount[piece] - much <= negligible:
+                moved = amount[piece]
+                place[piece] = NONE
+            amount[piece] -= moved
+            piece = i * m + z
+            amount[piece] += moved
+            if place[piece] == NONE:
+                place[piece] = z
+                for x in range(m):
+                    if x != z:
+                        if used == row.shape[0]:
+                            row, key, left, right = _grow(row, key, left, right)
+                        move = costs[i, x] - costs[i, z]
+                        heaps[z, x] = _push(heaps[z, x], used, piece, move, row, key, left, right)
+                        used += 1
             z = y
         _renew(heaps, edge, limit, target, before, row, left, right, key, place)
-    _largest_pieces(owner, place, amount, n_pieces, labels, m)
+    for i in range(n):
+        labels[i] = np.argmax(amount[i * m : (i + 1) * m])
     prices[:] = nu
     excess[:] = 0.0
     return True

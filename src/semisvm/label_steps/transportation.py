@@ -250,6 +250,11 @@ def transport(rows: CostRows, counts: Counts, prices: Floats | None) -> Floats:
         reach = _reach(rows, nu, int(np.abs(excess).sum()), growth)
         if rows.balance(nu, excess, reach):
             break
+        if reach == np.inf:
+            raise FloatingPointError(
+                "the label step has costs that are not finite numbers. Scale the columns of X, "
+                "for instance with sklearn.preprocessing.StandardScaler."
+            )
         growth *= 8.0
     return nu
 

@@ -6,6 +6,7 @@ regulariser has half the strength, because each of the two scores has half of o.
 """
 
 import numpy as np
+from scipy.special import softmax
 
 from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
@@ -71,7 +72,8 @@ def _many_costs(S: Floats) -> Floats:
 
 def probabilities(S: Floats) -> Floats:
     """Compute the softmax of scores (n, m), the probabilities of the maxent model."""
-    return np.exp(-_many_costs(S))
+    # not from the costs, whose digits are lost where scores are large
+    return np.asarray(softmax(S, axis=1))
 
 
 @compiled

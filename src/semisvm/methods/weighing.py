@@ -31,6 +31,8 @@ SMALLEST = 1e-9
 TOL = 1e-10
 SMOOTHING = 0.02
 """Temperature, in units of the spread of scores, at which largest scores are counted."""
+ROUNDING = 1e-12
+"""Differences of scores, relative to their size, that are rounding errors."""
 SMALLEST_SHARE = 0.03
 """Members with less than this share of the weights are left out."""
 
@@ -49,9 +51,12 @@ def contrasts(scores: Floats) -> Floats:
 
 
 def spread(scores: Floats) -> float:
-    """Return the root mean square of the contrasts of scores; one for scores that are all equal."""
+    """Return the root mean square of the contrasts of scores; one for scores that are all equal.
+
+    Scores that differ by no more than rounding are equal.
+    """
     found = float(np.sqrt(np.mean(np.square(contrasts(scores)))))
-    return found if found > 0.0 else 1.0
+    return found if found > ROUNDING * float(np.abs(scores).max(initial=0.0)) else 1.0
 
 
 def stacked_weights(

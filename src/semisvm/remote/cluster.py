@@ -120,10 +120,10 @@ class Cluster:
                 "Start the cluster again, and fit again."
             )
         try:
-            found: dict[str, int] = self.client.sync(
+            found: dict[str, int] = self._sync(
                 self.client.scheduler.ncores, callback_timeout=self._worker_seconds
             )
-        except (TimeoutError, OSError) as error:
+        except (TimeoutError, OSError, RuntimeError) as error:
             raise ClusterError(
                 "the scheduler of the cluster does not answer. Start the cluster again, and fit "
                 "again."
@@ -292,8 +292,8 @@ class Cluster:
     def _drop(self, address: str) -> None:
         """Have the scheduler give up a worker that does not answer, or it waits for its work."""
         if address in self._workers():
-            with suppress(TimeoutError, OSError):
-                self.client.sync(
+            with suppress(TimeoutError, OSError, RuntimeError):
+                self._sync(
                     self.client.scheduler.unregister,
                     address=address,
                     stimulus_id=f"semisvm-{address}-does-not-answer",
@@ -361,12 +361,19 @@ class Cluster:
             sent[number] = packed[same]
         self.bytes += sum(len(message) for message in sent.values())
         try:
-            found: list[Any] = self.client.sync(self._send, sent)
+            found: list[Any] = self._sync(self._send, sent)
         except RuntimeError:
             # a client that was closed has no loop; say what it means
             self._workers()
             raise
         return found
+
+    def _sync(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        try:
+            return self.client.sync(function, *arguments, **options)
+        except UnboundLocalError:
+            # this is how Dask's function ends if the client is closed while it waits
+            raise RuntimeError("the client was closed") from None
 
     async def _send(self, sent: dict[int, bytes]) -> list[Any]:
         return await asyncio.gather(*(self._one(*message) for message in sent.items()))

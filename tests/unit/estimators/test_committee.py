@@ -187,3 +187,15 @@ def test_shares_are_those_that_members_use():
     assert f"{model.class_prior_[0]:.1%}" in note
     alone = SemiSupervisedCommittee([("svm", NewtonSVC())], weights=[1.0]).fit(X, partly)
     np.testing.assert_allclose(alone.class_prior_, shares["svm"])
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_probabilities_of_equal_rows_sum_to_one(value):
+    # scores that differ by rounding only were blown up to 1e15
+    y = np.where(np.arange(30) < 15, np.arange(30) % 3, -1)
+    X = np.full((30, 3), value)
+    members = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC())]
+    model = SemiSupervisedCommittee(members).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(p, 1.0 / 3.0, atol=0.1)

@@ -247,3 +247,20 @@ def test_workers_without_enough_memory():
         rows = da.from_array(X, chunks=(300, -1)).map_blocks(hungry, meta=np.empty((0, 0)))
         with pytest.raises(ClusterError, match="memory limit"):
             TransductiveSVC(reg=1e-2).fit(rows, y)
+
+
+class ClosingClient:
+    """A client that is closed while a function waits for it, as Dask's `sync` ends then."""
+
+    status = "running"
+
+    def sync(self, function, *arguments, **options):
+        self.status = "closed"
+        raise UnboundLocalError("cannot access local variable 'result'")
+
+
+def test_a_client_that_is_closed_while_it_waits():
+    cluster = Cluster.__new__(Cluster)
+    cluster.client, cluster.bytes = ClosingClient(), 0
+    with pytest.raises(ClusterError, match="the client is 'closed'"):
+        cluster._round({0: ("ask", ())})

@@ -1,0 +1,65 @@
+"""Label steps with costs that differ by many orders of magnitude, or are not numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semisvm.label_steps import _transport_kernels as kernels
+from semisvm.label_steps import exact
+from semisvm.label_steps._soft_kernels import gibbs
+from semisvm.label_steps.transportation import CostTable, transport
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), decades=st.sampled_from([0.0, 3.0, 8.0]))
+def test_masses_of_all_sizes_are_balanced(seed, decades):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(3, 40)), int(rng.integers(2, 6))
+    costs = 10.0 ** rng.uniform(-decades, decades, size=(n, m)) * rng.integers(1, 4, size=(n, m))
+    mass = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=n)
+    wanted = rng.dirichlet(np.ones(m)) * mass.sum()
+    step = exact(costs, wanted, mass=mass)
+    # all but the divided rows, at most m - 1, have the cheapest class at the prices
+    reduced = costs - step.prices
+    chosen = reduced[np.arange(n), step.labels]
+    # prices are sums of costs, so they are as exact as the largest of these
+    slack = 1e-9 * np.abs(costs).max()
+    assert np.all(chosen <= reduced.min(axis=1) + slack)
+    off = np.abs(np.bincount(step.labels, mass, minlength=m) - wanted).sum()
+    assert off <= 2.0 * np.sort(mass)[-(m - 1) :].sum() + 1e-9 * mass.sum()
+
+
+def test_parts_of_rows_that_meet_again_are_one():
+    # pieces that were split again and again took gigabytes
+    rng = np.random.default_rng(3)
+    costs, mass = np.round(rng.normal(size=(120, 3)), 0), 10.0 ** rng.uniform(-8, 8, size=120)
+    table = CostTable(costs, mass)
+    prices = np.zeros(3)
+    excess = table.assign(prices) - mass.sum() / 3.0
+    limit = np.full((3, 3), np.inf)
+    assert kernels.balance_masses(costs, prices, table.labels, mass, excess, np.inf, limit)
+    assert not excess.any()
+
+
+@pytest.mark.parametrize("mass", [None, np.linspace(1.0, 2.0, 6)])
+def test_costs_that_are_not_numbers_end_in_an_error(mass):
+    costs = np.full((6, 3), np.nan)
+    counts = np.full(3, 2) if mass is None else np.full(3, mass.sum() / 3.0)
+    table = CostTable(costs) if mass is None else CostTable(costs, mass)
+    with pytest.raises(FloatingPointError, match="not finite numbers"):
+        transport(table, counts, None)
+
+
+def test_beliefs_at_a_temperature_far_below_the_costs():
+    costs = np.array([[1e300, 2e300, 3e300], [5.0, 5.0, 5.0], [-1e300, 0.0, 1e300]])
+    p, sums = np.empty_like(costs), np.empty(3)
+    total = gibbs(costs, 1.0, np.zeros(3), 1e-10, np.ones(1), p, sums)
+    np.testing.assert_allclose(p, [[1, 0, 0], [1 / 3] * 3, [1, 0, 0]])
+    assert np.isfinite(total)
+
+
+def test_beliefs_of_costs_that_are_not_numbers_are_none():
+    p, sums = np.empty((1, 2)), np.empty(2)
+    gibbs(np.full((1, 2), np.nan), 1.0, np.zeros(2), 1.0, np.ones(1), p, sums)
+    assert np.isnan(p).all()
