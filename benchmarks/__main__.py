@@ -38,6 +38,7 @@ BENCHMARKS = {
     "textvectors": "words, vectors of texts, and both blocks with and without scaling",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
     "ranks": "every method, auto and peers at their defaults on all sets; takes long, see --sets",
+    "choices": "the default choice beside svm: new rows, hard data, a rare class (--sets kinds)",
     "autocost": "the time of auto, in fits of everything in its pool",
     "strengths": "the regularisation of a supervised SVM by the variance of the rows",
     "tolerances": "features of a Gaussian kernel by the tolerance of its factor",
@@ -64,7 +65,16 @@ TOOLS = {
 }
 
 ONLY = {
-    "sets": ("audit", "columns", "gradient", "labelling", "ranks", "shares", "strengths"),
+    "sets": (
+        "audit",
+        "choices",
+        "columns",
+        "gradient",
+        "labelling",
+        "ranks",
+        "shares",
+        "strengths",
+    ),
     "methods": ("columns", "shares", "outofcore", "distributed"),
     "base": ("revisions",),
     "head": ("revisions",),

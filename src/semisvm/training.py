@@ -80,6 +80,7 @@ def train(
     quick: bool = False,
     exportable: bool = False,
     time_limit: float | None = None,
+    use: str = "new_rows",
     random_state: int = 0,
     notes: Sequence[str] = (),
     progress: Progress = UNWATCHED,
@@ -113,6 +114,9 @@ def train(
         (`semisvm.to_onnx`).
     time_limit : float, optional
         Seconds that "auto" may take to choose.
+    use : {"new_rows", "transduction"}, default="new_rows"
+        What the model is for, by which "auto" chooses and probabilities are calibrated: rows that
+        come later, or only the unlabelled rows of ``data``.
     random_state : int, default=0
         Seed of the folds.
     notes : sequence of str
@@ -136,21 +140,25 @@ def train(
         raise ValueError(
             f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
         )
+    _check_use(use)
     prepared = prepare(data, features, settings, as_is=as_is, sample_weight=sample_weight)
     prepared.notes += notes
     choice = None
     if method == AUTO:
         prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
-        limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit}
+        limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit, "use": use}
         choice = _choose(prepared, parameters, random_state, progress, limits)
     if choice is not None:
         method, parameters = choice.method, choice.parameters
     with progress.fitting(method) as callback:
         watched = parameters if callback is None else {"callback": callback, **parameters}
-        model = _fit(prepared, method, watched, probabilities, random_state, n_parts)
+        calibrated = (use, random_state) if probabilities else None
+        model = _fit(prepared, method, watched, calibrated, n_parts)
     if choice is None:
         model.summary["notes"] += _about_chance(model, prepared, random_state)
     else:
+        if not model.has_probabilities:
+            model.calibrator = _calibrator_of(choice, model, prepared)
         model.summary["choice"] = choice.to_dict()
         model.summary["notes"] += [*choice.notes, *_about_export(model.estimator)]
     return model
@@ -194,6 +202,12 @@ def _with_columns_chosen(
     return replace(again, notes=notes, weight=prepared.weight, seconds=seconds)
 
 
+def _check_use(use: str) -> None:
+    from semisvm.model_selection.crossfit import check_use
+
+    check_use(use)
+
+
 def _choose(
     prepared: Prepared,
     parameters: dict[str, Any],
@@ -220,8 +234,7 @@ def _fit(
     prepared: Prepared,
     method: str,
     parameters: Mapping[str, Any],
-    probabilities: bool,
-    random_state: int,
+    calibrated: tuple[str, int] | None,
     n_parts: int | None,
 ) -> Model:
     entry = get(method)
@@ -234,8 +247,9 @@ def _fit(
     estimator.callback = None
     notes += estimator.trace_.notes
     held_out = None
-    if probabilities:
-        held_out = calibrate(estimator, prepared, random_state)
+    if calibrated is not None:
+        use, seed = calibrated
+        held_out = calibrate(estimator, prepared, seed, use)
         notes += _about_calibration(labels)
     notes += _about_prior(estimator, labels)
     return bundled(estimator, entry.name, prepared, notes, perf_counter() - start, held_out)
@@ -328,7 +342,7 @@ def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[s
 
 
 def calibrate(
-    estimator: Any, prepared: Prepared, random_state: int = 0
+    estimator: Any, prepared: Prepared, random_state: int = 0, use: str = "new_rows"
 ) -> "tuple[Calibrator, Conformal]":
     """Learn from cross-fitted scores of labelled rows: probabilities, and sets of classes.
 
@@ -338,6 +352,8 @@ def calibrate(
         Its parameters are those of the fits of the folds.
     prepared : Prepared
     random_state : int, default=0
+    use : {"new_rows", "transduction"}, default="new_rows"
+        Whether held-out rows take no part in the fits.
     """
     from semisvm.model_selection.calibration import learn_from
 
@@ -345,12 +361,25 @@ def calibrate(
         raise DataError(
             "probabilities need labelled rows to hold out, but no class has two labels."
         )
-    found = _held_out(estimator, prepared, random_state)
+    found = _held_out(estimator, prepared, random_state, use)
     return learn_from(found, len(estimator.classes_), "temperature")
 
 
-def _held_out(estimator: Any, prepared: Prepared, random_state: int) -> "CrossFit":
-    """Score the labelled rows by models to which they were unlabelled."""
+def _calibrator_of(choice: "Choice", model: Model, prepared: Prepared) -> "Calibrator | None":
+    """Return probabilities of a single method, by the labels that were held out to choose it."""
+    from semisvm.model_selection.calibration import Calibrator
+
+    X, sample = prepared.X, some_rows(prepared.X.shape[0])
+    if isinstance(X, RowsOnDisk) and not X.can_load(sample):
+        return None
+    scores = np.asarray(model.estimator.decision_function(take_rows(X, sample)))
+    return Calibrator.at_weight(choice.weight, scores)
+
+
+def _held_out(
+    estimator: Any, prepared: Prepared, random_state: int, use: str = "new_rows"
+) -> "CrossFit":
+    """Score the labelled rows by models that did not see their labels."""
     from semisvm.model_selection.crossfit import cross_fit_all
     from semisvm.model_selection.splits import PartialLabelKFold
 
@@ -359,7 +388,7 @@ def _held_out(estimator: Any, prepared: Prepared, random_state: int) -> "CrossFi
     with warnings.catch_warnings():
         # a note says that labels are few
         warnings.simplefilter("ignore", UserWarning)
-        return cross_fit_all(estimator, prepared.X, prepared.labels, cv, prepared.weight)
+        return cross_fit_all(estimator, prepared.X, prepared.labels, cv, prepared.weight, use)
 
 
 def _about_calibration(labels: NDArray[np.object_]) -> list[str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from semisvm.model_selection.planning import Plan
     from semisvm.preparing import Prepared
 
-SCORINGS = ("accuracy", "balanced_accuracy", "f1_macro")
+SCORINGS = ("accuracy", "balanced_accuracy", "f1_macro", "average_precision")
 FOLDS = 5
 ALL = "all"
 UNFINISHED = "stopped: these methods were finished"
@@ -63,6 +63,7 @@ def compare(
     scoring: Annotated[
         str, typer.Option("--scoring", help=f"Score to compare: {', '.join(SCORINGS)}.")
     ] = SCORINGS[0],
+    use: shared.Use = shared.NEW_ROWS,
     prior: shared.Prior = None,
     sample_weight: shared.SampleWeight = None,
     figure: drawing.Figure = None,
@@ -80,6 +81,7 @@ def compare(
     """
     if scoring not in SCORINGS:
         raise UserError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}.")
+    shared.check_use(use)
     chosen = _named(methods)
     drawing.check(figure)
     from semisvm.cli.output import print_json
@@ -107,7 +109,8 @@ def compare(
                 _suggest(context, found, data, stopped)
 
         dealing = (folds, planned.repeats, seed)
-        found = _run(prepared, planned, shares, dealing, scoring, jobs, (not as_json, shown))
+        judging = {"scoring": scoring, "use": use}
+        found = _run(prepared, planned, shares, dealing, judging, jobs, (not as_json, shown))
     failure = None if figure is None else attempt(lambda: _draw(found, figure))
     shown(found)
     if failure is not None:
@@ -173,7 +176,7 @@ def _run(
     planned: "Plan",
     shares: Any,
     dealing: tuple[int, int, int],
-    scoring: str,
+    judging: dict[str, Any],
     jobs: int | None,
     watched: tuple[bool, Any],
 ) -> "Comparison":
@@ -200,11 +203,11 @@ def _run(
             prepared.X,
             prepared.labels,
             cv=cv,
-            scoring=scoring,
             unlabeled=None,
             n_jobs=jobs,
             watcher=Counting(tell, len(made), report=lambda found: leave_unfinished(shown, found)),
             sample_weight=prepared.weight,
+            **judging,
         )
 
 
@@ -255,11 +258,26 @@ def _show(
     title = f"{found.n_labeled} labelled and {found.n_unlabeled:,} unlabelled rows of {data}"
     print_table(title, [*header, "verdict", "seconds"], rows)
     print_line()
-    for sentence in found.did_it_help().sentences:
+    for sentence in [*_about_parts(found), *found.did_it_help().sentences]:
         print_line(sentence)
     print_notes("note", [f"{name} is left out: {why}" for name, why in skipped.items()])
     print_notes("note", [*planned.notes(), *prepared.notes])
     print_notes("note", [NO_LEAK] if prepared.features else [])
+
+
+def _about_parts(found: "Comparison") -> list[str]:
+    """Return a sentence with the scores of new rows and of rows of the fit, if there are both."""
+    listed = ", ".join(
+        f"{m.name} {m.new_rows:.3f} and {m.fit_rows:.3f}"
+        for m in found.methods
+        if m.new_rows is not None and m.fit_rows is not None
+    )
+    if not listed:
+        return []
+    return [
+        "Half of the held-out rows took no part in the fits, as new rows do; the others were "
+        f"unlabelled rows of them. {found.scoring} on these two: {listed}."
+    ]
 
 
 def _suggest(context: typer.Context, found: "Comparison", data: Path, stopped: bool) -> None:

@@ -123,6 +123,7 @@ def fit(
     columns: Columns,
     method: MethodOptions,
     prior: shared.Prior = None,
+    use: shared.Use = shared.NEW_ROWS,
     sample_weight: shared.SampleWeight = None,
     probabilities: Annotated[
         bool,
@@ -155,6 +156,7 @@ def fit(
     label.
     """
     method.check()
+    shared.check_use(use)
     several.check(
         {
             "--answers": bool(answered.answers),
@@ -166,6 +168,7 @@ def fit(
             "--exportable": method.exportable,
             "--time-limit": method.time_limit is not None,
             "--class-weight": method.class_weight is not None,
+            "--use": use != shared.NEW_ROWS,
         }
     )
     label = several.one
@@ -239,6 +242,7 @@ def fit(
                 quick=method.quick,
                 exportable=method.exportable,
                 time_limit=method.time_limit,
+                use=use,
                 n_parts=None if client is None else clusters.n_parts(client),
                 **common,
             )

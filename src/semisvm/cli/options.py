@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from semisvm.cli.errors import UserError
+
+NEW_ROWS, TRANSDUCTION = "new_rows", "transduction"
 DATA = (
     "CSV, TSV, JSONL, Parquet, svmlight or npz file (text files may be gzipped), or a folder of "
     "'semisvm convert'"
@@ -32,6 +35,14 @@ Prior = Annotated[
         "'labelled' for those of the labels. Default: 'estimate', from all rows.",
     ),
 ]
+Use = Annotated[
+    str,
+    typer.Option(
+        "--use",
+        help="What the model is for: new_rows, or transduction if only for the unlabelled rows of "
+        "the file.",
+    ),
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", help="Number of threads or processes; -1 for all cores.")
 ]
@@ -54,3 +65,9 @@ TopWords = Annotated[int, typer.Option("--top", min=0, help="Number of words per
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random choices.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def check_use(use: str) -> None:
+    """Refuse a use that there is not."""
+    if use not in (NEW_ROWS, TRANSDUCTION):
+        raise UserError(f"--use must be {NEW_ROWS} or {TRANSDUCTION}, not {use!r}.")

@@ -1,12 +1,16 @@
 """Scores of labelled rows by models that did not see their labels.
 
-Held-out rows stay in the data as unlabelled rows, so the rows, their features and the design are
-the same for all folds and settings, and for all methods with the same features. Only labels
-differ.
+A held-out row is *inside* the fit if it stays in the data as an unlabelled row, and *outside* if it
+takes no part. Most models are asked about new rows, which are outside; a method may be right inside
+and wrong outside, and only rows outside show it. One fit serves both: half of a fold is outside.
+
+Rows inside cost nothing: the features and the design are the same for all folds and settings, and
+for all methods with the same features. Rows outside need features of the other rows, which methods
+with the same features share within a fold.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +19,68 @@ from sklearn.base import clone
 from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.designs import Design, Floats, Index, Workers, make_design
-from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.estimators.base import LINEAR, LinearSemiSupervisedClassifier
 from semisvm.hierarchy import Hierarchy
 from semisvm.hierarchy import build as build_hierarchy
 from semisvm.kernels import FeatureMap
 from semisvm.loop import Recorder
 from semisvm.methods.solution import decoded
-from semisvm.partial_labels import UNLABELED_CODE, PartialLabels
+from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, deal
 from semisvm.rows import take_rows
+
+NEW_ROWS, TRANSDUCTION = "new_rows", "transduction"
+USES = (NEW_ROWS, TRANSDUCTION)
+"""What a model is for: rows that come later, or the unlabelled rows of its own fit."""
+COUNTS = 3.0
+"""How often a held-out row counts that is as the rows of the use are, where the others count once.
+
+The others are not useless: where a method treats both alike, as nearly all do, they halve the
+variance. A method that does not is judged by three quarters."""
+
+
+NONE: Index = np.empty(0, dtype=np.intp)
+
+
+def kept_rows(n: int, outside: Index) -> Index:
+    """Return the indices of all rows but some."""
+    return np.delete(np.arange(n), outside)
+
+
+def outside_parts(folds: Sequence[Index], codes: NDArray[np.intp]) -> list[Index]:
+    """Return the half of each fold that takes no part in its fit.
+
+    Classes are halved too. In repeated folds a row is outside every second time.
+
+    Parameters
+    ----------
+    folds : sequence of arrays of row indices
+    codes : int array of shape (n,)
+        Classes of all rows.
+    """
+    rows = np.concatenate(folds)
+    rows = rows[np.sort(np.unique(rows, return_index=True)[1])]
+    turn = np.zeros(len(codes), dtype=bool)
+    turn[deal(rows, codes, 2)[0]] = True
+    needed = not np.any(codes == UNLABELED_CODE)
+    parts = []
+    for fold in folds:
+        part = fold[turn[fold]]
+        # a fit needs an unlabelled row
+        parts.append(NONE if needed and len(part) == len(fold) else part)
+        turn[fold] ^= True
+    return parts
+
+
+def use_mass(outside: NDArray[np.bool_], use: str) -> Floats:
+    """Return for how many rows each held-out row counts (h,); the mean is one.
+
+    Parameters
+    ----------
+    outside : bool array of shape (h,)
+    use : {"new_rows", "transduction"}
+    """
+    mass = np.where(outside == (use == NEW_ROWS), COUNTS, 1.0)
+    return np.asarray(mass / mass.mean())
 
 
 @dataclass(frozen=True)
@@ -58,18 +116,63 @@ class Grounds:
         self.weight = weight
         self._workers = workers
         self._linear: dict[tuple[float, bool], Ground] = {}
+        self._reduced: tuple[Index, Grounds] | None = None
+
+    def without(self, outside: Index) -> "Grounds":
+        """Return the grounds of the other rows; the last ones are kept for the next method."""
+        if len(outside) == 0:
+            return self
+        if self._reduced is None or not np.array_equal(self._reduced[0], outside):
+            rest = kept_rows(self.X.shape[0], outside)
+            weight = None if self.weight is None else self.weight[rest]
+            reduced = Grounds(take_rows(self.X, rest), self._workers, weight)
+            self._reduced = (outside, reduced)
+        return self._reduced[1]
+
+    def design(self, estimator: LinearSemiSupervisedClassifier, features: Any) -> Design:
+        """Make the design of kernel features."""
+        return make_design(features, estimator._specification().bias, self._workers)
 
     def of(self, estimator: LinearSemiSupervisedClassifier) -> Ground:
         """Return the ground of a method."""
         bias = estimator._specification().bias
         kernel_map, features = estimator._features(self.X)
         if kernel_map is not None:
-            return Ground(kernel_map, features, make_design(features, bias, self._workers))
+            return Ground(kernel_map, features, self.design(estimator, features))
         key = (bias, estimator._regularizes_length)
         if key not in self._linear:
             design = make_design(features, bias, self._workers, merge=key[1])
             self._linear[key] = Ground(None, features, design)
         return self._linear[key]
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """A model of one fold: weights of features, and the map of rows to features.
+
+    Attributes
+    ----------
+    coef : array of shape (1, rank) or (m, rank)
+    intercept : array of shape (1,) or (m,)
+    kernel_map : FeatureMap or None
+    """
+
+    coef: Floats
+    intercept: Floats
+    kernel_map: FeatureMap | None
+
+    def rounded(self) -> "FoldModel":
+        """Return the model in single precision."""
+        coef: Any = self.coef.astype(np.float32)
+        intercept: Any = self.intercept.astype(np.float32)
+        return replace(self, coef=coef, intercept=intercept)
+
+    def score(self, rows: Any) -> Floats:
+        """Score rows, shape (r,) or (r, m)."""
+        features = rows if self.kernel_map is None else self.kernel_map.transform(rows)
+        found = safe_sparse_dot(features, self.coef.T, dense_output=True) + self.intercept
+        found = np.asarray(found, dtype=np.float64)
+        return found.ravel() if found.shape[1] == 1 else found
 
 
 class HeldOut:
@@ -95,27 +198,15 @@ class HeldOut:
     ) -> None:
         estimator._check_parameters()
         # a solver may publish what it found on its estimator
-        estimator = clone(estimator)
-        self._estimator, self._labels = estimator, labels
-        self._ground, self._weight = grounds.of(estimator), grounds.weight
-        features = self._ground.features
-        # weights may be published for a map, as in a fit
-        estimator.kernel_map_ = self._ground.kernel_map
-        self._besides = estimator._besides_rows(grounds.X, self._ground.kernel_map, features)
-        if shares is None:
-            shares = estimator._class_shares(labels, self._weight, features, Recorder()).values
-        self._prior = shares
+        self._estimator, self._labels = clone(estimator), labels
+        self._grounds, self._shares = grounds, shares
         own = getattr(estimator, "hierarchy", None)
         self._hierarchy: Hierarchy = build_hierarchy(own, labels.classes)
-        self._rows = grounds.X
+        self._last: tuple[Grounds, Ground, dict[str, Any]] | None = None
+        self._all: Ground | None = None
 
-    @property
-    def is_linear(self) -> bool:
-        """Whether the weights are those of columns."""
-        return self._ground.kernel_map is None
-
-    def fit(self, fold: Index) -> tuple[Floats, Floats]:
-        """Hide the labels of some rows, fit, and return the weights and intercepts.
+    def fit(self, fold: Index, outside: Index = NONE) -> FoldModel:
+        """Hide the labels of some rows and fit.
 
         Every fit begins anew: a start that had seen the labels of the fold would let methods
         with many local optima remember them.
@@ -123,52 +214,72 @@ class HeldOut:
         Parameters
         ----------
         fold : array of row indices
-
-        Returns
-        -------
-        coef : array of shape (1, rank) or (m, rank)
-        intercept : array of shape (1,) or (m,)
+        outside : array of row indices
+            Rows of the fold that take no part in the fit.
         """
         codes = self._labels.codes.copy()
         codes[fold] = UNLABELED_CODE
-        rest = PartialLabels(self._labels.classes, codes)
-        estimator, design = self._estimator, self._ground.design
-        prior = self._prior_without(fold)
-        task = estimator._task(design, rest, prior, self._weight, self._hierarchy, Recorder())
-        solution = estimator._solve_task(task, None, **self._besides)
-        estimator._publish_weights(*decoded(design, solution.w), self._hierarchy)
-        return estimator.coef_, estimator.intercept_
+        rest = PartialLabels(self._labels.classes, codes[kept_rows(len(codes), outside)])
+        prior = self._prior_without(np.setdiff1d(fold, outside))
+        grounds = self._grounds.without(outside)
+        ground, besides = self._ground_of(grounds, outside)
+        estimator, weight = self._estimator, grounds.weight
+        task = estimator._task(ground.design, rest, prior, weight, self._hierarchy, Recorder())
+        solution = estimator._solve_task(task, None, **besides)
+        estimator._publish_weights(*decoded(ground.design, solution.w), self._hierarchy)
+        return FoldModel(estimator.coef_, estimator.intercept_, ground.kernel_map)
 
-    def score(self, rows: Index, coef: Floats, intercept: Floats) -> Floats:
-        """Score some rows by weights that `fit` returned, shape (r,) or (r, m)."""
-        features = self._features_of(rows)
-        found = safe_sparse_dot(features, coef.T, dense_output=True) + intercept
-        found = np.asarray(found, dtype=np.float64)
-        return found.ravel() if found.shape[1] == 1 else found
-
-    def scores(self, fold: Index) -> Floats:
+    def scores(self, fold: Index, outside: Index = NONE) -> Floats:
         """Hide the labels of some rows, fit, and score these rows.
 
         Parameters
         ----------
-        fold : array of row indices
+        fold, outside : as of `fit`
 
         Returns
         -------
         scores : array of shape (len(fold),) or (len(fold), m)
         """
-        return self.score(fold, *self.fit(fold))
+        return self.fit(fold, outside).score(take_rows(self._grounds.X, fold))
 
-    def _prior_without(self, fold: Index) -> Floats:
-        """Return the shares among the unlabelled rows and those of a fold, which are labelled."""
-        free, weight = self._labels.unlabeled, self._weight
-        u, f = (len(rows) if weight is None else weight[rows].sum() for rows in (free, fold))
-        return (u * self._prior + f * self._labels.fractions(weight)) / (u + f)
+    def _ground_of(self, grounds: Grounds, outside: Index = NONE) -> tuple[Ground, dict[str, Any]]:
+        """Return features and what else the method needs; the last ones are kept."""
+        if self._last is None or self._last[0] is not grounds:
+            estimator = self._estimator
+            ground = self._without(outside) if len(outside) else grounds.of(estimator)
+            # weights may be published for a map, as in a fit
+            estimator.kernel_map_ = ground.kernel_map
+            besides = estimator._besides_rows(grounds.X, ground.kernel_map, ground.features)
+            self._last = (grounds, ground, besides)
+        return self._last[1:]
 
-    def _features_of(self, fold: Index) -> Any:
-        rows = take_rows(self._rows, fold)
-        found = self._ground.kernel_map
-        return rows if found is None else found.transform(rows)
+    def _without(self, outside: Index) -> Ground:
+        """Return the features of all rows but some.
+
+        Those of a kernel of two rows do not depend on the other rows, so the map of all rows is
+        kept; what was made of a graph or of clusters of the rows is made anew.
+        """
+        estimator, kind = self._estimator, LinearSemiSupervisedClassifier
+        by_rows = type(estimator)._features is kind._features and estimator.kernel != LINEAR
+        if not by_rows:
+            return self._grounds.without(outside).of(estimator)
+        if self._all is None:
+            self._all = self._grounds.of(estimator)
+        rest = kept_rows(len(self._labels.codes), outside)
+        features = self._all.features[rest]
+        return Ground(self._all.kernel_map, features, self._grounds.design(estimator, features))
+
+    def _prior_without(self, inside: Index) -> Floats:
+        """Return the shares among the unlabelled rows and held-out ones, which are labelled."""
+        if self._shares is None:
+            features, weight = self._ground_of(self._grounds)[0].features, self._grounds.weight
+            found = self._estimator._class_shares(self._labels, weight, features, Recorder())
+            self._shares = found.values
+        free, weight = self._labels.unlabeled, self._grounds.weight
+        u, f = (len(rows) if weight is None else weight[rows].sum() for rows in (free, inside))
+        if u + f == 0:
+            return self._shares
+        return np.asarray((u * self._shares + f * self._labels.fractions(weight)) / (u + f))
 
 
 def partly(labels: PartialLabels, rows: Index) -> NDArray[np.object_]:
@@ -202,7 +313,11 @@ def class_shares(
 
 
 def held_out_scores(
-    estimator: Any, grounds: Grounds, labels: PartialLabels, shares: Floats | None = None
+    estimator: Any,
+    grounds: Grounds,
+    labels: PartialLabels,
+    shares: Floats | None = None,
+    outside: NDArray[np.bool_] | None = None,
 ) -> Callable[[Index], Floats]:
     """Return a function that hides the labels of a fold, fits, and scores the rows of the fold.
 
@@ -215,14 +330,22 @@ def held_out_scores(
     shares : array of shape (m,), optional
         Class shares, if they are known already; an estimator that shares no ground with others
         finds its own.
+    outside : bool array of shape (n,), optional
+        Rows that take no part in the fit where they are held out; by default none.
     """
+
+    def part(fold: Index) -> Index:
+        return NONE if outside is None else fold[outside[fold]]
+
     if isinstance(estimator, LinearSemiSupervisedClassifier):
-        return HeldOut(estimator, grounds, labels, shares).scores
+        held = HeldOut(estimator, grounds, labels, shares)
+        return lambda fold: held.scores(fold, part(fold))
 
     def scores(fold: Index) -> Floats:
         y = partly(labels, np.setdiff1d(labels.labeled, fold))
-        weighted = {} if grounds.weight is None else {"sample_weight": grounds.weight}
-        model = clone(estimator).set_params(unlabeled=None).fit(grounds.X, y, **weighted)
+        inside, y = grounds.without(part(fold)), y[kept_rows(len(y), part(fold))]
+        weighted = {} if inside.weight is None else {"sample_weight": inside.weight}
+        model = clone(estimator).set_params(unlabeled=None).fit(inside.X, y, **weighted)
         return np.asarray(model.decision_function(take_rows(grounds.X, fold)), dtype=np.float64)
 
     return scores

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.designs import Floats, Index, Workers, thread_count
-from semisvm.estimators.held_out import Grounds, class_shares, held_out_scores
+from semisvm.estimators.held_out import (
+    NEW_ROWS,
+    Grounds,
+    class_shares,
+    held_out_scores,
+    outside_parts,
+    use_mass,
+)
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.loop import Recorder
 from semisvm.losses.log import probabilities
@@ -62,6 +69,9 @@ def learned_weights(
 ) -> Floats:
     """Weigh the members by the labels that their folds did not see.
 
+    Half of a fold takes no part in its fit and counts more, since members are to be right on new
+    rows.
+
     Parameters
     ----------
     members : sequence of (name, estimator) pairs
@@ -82,14 +92,16 @@ def learned_weights(
         if len(members) > 1:
             recorder.note("too few labels to hold some out: all members have the same weight")
         return weights + SLOPE / len(members)
-    codes = labels.codes[np.concatenate(folds)]
+    rows = np.concatenate(folds)
+    codes, outside = labels.codes[rows], np.zeros(len(labels.codes), dtype=bool)
+    outside[np.concatenate(outside_parts(folds, labels.codes))] = True
     held: list[Floats] = []
     with Workers(thread_count(n_jobs)) as workers, warnings.catch_warnings():
         # the last fit says it again if it still holds
         warnings.simplefilter("ignore", ConvergenceWarning)
         grounds = Grounds(X, workers, weight)
         for level, (name, member) in enumerate(members):
-            scored = held_out_scores(member, grounds, labels)
+            scored = held_out_scores(member, grounds, labels, outside=outside)
             held.append(np.concatenate([scored(fold) for fold in folds]))
             loss = mean_loss(SLOPE * held[-1] / spread(held[-1]), codes)
             facts = {"value": np.nan, "objective": loss, "member": name}
@@ -97,7 +109,8 @@ def learned_weights(
             recorder.level_done()
             if recorder.stopped:
                 break
-    weights[: len(held)] = without_small(stacked_weights(held, codes))
+    mass = use_mass(outside[rows], NEW_ROWS)
+    weights[: len(held)] = without_small(stacked_weights(held, codes, mass=mass))
     return weights
 
 

@@ -65,6 +65,7 @@ def stacked_weights(
     first: Sequence[float] | None = None,
     pull: float = PULL,
     slope: float = SLOPE,
+    mass: Floats = ALIKE,
 ) -> Floats:
     """Compute the weights of members.
 
@@ -80,6 +81,8 @@ def stacked_weights(
         Strength of the pull to the first weights.
     slope : float
         Sum of the first weights.
+    mass : array of shape (h,) or (1,)
+        For how many rows each row counts.
 
     Returns
     -------
@@ -95,7 +98,8 @@ def stacked_weights(
         log_p = log_softmax(np.tensordot(w, Z, 1), axis=1)
         wrong = np.exp(log_p)
         wrong[rows, codes] -= 1.0
-        value = -log_p[rows, codes].sum() + pull * np.sum(w * (ahead - 1.0))
+        wrong *= mass[:, np.newaxis]
+        value = -(mass * log_p[rows, codes]).sum() + pull * np.sum(w * (ahead - 1.0))
         return float(value), np.einsum("kij,ij->k", Z, wrong) + pull * ahead
 
     bounds = [(SMALLEST, LARGEST)] * len(held)

@@ -331,7 +331,11 @@ COMPARISON = record(
         "methods": listed(
             record(
                 {"name": text, "mean": number(), "interval": INTERVAL, "fit_seconds": SECONDS},
-                {"chance": optional(CHANCE)},
+                {
+                    "chance": optional(CHANCE),
+                    "new_rows": optional(number()),
+                    "fit_rows": optional(number()),
+                },
                 others=anything,
             )
         ),
@@ -382,6 +386,7 @@ CHOICE = record(
         "skipped": mapping(text, text),
         "cost": text,
         "name": text,
+        "weight": number(0.0),
     },
     others=anything,
 )

@@ -12,8 +12,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats
+from semisvm.estimators.held_out import NEW_ROWS, USES
 from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.multi_label import MultiLabelSVC
+from semisvm.methods.weighing import spread
 from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit, cross_fit_all
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.partial_labels import encode
@@ -120,6 +122,19 @@ class Calibrator:
         pairs = [_sigmoid_of(k, column, scores, codes, mass) for k, column in columns]
         slopes, offsets = np.array(pairs).T
         return cls(method, slopes, offsets)
+
+    @classmethod
+    def at_weight(cls, weight: float, scores: Floats) -> "Calibrator":
+        """Return the probabilities of a committee of one, with this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Slope in units of the spread of the scores.
+        scores : array of shape (n,) or (n, m)
+            Of rows that stand for those of the fit.
+        """
+        return cls("temperature", np.array([weight / spread(scores)]), np.zeros(1))
 
     @property
     def moves_boundary(self) -> bool:
@@ -236,8 +251,8 @@ class CalibratedPartialClassifier(
 ):
     r"""Probabilities for a margin method, from scores of labelled rows it did not see.
 
-    The labelled rows are split into folds. Each fold is scored by a model to which it was
-    unlabelled, and a map from score s to probability is fitted to these scores by
+    The labelled rows are split into folds. Each fold is scored by a model that did not see
+    its labels, and a map from score s to probability is fitted to these scores by
     maximum likelihood: ::
 
         sigmoid      p = 1 / (1 + exp(-a s - b)),  a >= 0; more than two classes have one
@@ -252,12 +267,15 @@ class CalibratedPartialClassifier(
     estimator : classifier, default=None
         None is `TransductiveSVC` with this marker. One that takes no unlabelled rows is fitted
         to the labelled rows.
-    method : {"sigmoid", "temperature"}, default="sigmoid"
-        The first also moves the boundary to where the labelled rows want it, which
-        takes labels that were drawn like the rows to be predicted. The second has one
-        parameter and leaves the predictions of the estimator as they are.
+    method : {"temperature", "sigmoid"}, default="temperature"
+        The first has one parameter and leaves the predictions of the estimator as they are.
+        The second also moves the boundary to where the labelled rows want it, which takes
+        labels that were drawn like the rows to be predicted.
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows; their fits come on top of the last one.
+    use : {"new_rows", "transduction"}, default="new_rows"
+        What the probabilities are for. Held-out rows take no part in the fit, as new rows do, or
+        stay in as unlabelled rows.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN; also tell the estimator.
 
@@ -278,9 +296,9 @@ class CalibratedPartialClassifier(
     -----
     A map that is fitted to l labels is known about as well as l coin tosses are: with ten
     labels, five of each class and all on the right side, the smoothed targets of the
-    sigmoid allow no mean probability beyond 0.86. Fewer than about 50 labels give
-    probabilities that order the rows and are right on average, but not more; below about
-    20, use them to rank only. The folds
+    sigmoid allow no mean probability beyond 0.86, those of a temperature 0.92. Fewer than
+    about 50 labels give probabilities that order the rows and are right on average, but not
+    more; below about 20, use them to rank only. The folds
     train with fewer labels than the last model, whose scores are therefore a little
     better than the map believes.
 
@@ -307,13 +325,15 @@ class CalibratedPartialClassifier(
         self,
         estimator: Any = None,
         *,
-        method: str = "sigmoid",
+        method: str = "temperature",
         cv: Any = 5,
+        use: str = NEW_ROWS,
         unlabeled: Any = -1,
     ) -> None:
         self.estimator = estimator
         self.method = method
         self.cv = cv
+        self.use = use
         self.unlabeled = unlabeled
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -333,12 +353,13 @@ class CalibratedPartialClassifier(
         self : CalibratedPartialClassifier
         """
         check_choice("method", self.method, METHODS)
+        check_choice("use", self.use, USES)
         estimator = self._inner()
         cv = check_splitter(self.cv, self.unlabeled)
         labels = encode(y, self.unlabeled)
         weight = checked_weights(sample_weight, labels.codes, labels)
         fitted = fit_partly(estimator, X, y, self.unlabeled, weight)
-        found = cross_fit_all(estimator, X, y, cv, weight)
+        found = cross_fit_all(estimator, X, y, cv, weight, self.use)
         learnt = learn_from(found, len(labels.classes), self.method)
         self.calibrator_: Calibrator = learnt[0]
         self.conformal_: Conformal | None = learnt[1]

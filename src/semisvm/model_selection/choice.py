@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from semisvm.methods.weighing import SLOPE
 from semisvm.model_selection.comparison import Comparison
 from semisvm.registry import get
 
@@ -45,6 +46,8 @@ class Choice:
         A sentence about the time that the choice took; empty where nothing was compared.
     name : str
         What was chosen, as ``methods`` calls it, such as "svm reg=0.09".
+    weight : float
+        Slope of the probabilities of a single method, in units of the spread of its scores.
     """
 
     method: str
@@ -57,16 +60,25 @@ class Choice:
     skipped: dict[str, str] = field(default_factory=dict, repr=False)
     cost: str = ""
     name: str = ""
+    weight: float = SLOPE
 
     def make(self, **more: Any) -> Any:
-        """Make the estimator, not fitted.
+        """Make the estimator, not fitted; it has ``predict_proba``.
+
+        A method that has no probabilities of its own is the only member of a committee, with the
+        slope that the held-out labels suggest.
 
         Parameters
         ----------
         **more
             Further parameters, such as ``unlabeled``.
         """
-        return get(self.method).make(**{**self.parameters, **more})
+        found = get(self.method).make(**{**self.parameters, **more})
+        if hasattr(found, "predict_proba"):
+            return found
+        own = {name: more[name] for name in ("unlabeled", "n_jobs") if name in more}
+        members = [(self.name or self.method, found)]
+        return get(COMMITTEE).make(estimators=members, weights=[self.weight], **own)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""
@@ -90,4 +102,5 @@ class Choice:
             "methods": None if self.methods is None else self.methods.to_dict(),
             "skipped": dict(self.skipped),
             "cost": self.cost,
+            "weight": self.weight,
         }

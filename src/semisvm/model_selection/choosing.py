@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Index
+from semisvm.estimators.held_out import NEW_ROWS, USES
 from semisvm.model_selection.choice import Choice
 from semisvm.model_selection.pool import Entry, pool
-from semisvm.model_selection.scoring import METRICS
+from semisvm.model_selection.scoring import OF_SCORES
 from semisvm.model_selection.trial import Trial
 from semisvm.model_selection.watching import Told
 from semisvm.ondisk import RowsOnDisk
@@ -40,6 +41,7 @@ def choose(
     parameters: Mapping[str, Any] | None = None,
     unlabeled: Any = -1,
     scoring: str = "accuracy",
+    use: str = NEW_ROWS,
     quick: bool = False,
     exportable: bool = False,
     time_limit: float | None = None,
@@ -52,10 +54,10 @@ def choose(
 
     Tried are the methods of the registry that are marked for it and suit the data: the
     supervised SVM and methods that use the unlabelled rows in different ways, some with a
-    second setting. The labelled rows are split into five folds; held-out rows stay in as
-    unlabelled rows. Methods are weighed by the log-loss of the held-out labels, and are
-    taken together, or one alone that has most of the weight. With fewer than four labels
-    to hold out, all have the same weight.
+    second setting. The labelled rows are split into five folds. Half of a fold takes no part
+    in the fit, as new rows do; the other half stays in as unlabelled rows. Methods are weighed
+    by the log-loss of the held-out labels, and are taken together, or one alone that has most
+    of the weight. With fewer than four labels to hold out, all have the same weight.
 
     Parameters
     ----------
@@ -66,8 +68,12 @@ def choose(
         Given values: each goes to the methods that have the parameter, and is not varied.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
-    scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
-        What is reported of the methods; weights follow the log-loss.
+    scoring : {"accuracy", "balanced_accuracy", "f1_macro", "average_precision"}
+        What is reported of the methods, by default the accuracy; weights follow the log-loss.
+    use : {"new_rows", "transduction"}, default="new_rows"
+        What the model is for. Held-out rows that are like the rows of the use count three times:
+        those that take no part in the fit for new rows, and those that stay in as unlabelled
+        rows if the model is only for the unlabelled rows of ``X``. Both figures are reported.
     quick : bool, default=False
         Whether to try four quick methods only.
     exportable : bool, default=False
@@ -105,7 +111,8 @@ def choose(
     >>> bool(model.score(X, y) > 0.95)
     True
     """
-    check_choice("scoring", scoring, METRICS)
+    check_choice("scoring", scoring, OF_SCORES)
+    check_choice("use", use, USES)
     limit = QUICK_SECONDS if quick else SECONDS
     if time_limit is not None:
         limit = check_real("time_limit", time_limit, above=0)
@@ -132,7 +139,7 @@ def choose(
         entries = [entry for entry in entries if entry.name in QUICK]
     entries, left_out = _affordable(entries, LAST_FIT * limit)
     own = None if weight is None else weight[rows]
-    trial = Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs), own, left_out)
+    trial = Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs), own, left_out, use)
     found = trial.run(limit, scoring, random_state, tell)
     if len(rows) < len(labels.codes):
         found.reasons.append(f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.")

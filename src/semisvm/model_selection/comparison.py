@@ -6,23 +6,40 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.estimators.held_out import NEW_ROWS
 from semisvm.model_selection.chance import AgainstChance, against_chance
 from semisvm.model_selection.intervals import difference_interval, score_interval
 from semisvm.model_selection.scoring import ANY, BOUNDS
-from semisvm.model_selection.verdict import Verdict, verdict_of, word_of
+from semisvm.model_selection.verdict import HELPED, NO_EVIDENCE, Verdict, verdict_of, word_of
 
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class FoldScore:
-    """One fit: method, fold, score on the held-out rows, seconds of the fit, held-out labels."""
+    """One fit: method, fold, score on the held-out rows, seconds of the fit, held-out labels.
+
+    Attributes
+    ----------
+    name : str
+    fold : int
+    score : float
+        On all held-out rows.
+    seconds : float
+    n : int
+        Held-out labels.
+    new_rows, fit_rows : float or None
+        On the held-out rows that took no part in the fit, and on those that were unlabelled rows
+        of it; None where there is none.
+    """
 
     name: str
     fold: int
     score: float
     seconds: float
     n: int = 1
+    new_rows: float | None = None
+    fit_rows: float | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +58,9 @@ class MethodScores:
     chance : AgainstChance or None
         The method beside the guess of the most frequent class; None where the scorer is one
         of the user's.
+    new_rows, fit_rows : float or None
+        Mean score on held-out rows that took no part in the fits, and on those that were
+        unlabelled rows of them.
     """
 
     name: str
@@ -49,6 +69,8 @@ class MethodScores:
     mean: float
     interval: Interval
     chance: AgainstChance | None = None
+    new_rows: float | None = None
+    fit_rows: float | None = None
 
     @property
     def fit_seconds(self) -> float:
@@ -92,6 +114,8 @@ class Comparison:
         Methods besides the baseline that do not use the unlabelled rows either.
     chosen : str or None
         The method of the model that was chosen by this comparison, if one was.
+    use : {"new_rows", "transduction"}
+        What the models are for. A method must be ahead on such rows too to have helped.
     """
 
     methods: tuple[MethodScores, ...]
@@ -103,6 +127,7 @@ class Comparison:
     n_unlabeled: int
     supervised: tuple[str, ...] = ()
     chosen: str | None = None
+    use: str = NEW_ROWS
 
     @classmethod
     def of(
@@ -119,12 +144,14 @@ class Comparison:
         n_held: int | None = None,
         supervised: Sequence[str] = (),
         chosen: str | None = None,
+        use: str = NEW_ROWS,
     ) -> "Comparison":
         """Summarise the scores of all folds.
 
         ``n_held`` is the number of different labels that were held out, by default all.
         """
         held = n_labeled if n_held is None else n_held
+        found, chance = _scored(found, chance)
         scores = {name: [fold.score for fold in folds] for name, folds in found.items()}
         # folds of few labels differ in size: each label counts the same
         sizes = [fold.n for fold in found[baseline]]
@@ -148,9 +175,12 @@ class Comparison:
                     bounds=bounds,
                     sizes=sizes,
                 ),
+                _mean([fold.new_rows for fold in found[name]]),
+                _mean([fold.fit_rows for fold in found[name]]),
             )
             for name, values in scores.items()
         )
+        named = {method.name: method for method in methods}
         others = [name for name in scores if name != baseline]
         shared = 1.0 - (1.0 - confidence) / max(len(others), 1)
         differences = tuple(
@@ -161,11 +191,12 @@ class Comparison:
                     scores[name], scores[baseline], test_share, held, shared, bounds
                 ),
                 held,
+                _ahead(named[name], named[baseline], use),
             )
             for name in others
         )
         facts = (baseline, scoring, confidence, n_labeled, n_unlabeled, tuple(supervised), chosen)
-        return cls(methods, differences, *facts)
+        return cls(methods, differences, *facts, use)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], chosen: str | None = None) -> "Comparison":
@@ -186,15 +217,24 @@ class Comparison:
                 m["mean"],
                 tuple(m["interval"]),
                 AgainstChance.from_dict(m.get("chance"), plain["n_labeled"]),
+                m.get("new_rows"),
+                m.get("fit_rows"),
             )
             for m in plain["methods"]
         ]
+        use = plain.get("use", NEW_ROWS)
+        named = {m.name: m for m in methods}
+        base = named.get(plain["baseline"])
         differences = [
-            Difference(d["name"], d["mean"], pair, word_of(pair, plain["n_labeled"]))
+            _difference(
+                d["name"],
+                d["mean"],
+                (d["interval"][0], d["interval"][1]),
+                plain["n_labeled"],
+                _ahead(named.get(d["name"]), base, use),
+            )
             for d in plain["differences"]
-            for pair in [(d["interval"][0], d["interval"][1])]
         ]
-        names = {m.name for m in methods}
         kept = plain.get("chosen") or chosen
         return cls(
             tuple(methods),
@@ -205,7 +245,8 @@ class Comparison:
             plain["n_labeled"],
             plain.get("n_unlabeled", 0),
             tuple(plain.get("supervised", ())),
-            kept if kept in names else None,
+            kept if kept in named else None,
+            use,
         )
 
     def __getitem__(self, name: str) -> MethodScores:
@@ -261,14 +302,46 @@ class Comparison:
         verdicts = {d.name: f"{d.mean:+.3f}  {d.verdict}" for d in self.differences}
         lines = [
             f"{m.name:{width}}  {m.mean:.3f} [{m.interval[0]:.3f}, {m.interval[1]:.3f}]  "
+            f"{parts_in_short(m)}"
             f"{m.fit_seconds:8.3g} s  {verdicts.get(m.name, 'baseline')}"
             for m in self.methods
         ]
         return "\n".join([*lines, *self.did_it_help().sentences])
 
 
-def _difference(name: str, mean: float, interval: Interval, n_labels: int) -> Difference:
-    return Difference(name, mean, interval, word_of(interval, n_labels))
+def _scored(
+    found: Mapping[str, Sequence[FoldScore]], chance: Sequence[FoldScore] | None
+) -> tuple[dict[str, list[FoldScore]], list[FoldScore] | None]:
+    """Leave out folds that have no score, such as the ranking of rows of one class."""
+    every = [fold for folds in found.values() for fold in folds]
+    without = {fold.fold for fold in every if np.isnan(fold.score)}
+    if without >= {fold.fold for fold in every}:
+        raise ValueError(
+            "no fold holds out rows of two classes, which a score of rankings needs: take fewer "
+            "folds, or another score."
+        )
+    kept = {name: [f for f in folds if f.fold not in without] for name, folds in found.items()}
+    return kept, None if chance is None else [f for f in chance if f.fold not in without]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None and np.isfinite(value)]
+    return float(np.mean(there)) if there else None
+
+
+def _ahead(first: MethodScores | None, second: MethodScores | None, use: str) -> bool:
+    """Tell whether a method is ahead on the held-out rows that are like those of the use."""
+    key = "new_rows" if use == NEW_ROWS else "fit_rows"
+    pair = [getattr(method, key, None) for method in (first, second)]
+    return pair[0] is None or pair[1] is None or pair[0] > pair[1]
+
+
+def _difference(
+    name: str, mean: float, interval: Interval, n_labels: int, ahead: bool
+) -> Difference:
+    """Judge a difference; a method that is behind on the rows of the use has not helped."""
+    word = word_of(interval, n_labels)
+    return Difference(name, mean, interval, NO_EVIDENCE if word == HELPED and not ahead else word)
 
 
 def _listed(value: Any) -> Any:
@@ -278,3 +351,10 @@ def _listed(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_listed(entry) for entry in value]
     return value
+
+
+def parts_in_short(method: MethodScores) -> str:
+    """Return the scores of new rows and of rows of the fit, where both are known."""
+    if method.new_rows is None or method.fit_rows is None:
+        return ""
+    return f"(new rows {method.new_rows:.3f}, rows of the fit {method.fit_rows:.3f})  "

@@ -6,16 +6,42 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import get_tags
 
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
-from semisvm.estimators.held_out import Grounds, HeldOut, held_out_scores
+from semisvm.estimators.held_out import (
+    NEW_ROWS,
+    NONE,
+    TRANSDUCTION,
+    USES,
+    Grounds,
+    HeldOut,
+    held_out_scores,
+    kept_rows,
+)
 from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.ondisk import RowsOnDisk
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, encode, hide_labels
 from semisvm.row_weights import masses
 from semisvm.rows import read_rows, take_rows
+from semisvm.validation import check_choice
+
+MOST_ROWS = 20_000
+"""Rows from which held-out rows of linear methods stay in the fit: to leave them out takes a copy
+of the others, and one unlabelled row of so many changes no weight noticeably."""
+
+
+def is_pairwise(estimator: Any) -> bool:
+    """Tell whether X is a kernel matrix, of which no row can be left out alone."""
+    return bool(get_tags(estimator).input_tags.pairwise)
+
+
+def check_use(use: str) -> None:
+    """Raise for a use that there is not."""
+    check_choice("use", use, USES)
 
 
 def check_splitter(cv: Any, unlabeled: Any) -> PartialLabelKFold:
@@ -36,7 +62,7 @@ def counting_codes(
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Labelled rows, each scored by a model to which it was an unlabelled row.
+    """Labelled rows, each scored by a model that did not see its label.
 
     Attributes
     ----------
@@ -100,8 +126,9 @@ def cross_fit(
     folds: list[Index] | None = None,
     shares: Floats | None = None,
     stop: Callable[[], bool] = lambda: False,
+    use: str = TRANSDUCTION,
 ) -> CrossFit | None:
-    """Score every labelled row by a model to which it was an unlabelled row.
+    """Score every labelled row by a model that did not see its label.
 
     Parameters
     ----------
@@ -119,6 +146,10 @@ def cross_fit(
         Class shares, if they are known already.
     stop : function
         Asked before every fit.
+    use : {"transduction", "new_rows"}, default="transduction"
+        Whether held-out rows stay in the fit as unlabelled rows, or take no part in it. Those of
+        rows on the disk stay, and so do those of linear methods with many rows and those of
+        a kernel matrix.
 
     Returns
     -------
@@ -127,36 +158,44 @@ def cross_fit(
     labels = encode(y, cv.unlabeled)
     if folds is None:
         folds = list(cv.folds(counting_codes(labels.codes, sample_weight)))
+    linear = getattr(estimator, "kernel", None) == "linear"
+    away = use == NEW_ROWS and not isinstance(X, RowsOnDisk) and not is_pairwise(estimator)
+    away = away and not (linear and len(labels.codes) > MOST_ROWS)
+    # a fit needs an unlabelled row
+    away = away and len(labels.unlabeled) > 0
     if not isinstance(estimator, ScoringClassifier):
-        scored = _fitted_anew(estimator, X, y, cv.unlabeled, sample_weight)
+        scored = _fitted_anew(estimator, X, y, cv.unlabeled, sample_weight, away)
         return _stoppable(folds, labels.codes, scored, stop, sample_weight)
     rows = read_rows(X, in_passes=estimator.reads_in_passes)
     with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
         grounds = Grounds(rows, workers, sample_weight)
         if isinstance(estimator, LinearSemiSupervisedClassifier):
             held = HeldOut(estimator, grounds, labels, shares)
-            return _weighed(held, folds, labels, stop, sample_weight)
-        scored = held_out_scores(estimator, grounds, labels, shares)
+            return _weighed(held, rows, folds, labels, stop, sample_weight, away)
+        outside = np.full(len(labels.codes), True) if away else None
+        scored = held_out_scores(estimator, grounds, labels, shares, outside)
         return _stoppable(folds, labels.codes, scored, stop, sample_weight)
 
 
 def _weighed(
     held: HeldOut,
+    X: Any,
     folds: list[Index],
     labels: PartialLabels,
     stop: Callable[[], bool],
     sample_weight: Floats | None,
+    away: bool,
 ) -> CrossFit | None:
     """Score the folds, and keep the weights of linear models."""
     weights = []
 
     def scored(fold: Index) -> Floats:
-        coef, intercept = held.fit(fold)
-        if held.is_linear:
+        model = held.fit(fold, fold if away else NONE)
+        if model.kernel_map is None:
             # half of the room, in memory and in files; the scores are those of what is kept
-            coef, intercept = coef.astype(np.float32), intercept.astype(np.float32)
-            weights.append((coef, intercept))
-        return held.score(fold, coef, intercept)
+            model = model.rounded()
+            weights.append((model.coef, model.intercept))
+        return model.score(take_rows(X, fold))
 
     return _stoppable(folds, labels.codes, scored, stop, sample_weight, weights)
 
@@ -178,11 +217,19 @@ def _stoppable(
 
 
 def _fitted_anew(
-    estimator: Any, X: Any, y: ArrayLike, unlabeled: Any, sample_weight: Floats | None
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    unlabeled: Any,
+    sample_weight: Floats | None,
+    away: bool,
 ) -> Callable[[Index], Floats]:
     def scored(fold: Index) -> Floats:
         hidden = hide_labels(y, fold, unlabeled)
-        model = fit_partly(estimator, X, hidden, unlabeled, sample_weight)
+        rest = kept_rows(len(hidden), fold if away else NONE)
+        weight = None if sample_weight is None else sample_weight[rest]
+        rows = take_rows(X, rest) if away else X
+        model = fit_partly(estimator, rows, hidden[rest], unlabeled, weight)
         return scores_of(model, take_rows(X, fold))
 
     return scored
@@ -194,8 +241,9 @@ def cross_fit_all(
     y: ArrayLike,
     cv: PartialLabelKFold,
     sample_weight: Floats | None = None,
+    use: str = TRANSDUCTION,
 ) -> CrossFit:
     """Return what `cross_fit` finds if nothing stops it."""
-    found = cross_fit(estimator, X, y, cv, sample_weight)
+    found = cross_fit(estimator, X, y, cv, sample_weight, use=use)
     assert found is not None
     return found

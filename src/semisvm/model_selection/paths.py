@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from semisvm.designs import Design, Floats, Index
 from semisvm.hierarchy import Hierarchy
 from semisvm.loop import Recorder
@@ -37,9 +34,9 @@ class PathPoint:
     task: Task
     solution: Solution
 
-    def predict(self, rows: Index) -> NDArray[np.intp]:
-        """Predict the classes of rows as codes."""
-        return self.task.predict(self.solution.w, rows)
+    def scores(self, rows: Index) -> Floats:
+        """Score the classes of rows, shape (r,) or (r, m)."""
+        return self.task.class_scores(self.solution.w, rows)
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,8 @@ class Race:
         Called before every fit; the race ends if it returns True.
     dropped : dict
         Methods that were given up, with the reason in words.
+    mass : array of shape (n,), optional
+        For how many rows each held-out row counts.
     stopped : str
         Why the race ended before the last fold; empty if it did not.
     compilation : CompilationClock
@@ -92,6 +94,7 @@ class Race:
     time_limit: float = np.inf
     tell: Told | None = None
     dropped: dict[str, str] = field(default_factory=dict)
+    mass: Floats | None = None
     stopped: str = ""
     n_fits: int = 0
     compilation: CompilationClock = field(default_factory=CompilationClock)
@@ -208,10 +211,12 @@ class Race:
 
     def _behind(self, runners: Sequence[Runner], n_folds: int) -> list[Runner]:
         """Return methods that neither win nor are missed in a committee; never the first one."""
-        codes = self.codes[np.concatenate(self.folds[:n_folds])]
+        rows = np.concatenate(self.folds[:n_folds])
+        codes, mass = self.codes[rows], np.ones(len(rows)) if self.mass is None else self.mass[rows]
         held = [np.concatenate(runner.scores) for runner in runners]
-        losses = np.array([row_losses(scores, codes) for scores in held])
-        weights = stacked_weights(held, codes, [runner.entry.weight for runner in runners])
+        losses = np.array([mass * row_losses(scores, codes) for scores in held])
+        first = [runner.entry.weight for runner in runners]
+        weights = stacked_weights(held, codes, first, mass=mass)
         best = losses[losses.mean(axis=1).argmin()]
         found = []
         for runner, loss, weight in zip(runners, losses, weights, strict=True):

@@ -9,7 +9,20 @@ from semisvm.model_selection.comparison import Comparison
 def about_scores(found: Comparison) -> str:
     """List the mean score of everything that was tried."""
     tried = ", ".join(f"{m.name} {m.mean:.3f}" for m in found.methods)
-    return f"Mean {found.scoring} on labels that were held out: {tried}."
+    return f"Mean {found.scoring} on labels that were held out: {tried}.{_about_parts(found)}"
+
+
+def _about_parts(found: Comparison) -> str:
+    """Return the scores of the chosen one on new rows and on rows of the fit, if both are known."""
+    if found.chosen is None:
+        return ""
+    own = found[found.chosen]
+    if own.new_rows is None or own.fit_rows is None:
+        return ""
+    return (
+        f" Half of them took no part in the fit: {own.name} {own.new_rows:.3f} on these, "
+        f"{own.fit_rows:.3f} on the others."
+    )
 
 
 def about_weights(name: str, shares: Mapping[str, float]) -> str:

@@ -5,7 +5,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
+    log_loss,
+)
 
 from semisvm.partial_labels import given_labels, is_unlabeled, label_array
 from semisvm.rows import take_rows
@@ -48,11 +54,51 @@ METRICS: dict[str, Metric] = {
     "balanced_accuracy": balanced_accuracy,
     "f1_macro": f1_macro,
 }
+AVERAGE_PRECISION = "average_precision"
 NEG_LOG_LOSS = "neg_log_loss"
-SCORINGS = (*METRICS, NEG_LOG_LOSS)
-BOUNDS = {**dict.fromkeys(METRICS, (0.0, 1.0)), NEG_LOG_LOSS: (-np.inf, 0.0)}
+OF_SCORES = (*METRICS, AVERAGE_PRECISION)
+"""Metrics that need scores of the classes at most, which every method has."""
+SCORINGS = (*OF_SCORES, NEG_LOG_LOSS)
+BOUNDS = {**dict.fromkeys(OF_SCORES, (0.0, 1.0)), NEG_LOG_LOSS: (-np.inf, 0.0)}
 """Smallest and largest values of the scores."""
 ANY = (-np.inf, np.inf)
+
+
+def average_precision(
+    codes: NDArray[np.intp], scores: NDArray[Any], weight: Weights = None
+) -> float:
+    """Compute how well scores rank the rows of the rarer class before the others.
+
+    Of more than two classes it is the mean over those that occur, each against the rest. NaN if all
+    rows have one class, which no ranking can put right or wrong.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+    scores : array of shape (n,), of class 1 against class 0, or (n, m)
+    weight : array of shape (n,), optional
+    """
+    there, counts = np.unique(codes, return_counts=True)
+    if len(there) < 2:
+        return float("nan")
+    columns = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    if columns.shape[1] == 2:
+        # of classes of the same size the second one, as scikit-learn has it
+        there = there[[int(counts[0] >= counts[1])]]
+    found = [
+        average_precision_score(codes == k, columns[:, k], sample_weight=weight) for k in there
+    ]
+    return float(np.mean(found))
+
+
+def score_codes(
+    name: str, codes: NDArray[np.intp], scores: NDArray[Any], weight: Weights = None
+) -> float:
+    """Compute a metric of `OF_SCORES` from scores (n,) or (n, m) of the classes."""
+    if name == AVERAGE_PRECISION:
+        return average_precision(codes, scores, weight)
+    found = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+    return METRICS[name](codes, found, weight)
 
 
 @dataclass(frozen=True)
@@ -61,7 +107,7 @@ class PartialScorer:
 
     Attributes
     ----------
-    name : {"accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss"}
+    name : {"accuracy", "balanced_accuracy", "f1_macro", "average_precision", "neg_log_loss"}
         The last one needs ``predict_proba``.
     unlabeled : scalar
         Value in y that marks unlabelled rows, in addition to None and NaN.
@@ -74,7 +120,10 @@ class PartialScorer:
         check_choice("scoring", self.name, dict.fromkeys(SCORINGS))
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
-        """Score a fitted estimator on the labelled ones of the rows."""
+        """Score a fitted estimator on the labelled ones of the rows.
+
+        The average precision of rows of one class is 0, for every estimator.
+        """
         rows = np.flatnonzero(~is_unlabeled(y, self.unlabeled))
         if len(rows) == 0:
             raise ValueError(
@@ -85,7 +134,24 @@ class PartialScorer:
         truth = given_labels(label_array(y)[rows])
         if self.name == NEG_LOG_LOSS:
             return -float(log_loss(truth, estimator.predict_proba(X), labels=estimator.classes_))
+        if self.name == AVERAGE_PRECISION:
+            codes = np.searchsorted(estimator.classes_, truth)
+            found = average_precision(codes, _class_scores(estimator, X))
+            return found if np.isfinite(found) else 0.0
         return METRICS[self.name](truth, np.asarray(estimator.predict(X)))
+
+    def can_score(self, y: ArrayLike) -> bool:
+        """Tell whether labels allow a score: a ranking needs two classes."""
+        y = np.asarray(y)
+        rows = ~is_unlabeled(y, self.unlabeled)
+        return self.name != AVERAGE_PRECISION or len(np.unique(given_labels(y[rows]))) > 1
+
+
+def _class_scores(estimator: Any, X: Any) -> NDArray[Any]:
+    """Return scores of the classes, (n,) or (n, m); probabilities if there is nothing else."""
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(X))
+    return np.asarray(estimator.predict_proba(X))
 
 
 def partial_scorer(name: str = "accuracy", unlabeled: Any = -1) -> PartialScorer:
@@ -93,7 +159,8 @@ def partial_scorer(name: str = "accuracy", unlabeled: Any = -1) -> PartialScorer
 
     Parameters
     ----------
-    name : {"accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss"}
+    name : {"accuracy", "balanced_accuracy", "f1_macro", "average_precision", "neg_log_loss"}
+        "average_precision" is about rankings: of the rarer of two classes, or the mean over more.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
 

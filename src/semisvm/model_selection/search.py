@@ -26,7 +26,7 @@ from semisvm.loop.schedules import LOOSE_TOL
 from semisvm.methods.solution import Solution
 from semisvm.model_selection.crossfit import check_splitter, counting_codes
 from semisvm.model_selection.paths import Grid
-from semisvm.model_selection.scoring import METRICS
+from semisvm.model_selection.scoring import OF_SCORES, score_codes
 from semisvm.partial_labels import UNLABELED_CODE, PartialLabels
 from semisvm.validation import WHOLE, check_choice, check_count, check_real
 
@@ -130,7 +130,7 @@ class _PathSearch(
         return regs, _numbers("unlabeled_weights", self.unlabeled_weights)
 
     def _check_parameters(self) -> None:
-        check_choice("scoring", self.scoring, METRICS)
+        check_choice("scoring", self.scoring, OF_SCORES)
         check_splitter(self.cv, self.unlabeled)
         check_real("tol", self.tol, above=0)
         regs, weights = self._settings()
@@ -170,7 +170,7 @@ class _PathSearch(
         return single.set_params(verbose=0, callback=None)
 
     def _scores(self, grid: Grid, labels: PartialLabels, prior: Floats) -> Floats:
-        metric, weight = METRICS[self.scoring], grid.sample_weight
+        weight = grid.sample_weight
         splitter = check_splitter(self.cv, self.unlabeled)
         folds = list(splitter.folds(counting_codes(labels.codes, weight)))
         scores = np.zeros((len(folds), len(grid.weights), len(grid.regs)))
@@ -181,8 +181,9 @@ class _PathSearch(
             shares = rest.fractions(weight) if self.keeps_labeled_shares else prior
             each = None if weight is None else weight[fold]
             for point in grid.path(rest, shares):
-                found = metric(labels.codes[fold], point.predict(fold), each)
-                scores[k, point.row, point.column] = found
+                found = score_codes(self.scoring, labels.codes[fold], point.scores(fold), each)
+                # a fold of one class says nothing about rankings, of any setting
+                scores[k, point.row, point.column] = found if np.isfinite(found) else 0.0
         return scores
 
 
@@ -214,7 +215,8 @@ class TransductiveSVCCV(_PathSearch):
         given class shares, and 0.3 with estimated ones.
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
-    scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
+    scoring : str, default="accuracy"
+        "accuracy", "balanced_accuracy", "f1_macro" or "average_precision".
     loss : str, default="squared_hinge"
         As in the estimator that is searched.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
@@ -300,7 +302,8 @@ class AnnealedSVCCV(_PathSearch):
         given class shares, and 0.3 with estimated ones.
     cv : int or PartialLabelKFold, default=5
         Folds of the labelled rows.
-    scoring : {"accuracy", "balanced_accuracy", "f1_macro"}, default="accuracy"
+    scoring : str, default="accuracy"
+        "accuracy", "balanced_accuracy", "f1_macro" or "average_precision".
     loss : str, default="squared_hinge"
         As in the estimator that is searched.
     hierarchy : None, nested dict, list of paths or dict child -> parent, default=None

@@ -12,9 +12,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.designs.base import Floats, Index
+from semisvm.estimators.held_out import NEW_ROWS, NONE, USES, kept_rows, outside_parts
 from semisvm.estimators.interop import fit_partly, takes_unlabeled
 from semisvm.model_selection.chance import MOST_FREQUENT
 from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.crossfit import is_pairwise
 from semisvm.model_selection.scoring import PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Watcher
@@ -28,7 +30,7 @@ from semisvm.partial_labels import (
 from semisvm.registry import find
 from semisvm.row_weights import checked_weights
 from semisvm.rows import take_rows
-from semisvm.validation import check_real
+from semisvm.validation import check_choice, check_real
 
 N_SPLITS = 5
 N_REPEATS = 3
@@ -43,26 +45,45 @@ class _Job:
     X: Any
     y: NDArray[Any]
     unlabeled: Any
-    transductive: bool
     score: Scorer
     weight: Floats | None = None
 
-    def __call__(self, name: str, estimator: Any, fold: int, test: Index) -> FoldScore:
+    def __call__(
+        self, name: str, estimator: Any, fold: int, test: Index, outside: Index
+    ) -> FoldScore:
         X, y, weight = self.X, hide_labels(self.y, test, self.unlabeled), self.weight
-        if not self.transductive:
-            rows = np.setdiff1d(np.arange(len(y)), test)
+        outside = NONE if is_pairwise(estimator) else outside
+        if len(outside):
+            rows = kept_rows(len(y), outside)
             X, y = take_rows(X, rows), y[rows]
             weight = None if weight is None else weight[rows]
         start = perf_counter()
         model = fit_partly(estimator, X, y, self.unlabeled, weight)
         seconds = perf_counter() - start
-        score = float(self.score(model, take_rows(self.X, test), self.y[test]))
-        return FoldScore(name, fold, score, seconds, self._n_labels(test))
+        return self._scored(name, fold, model, self.X, (test, outside), seconds)
 
     def _n_labels(self, test: Index) -> int:
         return int(np.count_nonzero(~is_unlabeled(self.y[test], self.unlabeled)))
 
-    def chance(self, fold: int, test: Index) -> FoldScore:
+    def _scored(
+        self, name: str, fold: int, model: Any, X: Any, part: tuple[Index, Index], seconds: float
+    ) -> FoldScore:
+        """Score all held-out rows, and those outside and inside the fit."""
+        test, outside = part
+
+        def score(rows: Index) -> float | None:
+            if len(rows) == 0 or not self._can_score(rows):
+                return None
+            return float(self.score(model, take_rows(X, rows), self.y[rows]))
+
+        new, kept, both = (score(rows) for rows in (outside, np.setdiff1d(test, outside), test))
+        whole = float("nan") if both is None else both
+        return FoldScore(name, fold, whole, seconds, self._n_labels(test), new, kept)
+
+    def _can_score(self, rows: Index) -> bool:
+        return not isinstance(self.score, PartialScorer) or self.score.can_score(self.y[rows])
+
+    def chance(self, fold: int, test: Index, outside: Index) -> FoldScore:
         """Score the guess of the class that is most frequent among all labels.
 
         Among those of the other folds it would be the class that the fold has less of, so that
@@ -70,8 +91,8 @@ class _Job:
         """
         known = given_labels(self.y[~is_unlabeled(self.y, self.unlabeled)])
         guess = DummyClassifier(strategy="prior").fit(np.zeros((len(known), 1)), known)
-        score = float(self.score(guess, np.zeros((len(test), 1)), self.y[test]))
-        return FoldScore(MOST_FREQUENT, fold, score, 0.0, self._n_labels(test))
+        zeros = np.zeros((len(self.y), 1))
+        return self._scored(MOST_FREQUENT, fold, guess, zeros, (test, outside), 0.0)
 
 
 def compare(
@@ -82,7 +103,7 @@ def compare(
     cv: Any = None,
     scoring: str | Scorer = "accuracy",
     baseline: str | None = None,
-    transductive: bool = True,
+    use: str = NEW_ROWS,
     unlabeled: Any = -1,
     confidence: float = 0.95,
     n_jobs: int | None = None,
@@ -113,8 +134,11 @@ def compare(
         Names are those of `partial_scorer`.
     baseline : str, default=None
         Name of the supervised method; None is the first one.
-    transductive : bool, default=True
-        Whether held-out rows stay in the training data as unlabelled rows.
+    use : {"new_rows", "transduction"}, default="new_rows"
+        What the models are for. Half of the held-out rows take no part in the fit, as new rows
+        do; the others stay in as unlabelled rows. The scores are those of all of them;
+        ``new_rows`` and ``fit_rows`` of `MethodScores` are those of each kind. A method that
+        is ahead overall but not on the rows of the use has not helped.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.
     confidence : float, default=0.95
@@ -152,6 +176,7 @@ def compare(
     baseline = next(iter(methods)) if baseline is None else baseline
     if baseline not in methods:
         raise ValueError(f"baseline must be one of {list(methods)}, got {baseline!r}.")
+    check_choice("use", use, USES)
     labels = encode(y, unlabeled)
     tests = [test for _, test in _splitter(cv, unlabeled).split(X, y)]
     name = scoring if isinstance(scoring, str) else getattr(scoring, "name", str(scoring))
@@ -160,7 +185,8 @@ def compare(
     if sample_weight is not None:
         _refuse_weights(methods)
         weight = checked_weights(sample_weight, np.empty((len(labels.codes), 0)), labels)
-    job = _Job(X, label_array(y), unlabeled, transductive, score, weight)
+    job = _Job(X, label_array(y), unlabeled, score, weight)
+    parts = list(zip(tests, outside_parts(tests, labels.codes), strict=True))
     held = np.mean([len(test) for test in tests])
     facts: dict[str, Any] = {
         "baseline": baseline,
@@ -169,14 +195,15 @@ def compare(
         "test_share": float(held / (len(labels.labeled) - held)),
         "n_labeled": len(labels.labeled),
         "n_unlabeled": len(labels.unlabeled),
-        "chance": _chance(job, tests, scoring),
+        "chance": _chance(job, parts, scoring),
         "n_held": len(np.unique(np.concatenate(tests))),
         "supervised": [n for n, one in methods.items() if n != baseline and _is_supervised(one)],
+        "use": use,
     }
     # the baseline first: without it nothing can be said of the others
     order = {baseline: methods[baseline], **methods}
     found: dict[str, list[FoldScore]] = {}
-    for result in _run(job, order, tests, n_jobs, watcher):
+    for result in _run(job, order, parts, n_jobs, watcher):
         done = found.setdefault(result.name, [])
         done.append(result)
         if callback is not None:
@@ -187,12 +214,12 @@ def compare(
 
 
 def _chance(
-    job: _Job, tests: Sequence[Index], scoring: str | Scorer
+    job: _Job, parts: Sequence[tuple[Index, Index]], scoring: str | Scorer
 ) -> tuple[FoldScore, ...] | None:
     """Score the most frequent class; a scorer of the user's may want more of a model."""
     if not isinstance(scoring, (str, PartialScorer)):
         return None
-    return tuple(job.chance(fold, test) for fold, test in enumerate(tests))
+    return tuple(job.chance(fold, *part) for fold, part in enumerate(parts))
 
 
 def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
@@ -237,7 +264,7 @@ def _splitter(cv: Any, unlabeled: Any) -> Any:
 def _run(
     job: _Job,
     methods: Mapping[str, Any],
-    tests: Sequence[Index],
+    parts: Sequence[tuple[Index, Index]],
     n_jobs: int | None,
     watcher: Watcher | None,
 ) -> Iterator[FoldScore]:
@@ -245,10 +272,10 @@ def _run(
 
     def tasks() -> Iterator[Any]:
         for name, estimator in methods.items():
-            for fold, test in enumerate(tests):
+            for fold, part in enumerate(parts):
                 if watcher is not None:
-                    watcher.starting(name, fold, len(tests))
-                yield delayed(job)(name, estimator, fold, test)
+                    watcher.starting(name, fold, len(parts))
+                yield delayed(job)(name, estimator, fold, *part)
 
     # one task at a time for each process, so that a task that is handed out is one that runs
     watched = {} if watcher is None else {"pre_dispatch": "n_jobs", "batch_size": 1}

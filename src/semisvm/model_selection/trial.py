@@ -7,7 +7,7 @@ weight it is taken alone.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,17 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Floats, Index, Workers, thread_count
-from semisvm.estimators.held_out import Grounds, class_shares, held_out_scores
+from semisvm.estimators.held_out import (
+    NEW_ROWS,
+    Grounds,
+    class_shares,
+    held_out_scores,
+    outside_parts,
+    use_mass,
+)
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.method import Method
-from semisvm.methods.weighing import spread, stacked_weights, without_small
+from semisvm.methods.weighing import contrasts, spread, stacked_weights, without_small
 from semisvm.model_selection.chance import MOST_FREQUENT
 from semisvm.model_selection.choice import COMMITTEE, Choice, Member
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.pool import Entry
 from semisvm.model_selection.race import Race, Runner
 from semisvm.model_selection.reasons import about_scores, about_weights, given_up
-from semisvm.model_selection.scoring import METRICS
+from semisvm.model_selection.scoring import AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.watching import Told
 from semisvm.naming import series
@@ -41,6 +48,12 @@ ALONE = 0.7
 SHARES = "estimate"
 """How the class shares are found where they are not given."""
 CONFIDENCE = 0.95
+CAUTION = 1.5
+"""Standard errors by which all methods together must be better than guessing the most frequent
+class, else only supervised ones decide."""
+ENOUGH_TO_DOUBT = 40
+"""Held-out labels from which that is asked. Fewer cannot tell data on which everything is near
+chance from data on which only the supervised SVM is, and there the unlabelled rows help most."""
 NOTABLE = 1.0
 """Seconds of compiling that are mentioned."""
 
@@ -82,7 +95,8 @@ class Found:
         said = _unused(used, given, self.pool)
         facts = (tuple(self.reasons), *said, members)
         name = COMMITTEE if members else chosen[0].name
-        return Choice(method, parameters, *facts, self.methods, self.skipped, self.cost, name)
+        about = (self.methods, self.skipped, self.cost, name)
+        return Choice(method, parameters, *facts, *about, float(self.weights.sum()))
 
 
 @dataclass(frozen=True)
@@ -96,13 +110,16 @@ class Trial:
     n_jobs: int | None
     weight: Floats | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    use: str = NEW_ROWS
 
     def run(self, limit: float, scoring: str, seed: int, tell: Told | None) -> Found:
         """Race the entries and weigh them."""
         few = too_few(self.labels)
         if few or len(self.entries) == 1:
             return self._without_comparison(few)
-        race = Race(self._folds(seed), self.labels.codes, limit, tell, dict(self.left_out))
+        folds = self._folds(seed)
+        judged = self._judged(folds)
+        race = Race(folds, self.labels.codes, limit, tell, dict(self.left_out), judged.mass)
         with (
             Workers(thread_count(self.n_jobs)) as workers,
             race.compilation.running(),
@@ -114,12 +131,21 @@ class Trial:
             def scorer(entry: Entry) -> Any:
                 estimator = entry.method.make(unlabeled=None, **entry.parameters)
                 known = None if entry.method.parameter("class_prior") is None else shares
-                return held_out_scores(estimator, grounds, self.labels, known)
+                return held_out_scores(estimator, grounds, self.labels, known, judged.outside)
 
             runners = race.run(self.entries, scorer)
         if not runners:
             return self._without_comparison(f"{race.stopped.capitalize()} at once")
-        return self._weighed(runners, race, scoring)
+        return self._weighed(runners, race, judged, scoring)
+
+    def _judged(self, folds: Sequence[Index]) -> "Judged":
+        """Choose the half of each fold that takes no part in its fit."""
+        codes = self.labels.codes
+        outside, mass = np.zeros(len(codes), dtype=bool), np.ones(len(codes))
+        outside[np.concatenate(outside_parts(folds, codes))] = True
+        rows = np.concatenate(folds)
+        mass[rows] = use_mass(outside[rows], self.use)
+        return Judged(codes, outside, mass)
 
     def _shares(self) -> Floats:
         """Find the class shares once for all fits; from all labels, which folds hardly change."""
@@ -147,23 +173,32 @@ class Trial:
         reasons = [reason, *given_up(self.left_out)]
         return Found(chosen, equal, reasons, skipped=dict(self.left_out), pool=self.entries)
 
-    def _weighed(self, runners: Sequence[Runner], race: Race, scoring: str) -> Found:
+    def _weighed(
+        self, runners: Sequence[Runner], race: Race, judged: "Judged", scoring: str
+    ) -> Found:
         n_folds = len(runners[0].scores)
-        codes = [self.labels.codes[fold] for fold in race.folds[:n_folds]]
-        held = [np.concatenate(runner.scores) for runner in runners]
-        first = [runner.entry.weight for runner in runners]
-        weights = without_small(stacked_weights(held, np.concatenate(codes), first))
+        folds = race.folds[:n_folds]
+        doubt, deciding, voted = None, list(runners), []
+        if n_folds > 1:
+            voted = _voted(runners, folds, judged)
+            doubt = _doubt(voted, runners[0], folds, judged, scoring)
+        if doubt:
+            deciding = [r for r in runners if not r.entry.method.suits.needs_unlabeled]
+            voted = _voted(deciding, folds, judged)
+        weights = without_small(_weights(deciding, folds, judged, range(n_folds)))
         shares = weights / weights.sum()
         if shares.max() >= ALONE:
-            weights = np.where(shares == shares.max(), weights, 0.0)
+            weights = _alone(int(shares.argmax()), deciding, folds, judged)
         together = int(np.count_nonzero(weights)) > 1
-        entries = [runner.entry for runner in runners]
+        entries = [runner.entry for runner in deciding]
         name = COMMITTEE if together else entries[int(weights.argmax())].name
         named = dict(zip([entry.name for entry in entries], shares.tolist(), strict=True))
         reasons = [about_weights(name, named)]
+        if doubt:
+            reasons.append(f"Only supervised methods decide, because {doubt}.")
         compared = None
         if n_folds > 1:
-            compared = self._comparison(runners, codes, scoring, name)
+            compared = self._comparison(runners, folds, judged, scoring, name, voted)
             reasons = [about_scores(compared), *reasons, *compared.did_it_help().sentences]
         if race.stopped:
             reasons.append(f"Not all folds were used, because {race.stopped}.")
@@ -178,27 +213,28 @@ class Trial:
     def _comparison(
         self,
         runners: Sequence[Runner],
-        codes: Sequence[NDArray[np.intp]],
+        folds: Sequence[Index],
+        judged: "Judged",
         scoring: str,
         chosen: str,
+        voted: list[Floats],
     ) -> Comparison:
         """Summarise the folds; a committee is scored with the weights of the other folds."""
-        metric, n_folds = METRICS[scoring], len(codes)
-        found = {
-            runner.name: [
-                _fold_score(runner.name, k, codes[k], _codes(scores), metric, runner.seconds[k])
-                for k, scores in enumerate(runner.scores)
-            ]
-            for runner in runners
-        }
-        if chosen == COMMITTEE and n_folds > 1:
+        n_folds = len(folds)
+        scores = {runner.name: (runner.scores, runner.seconds) for runner in runners}
+        if chosen == COMMITTEE:
             seconds = [sum(runner.seconds[k] for runner in runners) for k in range(n_folds)]
-            found[COMMITTEE] = [
-                _fold_score(COMMITTEE, k, codes[k], _voted(runners, codes, k), metric, seconds[k])
+            scores[COMMITTEE] = (voted, seconds)
+        found = {
+            name: [
+                judged.score(name, k, scoring, folds[k], of_fold[k], seconds[k])
                 for k in range(n_folds)
             ]
-        held = float(np.mean([len(part) for part in codes]))
+            for name, (of_fold, seconds) in scores.items()
+        }
+        held = float(np.mean([len(fold) for fold in folds]))
         labeled = self.labels.codes[self.labels.labeled]
+        guesses = [_guess(labeled, len(fold)) for fold in folds]
         return Comparison.of(
             found,
             baseline=runners[0].name,
@@ -207,11 +243,46 @@ class Trial:
             test_share=held / (len(labeled) - held),
             n_labeled=len(labeled),
             n_unlabeled=len(self.labels.unlabeled),
-            n_held=int(sum(len(part) for part in codes)),
-            chance=[_guess(labeled, part, metric, k) for k, part in enumerate(codes)],
+            n_held=int(sum(len(fold) for fold in folds)),
+            chance=[
+                judged.score(MOST_FREQUENT, k, scoring, folds[k], guess, 0.0)
+                for k, guess in enumerate(guesses)
+            ],
+            use=self.use,
             supervised=[r.name for r in runners[1:] if not r.entry.method.suits.needs_unlabeled],
             chosen=chosen,
         )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How held-out rows are judged.
+
+    Attributes
+    ----------
+    codes : int array of shape (n,)
+        Classes of all rows.
+    outside : bool array of shape (n,)
+        Rows that take no part in the fit where they are held out.
+    mass : array of shape (n,)
+        For how many rows each held-out row counts.
+    """
+
+    codes: NDArray[np.intp]
+    outside: NDArray[np.bool_]
+    mass: Floats
+
+    def score(
+        self, name: str, k: int, scoring: str, fold: Index, scores: Floats, seconds: float
+    ) -> FoldScore:
+        """Score a fold: all of its rows, and its two parts."""
+
+        def part(rows: NDArray[np.bool_]) -> float | None:
+            return score_codes(scoring, codes[rows], scores[rows]) if rows.any() else None
+
+        codes, outside = self.codes[fold], self.outside[fold]
+        score = score_codes(scoring, codes, scores)
+        return FoldScore(name, k, score, seconds, len(fold), part(outside), part(~outside))
 
 
 def _about_compiling(race: Race) -> str:
@@ -222,42 +293,76 @@ def _about_compiling(race: Race) -> str:
     return f" Compiling code for this machine took another {measured_time(seconds)}, this once."
 
 
-def _codes(scores: Floats) -> NDArray[np.intp]:
-    return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-
-
-def _voted(
-    runners: Sequence[Runner], codes: Sequence[NDArray[np.intp]], fold: int
-) -> NDArray[np.intp]:
-    """Predict a fold by a committee whose weights come from the other folds."""
-    others = [k for k in range(len(codes)) if k != fold]
-    held = [np.concatenate([runner.scores[k] for k in others]) for runner in runners]
+def _weights(
+    runners: Sequence[Runner], folds: Sequence[Index], judged: Judged, used: Iterable[int]
+) -> Floats:
+    """Compute the weights of a committee from some of the folds."""
+    chosen = list(used)
+    rows = np.concatenate([folds[k] for k in chosen])
+    held = [np.concatenate([runner.scores[k] for k in chosen]) for runner in runners]
     first = [runner.entry.weight for runner in runners]
-    weights = stacked_weights(held, np.concatenate([codes[k] for k in others]), first)
-    scales = weights / [spread(scores) for scores in held]
-    parts = [s * runner.scores[fold] for s, runner in zip(scales, runners, strict=True)]
-    return _codes(np.asarray(np.sum(parts, axis=0)))
+    return stacked_weights(held, judged.codes[rows], first, mass=judged.mass[rows])
 
 
-def _guess(labeled: NDArray[np.intp], part: NDArray[np.intp], metric: Any, fold: int) -> FoldScore:
-    """Score the guess of the class that is most frequent among all labels.
+def _doubt(
+    voted: Sequence[Floats], base: Runner, folds: Sequence[Index], judged: Judged, scoring: str
+) -> str | None:
+    """Say why methods that use the unlabelled rows are not trusted; None if they are.
+
+    Where everything is near chance, held-out labels cannot tell which method harms. So all
+    methods together, with weights from the other folds, must be right more often than the most
+    frequent class is, if there are enough labels. Rankings must not be worse than those of the
+    supervised SVM.
+    """
+    rows, order = np.concatenate(folds), range(len(folds))
+    codes, mass = judged.codes[rows], judged.mass[rows]
+    right = contrasts(np.concatenate(voted)).argmax(axis=1) == codes
+    guessed = codes == np.bincount(codes).argmax()
+    ahead = mass * np.subtract(right, guessed, dtype=np.float64)
+    unsure = ahead.mean() <= CAUTION * ahead.std(ddof=1) / np.sqrt(len(ahead))
+    if unsure and len(rows) >= ENOUGH_TO_DOUBT:
+        return "all methods together are hardly better than guessing the most frequent class"
+    if scoring == AVERAGE_PRECISION:
+        scores = [
+            np.nanmean([score_codes(scoring, judged.codes[folds[k]], found[k]) for k in order])
+            for found in (voted, base.scores)
+        ]
+        if scores[0] < scores[1]:
+            return "all methods together rank held-out labels worse than the supervised SVM does"
+    return None
+
+
+def _alone(
+    winner: int, runners: Sequence[Runner], folds: Sequence[Index], judged: Judged
+) -> Floats:
+    """Give one candidate all weight: the slope of its probabilities, by the held-out labels."""
+    weights = np.zeros(len(runners))
+    weights[winner] = _weights([runners[winner]], folds, judged, range(len(folds)))[0]
+    return weights
+
+
+def _voted(runners: Sequence[Runner], folds: Sequence[Index], judged: Judged) -> list[Floats]:
+    """Score each fold by a committee whose weights come from the other folds."""
+    found = []
+    for fold in range(len(folds)):
+        others = [k for k in range(len(folds)) if k != fold]
+        weights = _weights(runners, folds, judged, others)
+        held = [np.concatenate([runner.scores[k] for k in others]) for runner in runners]
+        scales = weights / [spread(scores) for scores in held]
+        parts = [s * runner.scores[fold] for s, runner in zip(scales, runners, strict=True)]
+        found.append(np.asarray(np.sum(parts, axis=0)))
+    return found
+
+
+def _guess(labeled: NDArray[np.intp], n: int) -> Floats:
+    """Score n rows by the class that is most frequent among all labels, shape (n, m).
 
     Among those of the other folds it would be the class that the fold has less of, so that the
     guess scored below one half where the classes are balanced.
     """
-    guess = np.full(len(part), int(np.bincount(labeled).argmax()))
-    return _fold_score(MOST_FREQUENT, fold, part, guess, metric)
-
-
-def _fold_score(
-    name: str,
-    fold: int,
-    truth: NDArray[np.intp],
-    predicted: NDArray[np.intp],
-    metric: Any,
-    seconds: float = 0.0,
-) -> FoldScore:
-    return FoldScore(name, fold, metric(truth, predicted), seconds, len(truth))
+    guess = np.zeros((n, int(labeled.max()) + 1))
+    guess[:, int(np.bincount(labeled).argmax())] = 1.0
+    return guess
 
 
 def _settings(method: Method, parameters: dict[str, Any]) -> dict[str, Any]:

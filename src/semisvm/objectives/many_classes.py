@@ -180,13 +180,13 @@ class ManyClassTask(RowsTask):
         self.rows.score(w)
         return State(w)
 
-    def predict(self, w: Floats, rows: Index) -> Codes:
-        """Predict the classes of some rows, as codes; needs rows in one place."""
+    def class_scores(self, w: Floats, rows: Index) -> Floats:
+        """Score the classes of some rows, shape (r, m); needs rows in one place."""
         design = self.rows.in_one_place().design
         nodes = np.zeros((design.n_rows, self.hierarchy.n_nodes))
         W = w.reshape(design.n_weights, self.hierarchy.n_nodes)
         design.scores_many(W, design.rows(rows), nodes)
-        return self.hierarchy.class_scores(nodes[rows]).argmax(axis=1)
+        return self.hierarchy.class_scores(nodes[rows])
 
     # Labels --------------------------------------------------------------------------------
 

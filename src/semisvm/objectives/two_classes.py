@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from semisvm.blocks import OneScoreRows
-from semisvm.blocks.many_scores import Codes
 from semisvm.blocks.one_score import OneScoreBlock
 from semisvm.designs import Design, Floats, Index
 from semisvm.label_steps.beliefs import balancing_price
@@ -159,11 +158,11 @@ class TwoClassTask(RowsTask):
         self.rows.score(w)
         return State(w) if self.loss.smooth else HingeState(w)
 
-    def predict(self, w: Floats, rows: Index) -> Codes:
-        """Predict the classes of some rows, as codes; needs rows in one place."""
+    def class_scores(self, w: Floats, rows: Index) -> Floats:
+        """Score some rows, shape (r,); needs rows in one place."""
         design = self.rows.in_one_place().design
         scores = design.scores(w, design.rows(rows), np.zeros(design.n_rows))
-        return (scores[rows] > 0.0).astype(np.intp)
+        return np.asarray(scores[rows])
 
     # Hard labels ---------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from semisvm import (
 )
 from semisvm.designs import Workers
 from semisvm.estimators import class_shares
-from semisvm.estimators.held_out import Grounds, held_out_scores
+from semisvm.estimators.held_out import Grounds, held_out_scores, outside_parts, use_mass
 from semisvm.partial_labels import encode, hide_labels
 
 MEMBERS = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("lapsvm", LaplacianSVC())]
@@ -40,6 +40,51 @@ def test_folds_on_one_ground_are_separate_fits(name, m):
     for fold, scores in zip(folds, found, strict=True):
         alone = registry.get(name).make(**more, **prior).fit(X, hide_labels(partly, fold))
         np.testing.assert_array_equal(scores, alone.decision_function(X[fold]))
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("name", SHARING)
+def test_rows_outside_take_no_part(name, m):
+    """Scores of rows outside are those of new rows of a fit to the others."""
+    X, _, partly = clusters(m)
+    labels = encode(partly)
+    folds = [labels.labeled[k::3] for k in range(3)]
+    more = {"n_estimators": 3} if name == "semiboost" else {}
+    uses_prior = registry.get(name).parameter("class_prior") is not None
+    shares = labels.fractions() if uses_prior else None
+    prior = {"class_prior": shares} if uses_prior else {}
+    outside = np.zeros(len(X), dtype=bool)
+    outside[np.concatenate(outside_parts(folds, labels.codes))] = True
+    with Workers() as workers:
+        estimator = registry.get(name).make(**more, **prior)
+        scored = held_out_scores(estimator, Grounds(X, workers), labels, shares, outside)
+        found = [scored(fold) for fold in folds]
+    for fold, scores in zip(folds, found, strict=True):
+        rest = np.setdiff1d(np.arange(len(X)), fold[outside[fold]])
+        hidden = hide_labels(partly, fold)[rest]
+        alone = registry.get(name).make(**more, **prior).fit(X[rest], hidden)
+        np.testing.assert_allclose(scores, alone.decision_function(X[fold]), rtol=1e-9)
+
+
+def test_half_of_every_fold_is_outside():
+    codes = np.array([0] * 12 + [1] * 4 + [-1] * 5)
+    once = [np.array([0, 1, 2, 3, 4, 5, 12, 13]), np.array([6, 7, 8, 9, 10, 11, 14, 15])]
+    parts = outside_parts([*once, *once], codes)
+    for fold, part, later in zip(once, parts, parts[2:], strict=False):
+        assert len(part) == 4
+        assert set(part) <= set(fold)
+        # of the rare class too; in the second round the other half
+        assert np.count_nonzero(codes[part] == 1) == 1
+        assert set(later) == set(fold) - set(part)
+    # a fit needs an unlabelled row
+    assert all(len(p) == 0 for p in outside_parts([np.array([0]), np.array([1])], codes[:2] * 0))
+
+
+def test_new_rows_count_more():
+    mass = use_mass(np.array([True, False, False]), "new_rows")
+    assert mass.mean() == pytest.approx(1.0)
+    assert mass[0] == pytest.approx(3.0 * mass[1])
+    assert use_mass(np.array([True, False]), "transduction").tolist() == [0.5, 1.5]
 
 
 def test_linear_methods_share_one_design():

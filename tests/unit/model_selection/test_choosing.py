@@ -203,7 +203,7 @@ def test_a_committee_or_one_method_and_the_reasons(few):
 def held(monkeypatch, **quality):
     """Replace the fits of the race by scores."""
 
-    def scores(estimator, grounds, labels, shares):
+    def scores(estimator, grounds, labels, shares, outside):
         name = registry.find(estimator).name
         rng = np.random.default_rng(len(name))
         sign = 2 * labels.codes - 1
@@ -223,6 +223,76 @@ def test_the_best_decides_alone_if_it_has_most_of_the_weight(few, monkeypatch):
     held(monkeypatch, svm=5.0, tsvm=0.1)
     choice = choose(X, hide(y, 60), quick=True)
     assert (choice.method, choice.parameters) == ("svm", {})
+
+
+def test_a_method_that_fails_on_new_rows_loses(few, monkeypatch):
+    """Right on its unlabelled rows, wrong on rows that took no part in the fit."""
+    X, y = two_blobs(100)
+
+    def scores(estimator, grounds, labels, shares, outside):
+        sign = 2.0 * labels.codes - 1.0
+        rng = np.random.default_rng(0)
+        if registry.find(estimator).name == "svm":
+            return lambda fold: 0.7 * sign[fold] + rng.standard_normal(len(fold))
+        return lambda fold: np.where(outside[fold], -1.0, 1.0) * sign[fold]
+
+    monkeypatch.setattr(trial, "held_out_scores", scores)
+    choice = choose(X, hide(y, 60), quick=True)
+    assert choice.method == "svm"
+    assert "far behind" in choice.skipped["tsvm"]
+    assert "Half of them took no part in the fit: svm 0." in choice.reasons[0]
+    inside = choose(X, hide(y, 60), quick=True, use="transduction")
+    weights = {member.name: member.weight for member in inside.members}
+    assert inside.method == "tsvm" or weights["tsvm"] > 0.0
+    right = inside.methods["tsvm"]
+    assert (right.new_rows, right.fit_rows) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="use must be one of"):
+        choose(X, hide(y, 60), use="both")
+
+
+def test_near_chance_only_supervised_methods_decide(few, monkeypatch):
+    X, y = two_blobs(100)
+    held(monkeypatch, svm=0.0, tsvm=0.0)
+    choice = choose(X, hide(y, 60), quick=True)
+    assert choice.method == "svm"
+    assert "Only supervised methods decide" in " ".join(choice.reasons)
+    assert [m.name for m in choice.methods.methods] == ["svm", "tsvm"]
+    held(monkeypatch, svm=1.0, tsvm=1.5)
+    assert "Only supervised" not in " ".join(choose(X, hide(y, 60), quick=True).reasons)
+
+
+def test_rankings_decide_if_they_are_the_score(few, monkeypatch):
+    """Many rows of one class are told from the few of the other, which are ranked wrong."""
+    X, y = two_blobs(300)
+    partly = hide(y, 80)
+    partly[np.flatnonzero(partly == 1)[6:]] = -1
+
+    def scores(estimator, grounds, labels, shares, outside):
+        rare = labels.codes == 1
+        rng = np.random.default_rng(0)
+        if registry.find(estimator).name == "svm":
+            return lambda fold: 1.5 * rare[fold] - 2.0 + 0.3 * rng.standard_normal(len(fold))
+        return lambda fold: -2.0 - 0.5 * rare[fold] + 0.1 * rng.standard_normal(len(fold))
+
+    monkeypatch.setattr(trial, "held_out_scores", scores)
+    choice = choose(X, partly, quick=True, scoring="average_precision")
+    assert choice.methods["svm"].mean > 0.9 > choice.methods["tsvm"].mean
+    assert choice.method == "svm"
+
+
+@pytest.mark.parametrize("best", ["svm", "tsvm"])
+def test_every_choice_has_probabilities(few, monkeypatch, best):
+    X, y = two_blobs(200)
+    partly = hide(y, 60)
+    held(monkeypatch, **{"svm": 0.1, "tsvm": 0.1, best: 3.0})
+    choice = choose(X, partly, quick=True)
+    assert choice.method == best
+    model = choice.make(n_jobs=1).fit(X, partly)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    alone = registry.get(best).make(**choice.parameters).fit(X, partly)
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    assert np.log(p[:, 1] / p[:, 0]) @ alone.decision_function(X) > 0.0
 
 
 def test_given_shares_act_whichever_method_wins(few, monkeypatch):

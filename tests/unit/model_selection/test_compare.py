@@ -124,12 +124,74 @@ def size(estimator, X, y):
     return estimator.size_[0] + estimator.size_[1] / 1000
 
 
-@pytest.mark.parametrize(("transductive", "rows"), [(True, 60), (False, 56)])
-def test_held_out_rows_hide_their_labels(transductive, rows):
+def test_held_out_rows_hide_their_labels():
+    """Half of the four rows of a fold stay in, without their labels."""
     X, y = two_blobs(60)
-    y = hide(y, 12)
-    found = compare([Witness()], X, y, cv=3, scoring=size, transductive=transductive)
-    assert set(found["Witness"].scores) == {rows + 8 / 1000}
+    found = compare([Witness()], X, hide(y, 12), cv=3, scoring=size)
+    rows, labels = np.divmod(np.round(1000 * np.array(found["Witness"].scores)), 1000)
+    assert set(labels) == {8}
+    assert rows.mean() == 58
+    assert np.abs(rows - 58).max() <= 1
+
+
+class Forgetful(NewtonSVC):
+    """Right on the rows of its fit, wrong on all others."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y)
+        self.seen_ = {row.tobytes() for row in np.asarray(X)}
+        return self
+
+    def decision_function(self, X):
+        known = [row.tobytes() in self.seen_ for row in np.asarray(X)]
+        return np.where(known, 1.0, -1.0) * super().decision_function(X)
+
+
+def test_new_rows_show_what_rows_of_the_fit_hide():
+    X, y = two_blobs(300)
+    methods = {"svm": NewtonSVC(), "forgetful": Forgetful()}
+    found = compare(methods, X, hide(y, 60), cv=3)
+    wrong = found["forgetful"]
+    assert wrong.new_rows < 0.1
+    assert wrong.fit_rows > 0.9
+    assert 0.4 < wrong.mean < 0.6
+    assert found.differences[0].verdict == "hurt"
+    assert found.best == "svm"
+    assert "(new rows 0.0" in str(found)
+    assert found.to_dict()["methods"][1]["new_rows"] == wrong.new_rows
+
+
+def test_helped_on_rows_of_the_fit_only():
+    """Ahead overall, and behind on the rows that the model is for."""
+    base = [FoldScore("svm", k, 0.5, 0.1, 1, 0.5, 0.5) for k in range(5)]
+    other = [FoldScore("graph", k, 0.7, 0.1, 1, 0.4, 1.0) for k in range(5)]
+
+    def verdict(use):
+        about = {"scoring": "accuracy", "confidence": 0.95, "test_share": 0.25}
+        found = {"svm": base, "graph": other}
+        numbers = {"n_labeled": 200, "n_unlabeled": 100, "use": use}
+        return Comparison.of(found, baseline="svm", **about, **numbers).did_it_help()
+
+    assert (verdict("transduction").word, verdict("new_rows").word) == ("helped", "no evidence")
+    assert verdict("new_rows").recommended == "svm"
+
+
+def test_rankings_are_compared():
+    X, y = two_blobs(300)
+    y = hide(y, 60)
+    y[np.flatnonzero(y == 1)[5:]] = -1
+    found = compare(
+        {"svm": NewtonSVC(), "upside down": Forgetful()}, X, y, cv=5, scoring="average_precision"
+    )
+    assert found["svm"].mean > 0.9
+    assert found["upside down"].new_rows < found["svm"].new_rows
+    share = 5 / np.count_nonzero(y >= 0)
+    assert found["svm"].chance.guess == pytest.approx(share, abs=0.05)
+    # three folds hold out no row of the rare class: they have no ranking
+    y[np.flatnonzero(y == 1)[2:]] = -1
+    with pytest.warns(UserWarning, match="some folds hold out none"):
+        few = compare([NewtonSVC()], X, y, cv=PartialLabelKFold(5), scoring="average_precision")
+    assert len(few["NewtonSVC"].scores) == 2
 
 
 def test_texts_names_and_processes():

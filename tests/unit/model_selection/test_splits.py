@@ -19,6 +19,7 @@ from semisvm.model_selection import (
     partial_scorer,
     with_twins,
 )
+from semisvm.model_selection.scoring import average_precision
 from semisvm.partial_labels import encode, is_unlabeled
 
 NAMES = np.array(["down", "up"])
@@ -183,7 +184,26 @@ def test_hide_labels_leaves_y_alone():
     assert hide_labels(np.array([True, False]), [0]).tolist() == [None, False]
 
 
-@pytest.mark.parametrize("name", ["accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss"])
+def test_average_precision_is_that_of_the_rarer_class():
+    from sklearn.metrics import average_precision_score
+
+    rng = np.random.default_rng(0)
+    y = (rng.random(200) < 0.1).astype(int)
+    scores = y + rng.standard_normal(200)
+    expected = average_precision_score(y, scores)
+    assert average_precision(y, scores) == pytest.approx(expected)
+    assert average_precision(1 - y, -scores) == pytest.approx(expected)
+    assert average_precision(y, np.column_stack([-scores, scores])) == pytest.approx(expected)
+    three = np.arange(200) % 3
+    columns = (three[:, None] == np.arange(3)) + rng.standard_normal((200, 3))
+    expected = np.mean([average_precision_score(three == k, columns[:, k]) for k in range(3)])
+    assert average_precision(three, columns) == pytest.approx(expected)
+    assert np.isnan(average_precision(np.zeros(5, dtype=int), np.arange(5.0)))
+
+
+@pytest.mark.parametrize(
+    "name", ["accuracy", "balanced_accuracy", "f1_macro", "average_precision", "neg_log_loss"]
+)
 def test_scorers_ignore_unlabelled_rows(name):
     X, y = two_blobs(80)
     partly = hide(y, 20)
