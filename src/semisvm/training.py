@@ -40,7 +40,7 @@ FEW_TO_CALIBRATE = 20
 QUICK_FIT = 1.0
 """Seconds of a fit up to which five more are made to compare the model with a guess."""
 FEWEST_TO_JUDGE = 10
-FOR_COLUMNS = 0.1
+FOR_COLUMNS = 0.2
 """Share of the time of a choice that is spent on columns to leave out, at most."""
 FEW_FOR_SHARES = 100
 """With fewer labels a share of one half is off by five points or more in a third of the cases."""
