@@ -24,7 +24,7 @@ class _Cache(_FunctionCache):
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:
-            _tell(f"the code in {self.cache_path} cannot be read ({_named(error)})")
+            _tell(f"the cache {self.cache_path} cannot be read ({_named(error)})")
         try:
             self.flush()  # or else the damaged files stay as they are
         except Exception:
@@ -36,7 +36,7 @@ class _Cache(_FunctionCache):
         try:
             super().save_overload(sig, data)
         except Exception as error:
-            _tell(f"{self.cache_path} cannot be written ({_named(error)})")
+            _tell(f"the cache {self.cache_path} cannot be written ({_named(error)})")
 
 
 def _named(error: Exception) -> str:
@@ -103,8 +103,8 @@ def _tell(why: str) -> None:
     if not _told:
         _told = True
         warnings.warn(
-            f"compiled code is not cached: {why}. It is compiled again, which takes seconds. Set "
-            "NUMBA_CACHE_DIR to another folder if this happens again.",
+            f"no compiled code is at hand: {why}. It is compiled again, which takes seconds. If "
+            "this comes again, set NUMBA_CACHE_DIR to another folder.",
             RuntimeWarning,
             stacklevel=4,
         )
