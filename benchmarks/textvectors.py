@@ -2,7 +2,7 @@
 
 Headers are left out. The vectors are those of an encoder that needs no download: the first hundred
 singular directions of n-grams of characters of all texts. "both" has a block of words and one of
-vectors, brought to equal shares of the length of rows as `ColumnFeatures` does it. "as they come"
+vectors, with the shares of the length of rows that `ColumnFeatures` gives them. "as they come"
 has the same two blocks without that: words have length one, and vectors ten times or a tenth of it.
 Encoders have no common unit, and without scaling their unit decides which block counts.
 """
