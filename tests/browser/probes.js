@@ -69,9 +69,9 @@
   },
 
   // elements that hide a part of what they hold
-  clipped() {
+  clipped(within = "main") {
     const isClipped = (node) => node.checkVisibility() && node.scrollHeight > node.clientHeight + 1;
-    return [...document.querySelectorAll("main *:not(.hidden, .snippet, .tabs)")].filter(isClipped)
+    return [...document.querySelectorAll(`${within} *:not(.hidden, .snippet, .tabs)`)].filter(isClipped)
       .filter((node) => getComputedStyle(node).overflowY !== "visible").map((node) => node.id || node.className);
   },
 

@@ -129,7 +129,7 @@ def test_a_whole_sitting(browser, server, texts, tmp_path):
     person.until("#n-labels", "^34$")
     answer(person, truth, N_ANSWERS - 34)
     person.until("#n-labels", f"^{N_ANSWERS}$")
-    person.until("#model", r"Learned from \d+")
+    person.until("#model", r"SVM from \d+")
 
     # leaving
     person.page.get_by_role("button", name="Save posts.semisvm").click()

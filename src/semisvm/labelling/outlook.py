@@ -38,6 +38,8 @@ FEW_TO_CALIBRATE = 8
 """Guesses that were put to the test before probabilities follow them."""
 HIGH = 0.9
 """Lower end of the accuracy from which the advice is to stop."""
+WIDE = 0.3
+"""Width of the interval of the accuracy from which it is hardly known."""
 SMALL_GAIN = 0.05
 """Upper end of a gain in accuracy that is too small to go on for."""
 AS_DRAWN = (RANDOM, UNCERTAIN)
@@ -248,6 +250,8 @@ class Outlook:
             for row in held_out.contradicted()
             if answers.get(row) == same[held_out.codes[held_out.places[row]]]
         ]
+        # of several classes, the order of what is shown with them
+        rows.sort(key=lambda row: -max(self._softmax(held_out.scores[held_out.places[row]])))
         return rows, f"{said}. Where they differ, either may be wrong."
 
     def status(
@@ -335,6 +339,10 @@ class Outlook:
             return (
                 f"You can stop: the accuracy has risen by less than {SMALL_GAIN * 100:.0f} points "
                 f"since {gain.n_labels} labels."
+            )
+        if accuracy.high - accuracy.low > WIDE:
+            return (
+                "Go on: the accuracy is hardly known yet. With more answers its interval narrows."
             )
         return (
             "Stop when this accuracy is enough for you. Whether more answers raise it cannot be "

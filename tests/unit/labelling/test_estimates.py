@@ -266,6 +266,7 @@ SOME = Interval(0.8, 0.7, 0.88, 40)
     ("accuracy", "gain", "advice"),
     [
         (None, None, "Go on: more random rows are needed"),
+        (Interval(0.5, 0.25, 0.88, 12), None, "Go on: the accuracy is hardly known yet."),
         (SOME, None, "Stop when this accuracy is enough for you."),
         (SOME, Gain(30, 0.7, 0.8, -0.05, 0.2), "Stop when this accuracy is enough for you."),
         (SOME, Gain(30, 0.62, 0.8, 0.04, 0.3), "Go on: answers help. Random rows were guessed"),

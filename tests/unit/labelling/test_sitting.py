@@ -484,6 +484,19 @@ def test_mistakes_are_found():
         assert row not in [item.row for item in found.doubts(count=100).rows]
 
 
+def test_the_most_certain_doubt_comes_first():
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(["a", "b", "c"], 150).tolist()
+    own = {"a": ["x", "y", "u"], "b": ["y", "z", "v"], "c": ["z", "x", "w"]}
+    texts = [" ".join([*rng.choice(own[kind], 2), *rng.choice(WORDS["ham"], 4)]) for kind in kinds]
+    with sitting(texts, classes=["a", "b", "c"]) as found:
+        label(found, 100, kinds)
+        found.fit()
+        shown = [item.probability for item in found.doubts(count=100).rows]
+        assert len(shown) > 5
+        assert shown == sorted(shown, reverse=True)
+
+
 def test_right_answers_are_hardly_doubted():
     with sitting() as found:
         label(found, 40)

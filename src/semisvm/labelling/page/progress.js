@@ -3,7 +3,7 @@
 import { byId, count, draw, make, percent, plural, say } from "./dom.js";
 
 const WIDTH = 320;
-const HEIGHT = 150;
+const HEIGHT = 130;
 const LEFT = 40;
 const RIGHT = 10;
 const TOP = 10;
@@ -47,7 +47,8 @@ function showModel(status) {
   const parts = [];
   if (status.model_number) {
     const of = status.model_labels === status.n_answered ? plural(status.model_labels, "label") : `${count(status.model_labels)} of ${plural(status.n_answered, "label")}`;
-    parts.push(`Learned from ${of}. Method: ${status.method_title}.`);
+    const [first, ...rest] = status.method_title;
+    parts.push(`${first.toUpperCase()}${rest.join("")} from ${of}.`);
   } else if (!status.fitting) {
     parts.push("No model yet.");
   }
