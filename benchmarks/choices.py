@@ -262,7 +262,7 @@ def row_of(name: str, draws: list[dict[str, float]]) -> dict[str, Any]:
         ahead = np.array([d[f"choose, {place}"] - d[f"svm, {place}"] for d in draws])
         error = float(ahead.std(ddof=1) / np.sqrt(len(ahead))) if len(ahead) > 1 else np.inf
         row[f"gain, {place}"] = f"{ahead.mean():+.1f} ± {error:.1f}"
-        row[f"safe, {place}"] = bool(ahead.mean() > -NOISE * error)
+        row[f"safe, {place}"] = bool(ahead.mean() >= -NOISE * error)
     return row
 
 
