@@ -30,7 +30,9 @@ posix = pytest.mark.skipif(os.name == "nt", reason="files as POSIX has them")
 PROGRAMS = {command.name: command for command in typer.main.get_command(app).commands.values()}
 WORDS = ("win money prize offer", "lunch meeting plan notes")
 
-INPUTS = {"data", "model", "answers", "labels", "checkpoint", "embeddings", "vocabulary"}
+INPUTS = {
+    *("data", "model", "answers", "labels", "checkpoint", "embeddings", "vocabulary", "evaluate"),
+}
 """Parameters that are paths and are read; whatever else is a path must be an `Output`."""
 
 

@@ -61,18 +61,19 @@ ALLOWED = {
     "method": "costs",
     "registry": "costs estimators method naming",
     "model_selection": (
-        "_lazy compiling costs designs estimators hierarchy loop losses method methods naming "
-        "objectives ondisk pages partial_labels registry row_weights rows trust validation wording"
+        "_lazy columns compiling costs designs estimators hierarchy loop losses method methods "
+        "naming objectives ondisk pages partial_labels registry row_weights rows"
+        " trust validation wording"
     ),
     "displays": "_lazy estimators loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",
-    "columns": "io naming",
+    "columns": "io naming rows validation",
     "model": "columns fingerprints io ondisk rows scaling trust",
     "preparing": "columns io model_files ondisk rows scaling trust",
     "label_models": "model trust",
     "training": (
-        "columns fingerprints io margins model model_selection naming ondisk preparing registry "
-        "rows trust"
+        "columns fingerprints io margins model model_selection naming ondisk partial_labels "
+        "preparing registry rows trust"
     ),
     "training_labels": (
         "columns estimators io label_models model_selection preparing registry training"

@@ -5,9 +5,8 @@ labelled rows (`fit_partly`). Around ours they are refused (`refuse_wrapper`), b
 predictions would be those of a problem with one class more.
 """
 
-import sys
 from collections.abc import Iterator
-from types import FrameType
+from inspect import currentframe
 from typing import Any
 
 import numpy as np
@@ -124,7 +123,7 @@ def refuse_wrapper(unlabeled: Any) -> None:
 
 def _wrappers() -> Iterator[tuple[str, Any]]:
     """Yield names of callers in scikit-learn, with what they hold to be classes, or their y."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = currentframe()
     while frame is not None:
         if frame.f_globals.get("__name__", "").startswith("sklearn."):
             for local in {*HOLDERS}.intersection(frame.f_code.co_varnames):
