@@ -96,7 +96,7 @@ def test_notes_say_which_shares_were_used(tmp_path):
     fit = ["fit", str(path), "--label", "y", "--unlabeled", "?", "-a", "tsvm"]
     fit += ["--numeric", "x", "-o", str(tmp_path / "m")]
     assert "class shares estimated: a " in run(*fit).stdout
-    (note,) = [n for n in semisvm.load(tmp_path / "m").summary["notes"] if "shares" in n]
+    (note,) = [n for n in semisvm.load(tmp_path / "m").summary["notes"] if n.startswith("class")]
     assert note.startswith("class shares estimated: a ")
     run(*fit, "--prior", "labels")
     assert semisvm.load(tmp_path / "m").estimator.class_prior == "labels"

@@ -8,7 +8,7 @@ from semisvm import NewtonSVC, TransductiveSVC, registry
 from semisvm.designs.workers import MAX_THREADS, thread_count
 
 EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
-NO_NUMBERS = ("random_state", "unlabeled", "verbose", "warm_start", "fit_intercept")
+NO_NUMBERS = ("random_state", "unlabeled", "verbose", "warm_start", "fit_intercept", "refine")
 
 
 def numeric(method):

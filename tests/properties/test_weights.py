@@ -379,11 +379,14 @@ def test_compare_and_choose_pass_weights():
 
     class Told(NewtonSVC):
         def fit(self, X, y, sample_weight=None):
-            seen.append(sample_weight)
+            seen.append((X, sample_weight))
             return super().fit(X, y, sample_weight)
 
     compare([Told(), TransductiveSVC()], X, partly, cv=2, sample_weight=weight)
-    assert all(np.array_equal(found, weight) for found in seen)
+    of_row = {row.tobytes(): w for row, w in zip(X, weight, strict=True)}
+    assert seen
+    for rows, found in seen:
+        assert found.tolist() == [of_row[row.tobytes()] for row in rows]
     with pytest.raises(ValueError, match="SemiBoostClassifier cannot be fitted"):
         compare([NewtonSVC(), SemiBoostClassifier()], X, partly, sample_weight=weight)
     choice = choose(X, partly, quick=True, sample_weight=weight)

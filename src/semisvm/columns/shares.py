@@ -6,6 +6,9 @@ follow the strongest ones, whatever they mean. So the shares of the blocks in th
 length of the rows are proportional to the numbers of their directions (`count_directions`): what
 varies in one direction is as long in all blocks.
 
+Vectors of an encoder are an exception: they count like a text, since they pack its meaning into few
+directions on purpose.
+
 Numbers and categories divide their part by the number of columns. Directions would give a category
 of twenty levels six times the length of eighteen numbers that vary in three, and with few labels a
 model would follow its noise.
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.columns.blocks import Block
-from semisvm.columns.kinds import CATEGORICAL, NUMERIC
+from semisvm.columns.kinds import CATEGORICAL, NUMERIC, VECTOR
 from semisvm.naming import listing, series
 from semisvm.rows import count_directions
 
@@ -28,6 +31,8 @@ MOST_ROWS = 1_000
 """Rows from which directions are counted, at most."""
 SINGLE = (NUMERIC, CATEGORICAL)
 """Kinds of columns that hold a single value per row."""
+WIDE = 20.0
+"""Directions from which on vectors count like the widest text: those of encoders have dozens."""
 SMALL = 0.01
 """Directions that categories may have beside texts and vectors, as a share of theirs, however few
 columns the categories are: so little does no harm if they are noise."""
@@ -178,6 +183,9 @@ def _counts(groups: Sequence[Group], statistics: BlockStatistics) -> NDArray[np.
     counts = np.array([count_directions(statistics.rows(group.places)) for group in groups])
     counts[[not statistics.squares[group.places].any() for group in groups]] = 0.0
     single = np.array([group.kind in SINGLE for group in groups])
+    # an encoder packs what a text means into few directions
+    wide = [g.kind == VECTOR and c >= WIDE for g, c in zip(groups, counts, strict=True)]
+    counts[wide] = np.maximum(counts[wide], counts[~single].max(initial=0.0))
     little = SMALL * counts[~single].sum()
     for k, group in enumerate(groups):
         if group.kind == CATEGORICAL:

@@ -235,7 +235,8 @@ def calibrate_labels(
         folds = PartialLabelKFold(
             min(cv, repeated), shuffle=True, random_state=random_state, unlabeled=model.unlabeled
         )
-        found = cross_fit(model.machine_of(k), X, cells[:, k], folds, sample_weight)
+        machine = model.machine_of(k)
+        found = cross_fit(machine, X, cells[:, k], folds, sample_weight, use=NEW_ROWS)
         assert found is not None
         learnt = Calibrator.fit(found.scores, found.codes, 2, "temperature", found.mass)
         slopes.append(float(learnt.slope[0]))

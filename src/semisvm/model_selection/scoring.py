@@ -35,12 +35,12 @@ def accuracy(y: NDArray[Any], predicted: NDArray[Any], weight: Weights = None) -
 
 def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any], weight: Weights = None) -> float:
     """Compute the mean over the classes in ``y`` of the share predicted correctly."""
-    known = np.isin(predicted, y)
-    if known.all():
+    labels = np.unique(y)
+    if len(labels) > 1 and np.isin(predicted, labels).all():
         return float(balanced_accuracy_score(y, predicted, sample_weight=weight))
-    # scikit-learn warns of predictions of classes that the few rows do not have
+    # scikit-learn warns of rows of one class, and of predictions of classes that no row has
     right, each = predicted == y, np.ones(len(y)) if weight is None else weight
-    recalls = [np.average(right[y == label], weights=each[y == label]) for label in np.unique(y)]
+    recalls = [np.average(right[y == label], weights=each[y == label]) for label in labels]
     return float(np.mean(recalls))
 
 

@@ -298,3 +298,18 @@ def test_weights_in_pieces_and_in_files(settings):
     again = restore_features(json.loads(json.dumps(state)), arrays, lambda size: None)
     assert again.column_weights == settings["column_weights"]
     assert abs(again.transform(table) - whole.transform(table)).max() == 0.0
+
+
+def test_vectors_of_an_encoder_count_like_a_text():
+    rng = np.random.default_rng(0)
+    table = {"text": texts()[0], "few": list(rng.normal(size=(N, 5)))}
+    few = ColumnFeatures().fit(table)
+    table["many"] = list(rng.normal(size=(N, 60)))
+    many = ColumnFeatures().fit(table)
+    assert few.kinds_ == {"text": "text", "few": "vector"}
+    length = {}
+    for name, block, scale in zip(table, many.blocks_, many.scales_, strict=False):
+        part = sparse.csr_array(block.matrix(as_table(table)))
+        length[name] = scale**2 * part.power(2).sum() / N
+    assert length["many"] == pytest.approx(length["text"], rel=1e-6)
+    assert length["few"] < 0.1 * length["text"]
