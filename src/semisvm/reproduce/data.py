@@ -107,10 +107,10 @@ def stratified_rows(y: Ints, size: int, seed: int) -> tuple[Ints, Ints]:
 
 def random_rows(y: Ints, size: int, seed: int) -> Ints:
     """Draw rows at random, again and again while a class is missing."""
-    rng = np.random.default_rng(seed)
+    rng, n_classes = np.random.default_rng(seed), len(np.unique(y))
     while True:
         drawn = rng.choice(len(y), size, replace=False)
-        if len(np.unique(y[drawn])) == 2:
+        if len(np.unique(y[drawn])) == n_classes:
             return np.sort(drawn)
 
 
