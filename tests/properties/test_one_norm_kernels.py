@@ -57,6 +57,8 @@ def test_the_order_of_the_rows_does_not_matter(name, seed, copies, few):
     one = machine(name, n_components=n_components).fit(X, labels)
     two = machine(name, n_components=n_components).fit(X[order], labels[order])
     assert two.objective_ == pytest.approx(one.objective_, rel=1e-6, abs=1e-6)
+    if name == "fsv":
+        return  # few labels have several sets of as few rows that separate them: ties
     new = make_moons(50, noise=0.3, random_state=seed + 1)[0]
     np.testing.assert_allclose(
         two.decision_function(new), one.decision_function(new), rtol=1e-4, atol=1e-4
