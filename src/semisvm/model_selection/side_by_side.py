@@ -122,7 +122,7 @@ def compare(
     ----------
     estimators : mapping name -> estimator, or sequence of estimators
         Classifiers or pipelines; in a sequence they go by the names of their classes. Those that
-        take no unlabelled rows, such as scikit-learn's `LogisticRegression`, are fitted to the
+        take no unlabelled rows, such as scikit-learn's ``LogisticRegression``, are fitted to the
         labelled rows.
     X : array, sparse matrix, data frame or list of n rows
     y : array-like of shape (n,)
@@ -137,7 +137,7 @@ def compare(
     use : {"new_rows", "transduction"}, default="new_rows"
         What the models are for. Half of the held-out rows take no part in the fit, as new rows
         do; the others stay in as unlabelled rows. The scores are those of all of them;
-        ``new_rows`` and ``fit_rows`` of `MethodScores` are those of each kind. A method that
+        ``new_rows`` and ``fit_rows`` of ``MethodScores`` are those of each kind. A method that
         is ahead overall but not on the rows of the use has not helped.
     unlabeled : scalar, default=-1
         Marker of unlabelled rows in y, besides None and NaN.

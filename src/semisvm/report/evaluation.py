@@ -27,7 +27,7 @@ def evaluation_data(
     data : Table or MatrixData
         With labels; None for rows without one, which have no part.
     assessed : mapping
-        Scores, such as ``accuracy`` and ``confusion``, as `semisvm evaluate` prints them.
+        Scores, such as ``accuracy`` and ``confusion``, as ``semisvm evaluate`` prints them.
     """
     interval = wilson_interval(assessed["accuracy"], assessed["rows"], CONFIDENCE)
     return {
