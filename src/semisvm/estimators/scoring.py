@@ -74,7 +74,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
                 raise ValueError(reason)
 
     def __sklearn_clone__(self) -> Any:
-        # wrappers clone here, and may fit in another process, where nobody can see them
+        # a wrapper may fit the copy in another process, where it is not among the callers
         refuse_wrapper(self.unlabeled)
         return super().__sklearn_clone__()
 
