@@ -12,6 +12,7 @@ MODULES = {
     "svmlight": "svmlight",
     "npz": "npz",
     "parquet": "parquet",
+    "xlsx": "xlsx",
     "labels": "label_files",
     "tables": "tables",
     "models": "models",
@@ -20,7 +21,7 @@ MODULES = {
 }
 """A module has the functions of `Target`."""
 
-NEEDS = {"parquet": "pyarrow", "tables": "pandas"}
+NEEDS = {"parquet": "pyarrow", "tables": "pandas", "xlsx": "openpyxl"}
 
 POOL = 100
 """Changed inputs that may be changed once more."""

@@ -129,6 +129,7 @@ def convert(
     encoding: str | None = None,
     delimiter: str | None = None,
     quotes: bool = True,
+    sheet: str | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     max_columns: int | None = None,
     dtype: DTypeLike | None = None,
@@ -163,8 +164,8 @@ def convert(
     cluster : distributed.Client, optional
         Has tables and svmlight files, if there are several, each read by a worker. Workers must
         see files and output under the same paths.
-    label, labels_file, format, unlabeled, na_is_class, encoding, delimiter, quotes, zero_based, \
-max_columns
+    label, labels_file, format, unlabeled, na_is_class, encoding, delimiter, quotes, sheet, \
+zero_based, max_columns
         As for `semisvm.io.read`.
 
     Returns
@@ -191,6 +192,7 @@ max_columns
         encoding=encoding,
         delimiter=delimiter,
         quotes=quotes,
+        sheet=sheet,
         unlabeled=unlabeled,
         na_is_class=na_is_class,
         zero_based=zero_based,

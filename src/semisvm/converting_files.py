@@ -74,6 +74,7 @@ def tables_of(file: OneFile, columns: list[str] | None = None) -> Iterator[Table
         encoding=options.encoding,
         delimiter=options.delimiter,
         quotes=options.quotes,
+        sheet=options.sheet,
         absent=columns is not None,
         seen=options.seen,
     ):

@@ -26,8 +26,8 @@ def convert(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help="CSV, TSV, JSONL, Parquet, svmlight or npz files, or a pattern in quotes; text "
-            "files may be gzipped.",
+            help="CSV, TSV, JSONL, Parquet, Excel, svmlight or npz files, or a pattern in quotes; "
+            "text files may be gzipped.",
             show_default=False,
         ),
     ],

@@ -120,8 +120,9 @@ def say(text: str) -> None:
 
 @contextmanager
 def _short_warnings() -> Iterator[None]:
-    """Show warnings as one line each; of those that differ in numbers only, the first."""
+    """Show warnings as one line each, once; of those that differ in numbers only, the first."""
     kinds: Counter[str] = Counter()
+    texts: set[str] = set()
 
     def show(
         message: Warning | str,
@@ -132,6 +133,9 @@ def _short_warnings() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         text = _one_line(in_options(str(message)))
+        if text in texts:
+            return
+        texts.add(text)
         kind = NUMBER.sub("#", text)
         kinds[kind] += 1
         if kinds[kind] == 1:

@@ -9,8 +9,8 @@ from semisvm.cli.errors import UserError
 
 NEW_ROWS, TRANSDUCTION = "new_rows", "transduction"
 DATA = (
-    "CSV, TSV, JSONL, Parquet, svmlight or npz file (text files may be gzipped), or a folder of "
-    "'semisvm convert'"
+    "CSV, TSV, JSONL, Parquet, Excel, svmlight or npz file (text files may be gzipped), or a "
+    "folder of 'semisvm convert'"
 )
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"{DATA}.", show_default=False)]
 ManyData = Annotated[

@@ -43,7 +43,8 @@ class FileFormat:
         str | None,
         typer.Option(
             "--format",
-            help="csv, tsv, jsonl, parquet, svmlight or npz. Default: by the name of the file.",
+            help="csv, tsv, jsonl, parquet, xlsx, svmlight or npz. Default: by the name of the "
+            "file.",
             rich_help_panel=PANEL,
         ),
     ] = None
@@ -63,6 +64,12 @@ class FileFormat:
             "--no-quotes", help='Do not treat " as a quote around cells.', rich_help_panel=PANEL
         ),
     ] = False
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            "--sheet", help="Sheet of an Excel file. Default: the first.", rich_help_panel=PANEL
+        ),
+    ] = None
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `semisvm.io.read` and its like."""
@@ -71,6 +78,7 @@ class FileFormat:
             "encoding": self.encoding,
             "delimiter": "\t" if self.delimiter == "\\t" else self.delimiter,
             "quotes": not self.no_quotes,
+            "sheet": self.sheet,
         }
 
 

@@ -28,6 +28,7 @@ OPTIONS = {
     "min_df": "--min-df",
     "numeric": "--numeric",
     "repeats": "--repeats",
+    "sheet": "--sheet",
     "stop_words": "--stop-words",
     "text": "--text",
     "unlabeled": "--unlabeled",

@@ -44,7 +44,7 @@ def read_delimited(path: str | Path, options: Options, delimiter: str) -> Iterat
         rows = _rows(chain([first], text), path, separator, options.quotes)
         with _long_cells:
             _, header = next(rows)
-        names = _names(header, path)
+        names = column_names(header, path)
         wanted = options.wanted(names, path)
         yield from _tables(rows, names, wanted, path, options)
 
@@ -131,13 +131,19 @@ _QUOTE_HINT = (
 )
 
 
-def _names(header: list[str], path: str | Path) -> list[str]:
+def column_names(
+    header: list[str], path: str | Path, line: int = 1, word: str = "line"
+) -> list[str]:
+    """Return the names that the first row of a table gives to its columns.
+
+    A blank name becomes ``column_3`` in the third column. Names must differ.
+    """
     names = [name.strip() or f"column_{k}" for k, name in enumerate(header, start=1)]
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         names_are = "name" if len(twice) == 1 else "names"
         message = f"the header has the {names_are} {listing(twice)} more than once. Rename columns."
-        raise DataError(message, path, 1)
+        raise DataError(message, path, line, word=word)
     return names
 
 

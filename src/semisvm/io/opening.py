@@ -14,12 +14,18 @@ from semisvm.io.errors import DataError
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-SPREADSHEETS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
-"""Members of the archives that Excel and OpenOffice write."""
+WORKBOOK = "xl/workbook.xml"
+"""Member of the archives that Excel writes."""
+OTHER_SPREADSHEETS = {
+    "xl/workbook.bin": "a binary Excel file (.xlsb)",
+    "content.xml": "a spreadsheet of OpenOffice (.ods)",
+}
+PROTECTED = "EncryptedPackage".encode("utf-16-le")
+"""Name of the part that holds an Excel file with a password."""
 FOREIGN = {
-    ZIP: "a zip archive (perhaps an Excel file); export it as CSV",
+    ZIP: "a zip archive (perhaps a damaged Excel file); unpack it, or export it as CSV",
     b"PAR1": "a Parquet file; use format='parquet'",
-    OLD_EXCEL: "an old Excel file; export it as CSV",
+    OLD_EXCEL: "an old Excel file (.xls); save it as .xlsx or CSV",
     b"BZh": "compressed with bzip2; unpack it, or use gzip",
     b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
@@ -32,6 +38,7 @@ BOMS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 PEEK = 4096
+SAVE_AGAIN = "Save it as .xlsx or as CSV, and read that."
 
 
 Seen = Callable[[int], object]
@@ -105,8 +112,8 @@ def open_text(
             raise _locate(path, found) or _undecodable(path, found) from error
 
 
-def refuse_spreadsheet(path: str | Path) -> None:
-    """Refuse files of Excel and the like, which are archives of tables.
+def is_workbook(path: str | Path) -> bool:
+    """Tell whether a file is an Excel workbook, by its content; refuse other spreadsheets.
 
     Parameters
     ----------
@@ -114,18 +121,36 @@ def refuse_spreadsheet(path: str | Path) -> None:
         A file that cannot be opened is left to its reader, and so is standard input.
     """
     if not Path(path).is_file():
-        return
+        return False
     try:
         with open(path, "rb") as stream:
             head = stream.read(len(OLD_EXCEL))
+            protected = head == OLD_EXCEL and _contains(stream, PROTECTED)
         names = _members(path) if head == ZIP else set()
     except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeError):
-        return
-    if head == OLD_EXCEL or names & SPREADSHEETS:
+        return False
+    if protected:
         raise DataError(
-            "this is a spreadsheet (perhaps an Excel file). Save the sheet as CSV, and read that.",
+            "this Excel file has a password. Open it in Excel, remove the password, and save it "
+            "again.",
             path,
         )
+    if head == OLD_EXCEL:
+        raise DataError(f"this is an old Excel file (.xls). {SAVE_AGAIN}", path)
+    for name, what in OTHER_SPREADSHEETS.items():
+        if name in names:
+            raise DataError(f"this is {what}. {SAVE_AGAIN}", path)
+    return WORKBOOK in names
+
+
+def _contains(stream: BinaryIO, wanted: bytes) -> bool:
+    """Tell whether the rest of a file contains some bytes."""
+    last = b""
+    while piece := stream.read(1 << 20):
+        if wanted in last + piece:
+            return True
+        last = piece[-len(wanted) :]
+    return False
 
 
 def _members(path: str | Path) -> set[str]:

@@ -19,6 +19,7 @@ class Options:
     encoding: str | None = None
     delimiter: str | None = None
     quotes: bool = True
+    sheet: str | None = None
     unlabeled: str | None = None
     na_is_class: bool = False
     zero_based: bool | Literal["auto"] = "auto"

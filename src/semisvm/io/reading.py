@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 from semisvm.io.delimited import read_delimited
 from semisvm.io.errors import DataError
+from semisvm.io.excel import read_excel
 from semisvm.io.json_lines import read_json_lines
 from semisvm.io.label_files import read_labels_file
 from semisvm.io.labels import Labels
 from semisvm.io.npz import read_npz
-from semisvm.io.opening import refuse_spreadsheet
+from semisvm.io.opening import is_workbook
 from semisvm.io.options import CHUNK_ROWS, Options
 from semisvm.io.parquet import read_parquet
 from semisvm.io.stored import read_stored
@@ -27,6 +28,8 @@ SUFFIXES = {
     ".json": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
     ".svm": "svmlight",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
@@ -35,23 +38,32 @@ SUFFIXES = {
     ".npz": "npz",
     ".npy": "npz",
 }
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "svmlight", "npz", "rows")
-TABLES = ("csv", "tsv", "jsonl", "parquet")
-ROWS = "rows"
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx", "svmlight", "npz", "rows")
+TABLES = ("csv", "tsv", "jsonl", "parquet", "xlsx")
+ROWS, EXCEL = "rows", "xlsx"
 
 
 def find_format(path: str | Path, given: str | None = None) -> str:
     """Return the format of a file: the given one, or that of its suffix; "rows" for a folder.
 
-    Spreadsheets are refused, by what they hold and whatever their name is.
+    Excel workbooks are recognised by their content, whatever their name is. Other spreadsheets
+    are refused.
     """
-    refuse_spreadsheet(path)
+    excel = is_workbook(path)
     if given is not None:
         if given not in FORMATS:
             near = near_match(given, FORMATS)
             hint = f" Did you mean {near!r}?" if near else ""
             raise DataError(f"there is no format {given!r}.{hint} Formats: {', '.join(FORMATS)}.")
+        if excel and given != EXCEL:
+            raise DataError(
+                f"this is an Excel file, not {given}: leave out the format, or use "
+                f"format={EXCEL!r}.",
+                path,
+            )
         return given
+    if excel:
+        return EXCEL
     if Path(path).is_dir():
         return ROWS
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -78,6 +90,7 @@ def read(
     encoding: str | None = None,
     delimiter: str | None = None,
     quotes: bool = True,
+    sheet: str | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     n_features: int | None = None,
     max_columns: int | None = None,
@@ -87,7 +100,7 @@ def read(
     Parameters
     ----------
     path : str or Path
-        ``.csv``, ``.tsv``, ``.jsonl`` and ``.parquet`` become a `Table`; svmlight files
+        ``.csv``, ``.tsv``, ``.jsonl``, ``.parquet`` and ``.xlsx`` become a `Table`; svmlight files
         (``.svm``, ``.svmlight``, ``.libsvm``, ``.dat``, ``.txt``), ``.npz`` and ``.npy``
         become `MatrixData`. Text formats may be gzipped, whatever their name. A folder of
         ``semisvm convert`` becomes `MatrixData` whose rows stay on the disk.
@@ -97,8 +110,8 @@ def read(
     columns : sequence of str, optional
         Columns to keep, besides the label; all by default.
     format : str, optional
-        "csv", "tsv", "jsonl", "parquet", "svmlight", "npz" or "rows", if the name does not show
-        it.
+        "csv", "tsv", "jsonl", "parquet", "xlsx", "svmlight", "npz" or "rows", if the name does not
+        show it.
     labels_file : str or Path, optional
         A separate file with one label per line, or a ``.npy`` array.
     unlabeled : str, optional
@@ -111,6 +124,8 @@ def read(
     delimiter : str, optional
     quotes : bool, default=True
         Whether ``"`` quotes cells of CSV and TSV files.
+    sheet : str, optional
+        Name of a sheet of an Excel workbook; by default the first one.
     zero_based : bool or "auto", default="auto"
         Whether the indices of svmlight files begin with 0. "auto" looks for a 0.
     n_features : int, optional
@@ -130,6 +145,7 @@ def read(
         encoding=encoding,
         delimiter=delimiter,
         quotes=quotes,
+        sheet=sheet,
         unlabeled=unlabeled,
         na_is_class=na_is_class,
         zero_based=zero_based,
@@ -187,6 +203,7 @@ def read_chunks(
     encoding: str | None = None,
     delimiter: str | None = None,
     quotes: bool = True,
+    sheet: str | None = None,
     zero_based: bool = False,
     n_features: int | None = None,
     chunk_rows: int = CHUNK_ROWS,
@@ -205,6 +222,7 @@ def read_chunks(
         encoding=encoding,
         delimiter=delimiter,
         quotes=quotes,
+        sheet=sheet,
         zero_based=zero_based,
         n_features=n_features,
         chunk_rows=chunk_rows,
@@ -224,6 +242,8 @@ def _whole(
 def _pieces(
     path: str | Path, kind: str, options: Options, labels_apart: bool = False
 ) -> Iterator[Table | MatrixData]:
+    if options.sheet is not None and kind != EXCEL:
+        raise DataError(f"a {kind} file has no sheets, so leave out the sheet.", path)
     if kind == "csv":
         return read_delimited(path, options, ",")
     if kind == "tsv":
@@ -232,6 +252,8 @@ def _pieces(
         return read_json_lines(path, options)
     if kind == "parquet":
         return read_parquet(path, options)
+    if kind == EXCEL:
+        return read_excel(path, options)
     if options.label is not None and kind == ROWS:
         raise DataError(
             "these rows have their labels from the conversion, so leave out the label.", path

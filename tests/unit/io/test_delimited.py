@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import zipfile
 
 import pytest
 from hypothesis import given, settings
@@ -140,17 +139,6 @@ def test_broken_gzip(write):
     assert "truncated" in str(refused(write(packed[:-12], "a.csv.gz"), encoding="latin-1"))
     damaged = packed[:40] + b"\0\0\0\0" + packed[44:]
     assert "damaged" in str(refused(write(damaged, "a.csv.gz"), encoding="latin-1"))
-
-
-@pytest.mark.parametrize("name", ["a.xlsx", "a.csv", "a.dat", "a.npz", "a.parquet", "a"])
-def test_spreadsheets_are_refused_by_what_they_hold(name, tmp_path):
-    path = tmp_path / name
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
-    assert "perhaps an Excel file" in str(refused(path))
-    assert "perhaps an Excel file" in str(refused(path, format="csv"))
-    path.write_bytes(b"\xd0\xcf\x11\xe0" + bytes(600))
-    assert "perhaps an Excel file" in str(refused(path))
 
 
 def test_files_of_other_kinds(write, tmp_path):

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from reading import refused
 from semisvm.io import DataError, DataWarning, read, read_chunks
-from semisvm.io.delimited import _names
+from semisvm.io.delimited import column_names
 from semisvm.io.options import Options
 
 
@@ -52,7 +52,7 @@ class Counting(str):
 def test_names_are_compared_a_few_times_each():
     names = [Counting(f"c{i}") for i in range(300)]
     Counting.compared = 0
-    assert all(a is b for a, b in zip(_names(names, "a.csv"), names, strict=True))
+    assert all(a is b for a, b in zip(column_names(names, "a.csv"), names, strict=True))
     Options(columns=names, label=names[0]).wanted(names, "a.csv")
     assert Counting.compared < 10 * len(names)
 
