@@ -19,7 +19,7 @@ help: ## show this list
 	@echo "  Variables: PYTHON=$(PYTHON) DATA=$(DATA) OUT=$(OUT) WORKERS=$(WORKERS)"
 
 demo: $(READY) ## few labels, many unlabelled rows: a table, and a picture in OUT
-	@$(RUN) -m semisvm.demo --out $(OUT)
+	@$(RUN) examples/demo.py $(OUT)
 
 test: $(READY) ## run the tests in WORKERS processes
 	@$(RUN) -m pytest -q -n $(WORKERS)
@@ -41,7 +41,7 @@ bench: $(READY) ## run the benchmarks on the data sets in DATA
 
 clean: ## remove the environment, caches and everything built
 	@rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@find src tests benchmarks examples docs -type d -name __pycache__ -prune -exec rm -rf {} +
+	@find src tests benchmarks papers examples docs -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " \

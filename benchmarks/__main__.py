@@ -7,17 +7,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from papers.data import MissingDataError, data_folder
+
 from benchmarks import ROOT, fuzz
-from semisvm.cli.reproduce import watched
 from semisvm.io import DataError
-from semisvm.reproduce import TABLES
-from semisvm.reproduce.data import MissingDataError, data_folder
-from semisvm.reproduce.runner import run as run_table
 
 BESIDE = ROOT.parent / "shared" / "data"
 
 BENCHMARKS = {
-    **{name: table.summary for name, table in TABLES.items()},
     "kernels": "one pass over sparse data against scipy, with and without threads",
     "speed": "fits against a supervised machine that is given all labels",
     "scaling": "growth with the number of rows, threads and memory",
@@ -61,7 +58,6 @@ BENCHMARKS = {
 # Not part of all: they judge a change of the code, or are in it already.
 TOOLS = {
     "revisions": "a revision of this repository against another one, fits in turns",
-    "papers": "all tables of the papers; results and figures in --out, goes on if stopped",
 }
 
 ONLY = {
@@ -80,8 +76,6 @@ ONLY = {
     "head": ("revisions",),
     "rows": ("outofcore", "distributed", "labelspeed"),
     "memory": ("outofcore",),
-    "resume": tuple(TABLES),
-    "out": ("papers",),
 }
 """Options that not every benchmark has, and which have them."""
 
@@ -106,10 +100,6 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--memory", type=float, metavar="SHARE", help=_for("memory", "of a fit, in units of X")
     )
-    parser.add_argument(
-        "--resume", metavar="FILE", type=Path, help="tables of papers: keeps what was measured"
-    )
-    parser.add_argument("--out", metavar="DIR", type=Path, help=_for("out", "where results go"))
     parser.add_argument("--json", metavar="FILE", help="write the results there too")
     parser.add_argument("--list", action="store_true", help="print what there is")
     options = parser.parse_args(arguments)
@@ -118,8 +108,6 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
     for option, names in ONLY.items():
         if getattr(options, option) is not None and options.name not in names:
             parser.error(f"--{option} is for {', '.join(names)}")
-    if options.name == "papers" and options.out is None:
-        parser.error("papers needs --out DIR")
     if options.rows is not None and options.rows < 1000:
         parser.error("--rows must be at least 1000")
     if options.repeat is not None and options.repeat < 1:
@@ -129,8 +117,6 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
 
 def run(name: str, folder: Path, repeat: int | None, **more: Any) -> dict[str, Any]:
     """Run one benchmark, with its own number of repetitions unless one is given."""
-    if name in TABLES:
-        return run_table(TABLES[name], folder, repeat, watch=watched, **more)
     module = import_module(f"benchmarks.{name}")
     result: dict[str, Any] = module.run(folder, repeat or module.REPEAT, **more)
     return result
@@ -142,7 +128,6 @@ def limits_of(options: argparse.Namespace) -> dict[str, Any]:
     for name in ("sets", "methods"):
         listed = getattr(options, name)
         found[name] = listed.split(",") if listed else None
-    found |= {name: getattr(options, name) for name in ("resume", "out")}
     found |= {"n_rows": options.rows, "share": options.memory}
     return {name: value for name, value in found.items() if value is not None}
 

@@ -12,11 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-
-from semisvm import AnnealedSVC, TransductiveSVC
-from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.methods.deterministic_annealing import NOT_ANNEALED
-from semisvm.reproduce.data import (
+from papers.data import (
     UNLABELED,
     Floats,
     Ints,
@@ -26,9 +22,13 @@ from semisvm.reproduce.data import (
     random_rows,
     rows_of_each_class,
 )
-from semisvm.reproduce.ssl_book import load_book
-from semisvm.reproduce.table import Report
-from semisvm.reproduce.timing import seconds_of
+from papers.ssl_book import load_book
+from papers.table import Report
+from papers.timing import seconds_of
+
+from semisvm import AnnealedSVC, TransductiveSVC
+from semisvm.losses import LOSSES, SQUARED_HINGE
+from semisvm.methods.deterministic_annealing import NOT_ANNEALED
 
 REPEAT = 4
 N_LABELED = 46

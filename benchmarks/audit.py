@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import Ints, PartlyLabeled
+from papers.table import Report
 
 from benchmarks.trust import draw, read
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.model_selection import audit_labels
-from semisvm.reproduce.data import Ints, PartlyLabeled
-from semisvm.reproduce.table import Report
 
 REPEAT = 5
 N_LABELS = 200

@@ -12,12 +12,13 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from papers.data import UNLABELED
+from papers.table import Report, verdict
+
 from benchmarks.ranks import labelled, names_of, prepared
 from semisvm.model_selection import choose
 from semisvm.model_selection.pool import pool
 from semisvm.partial_labels import encode
-from semisvm.reproduce.data import UNLABELED
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 1
 ROWS = 3_000

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import Ints, Matrix
+from papers.table import Report
 from sklearn.preprocessing import normalize
 
 from benchmarks.shares import CHOOSE, HARM, Case, draw, read
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.methods.shares import estimate_shares
 from semisvm.partial_labels import encode
-from semisvm.reproduce.data import Ints, Matrix
-from semisvm.reproduce.table import Report
 
 REPEAT = 2
 MOST_ROWS, COLUMNS = 1_000, 12

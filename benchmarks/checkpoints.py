@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import PartlyLabeled, hide, load, stratified_rows
+from papers.table import Report, verdict
+from papers.timing import interleaved
 
 from semisvm import AnnealedSVC, Checkpoint, TransductiveSVC
-from semisvm.reproduce.data import PartlyLabeled, hide, load, stratified_rows
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import interleaved
 
 REPEAT = 3
 METHODS = {"TSVM": TransductiveSVC, "DA": AnnealedSVC}

@@ -26,6 +26,8 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from papers.data import UNLABELED, load_coded
+from papers.table import Report, verdict
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import normalize
@@ -33,8 +35,6 @@ from sklearn.preprocessing import normalize
 from benchmarks.ranks import labelled, prepared
 from semisvm import EntropyRegularizedClassifier, NewtonSVC, TransductiveSVC
 from semisvm.model_selection import CalibratedPartialClassifier, choose
-from semisvm.reproduce.data import UNLABELED, load_coded
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 2
 DRAWS = 12

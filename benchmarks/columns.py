@@ -28,14 +28,14 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from papers.data import UNLABELED, Ints, MissingDataError, load_coded
+from papers.table import Report, verdict
 from scipy import sparse
 
 import semisvm
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.columns import ColumnFeatures
 from semisvm.io import Table
-from semisvm.reproduce.data import UNLABELED, Ints, MissingDataError, load_coded
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 4
 TABLE_DRAWS = 4

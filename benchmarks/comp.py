@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED, hide, load, random_rows
+from papers.table import Report, verdict
 
 from semisvm import AnnealedSVC, GradientTSVC, TransductiveSVC
-from semisvm.reproduce.data import UNLABELED, hide, load, random_rows
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 3
 N_LABELED = 46

@@ -14,15 +14,15 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED, Floats, Ints, Matrix
+from papers.published import load_splits
+from papers.table import Report, verdict
+from papers.timing import Spread
 from scipy import sparse
 from scipy.optimize import linprog
 
 from semisvm import ConcaveSVC
 from semisvm.methods.concave import supergradient
-from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix
-from semisvm.reproduce.published import load_splits
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Spread
 
 REPEAT = 1
 MU, NU, TOL = 1.0, 0.1, 1e-6

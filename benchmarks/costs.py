@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED, Ints, Matrix, load_coded
+from papers.table import Report
+from papers.timing import seconds_of
 
 from semisvm.costs import Size
 from semisvm.method import Method
 from semisvm.registry import methods
-from semisvm.reproduce.data import UNLABELED, Ints, Matrix, load_coded
-from semisvm.reproduce.table import Report
-from semisvm.reproduce.timing import seconds_of
 
 REPEAT = 1
 N_LABELS = 100

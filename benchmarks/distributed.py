@@ -22,6 +22,9 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from papers.methods import METHODS, REG, SEMI_SUPERVISED, UNLABELED_WEIGHT
+from papers.table import Report, verdict
+from papers.timing import Spread
 from scipy import sparse
 
 from benchmarks import ROOT
@@ -34,9 +37,6 @@ from semisvm.remote.connecting import connected
 from semisvm.remote.shard import Form
 from semisvm.remote.sources import source_of
 from semisvm.remote.spread import SpreadRows
-from semisvm.reproduce.methods import METHODS, REG, SEMI_SUPERVISED, UNLABELED_WEIGHT
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Spread
 
 REPEAT = 3
 N_WORKERS = 2

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import Ints, Matrix
+from papers.table import Report
 from sklearn import datasets
 from sklearn.preprocessing import normalize, scale
 
 from benchmarks import shares
 from semisvm import GradientTSVC, NewtonSVC, TransductiveSVC
-from semisvm.reproduce.data import Ints, Matrix
-from semisvm.reproduce.table import Report
 
 REPEAT = 4
 MOST_ROWS, FIRST_SEED = 1_000, 500

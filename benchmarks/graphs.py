@@ -11,6 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import (
+    UNLABELED,
+    MissingDataError,
+    PartlyLabeled,
+    hide,
+    load,
+    rows_of_each_class,
+)
+from papers.published import Problem, load_splits
+from papers.splits import error
+from papers.table import Report, verdict
+from papers.timing import interleaved, peak_bytes, seconds_of
 from threadpoolctl import threadpool_limits
 
 from semisvm import (
@@ -21,18 +33,6 @@ from semisvm import (
     SemiBoostClassifier,
 )
 from semisvm.graphs import fit_neighbors, neighbor_graph
-from semisvm.reproduce.data import (
-    UNLABELED,
-    MissingDataError,
-    PartlyLabeled,
-    hide,
-    load,
-    rows_of_each_class,
-)
-from semisvm.reproduce.published import Problem, load_splits
-from semisvm.reproduce.splits import error
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import interleaved, peak_bytes, seconds_of
 
 REPEAT = 12
 SETS = ("g241c", "g241d", "digit1", "usps_ssl", "bci", "text_ssl")

@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED, Floats, Ints, MissingDataError
+from papers.published import Problem, load_splits
+from papers.table import Report, verdict
+from papers.timing import interleaved, peak_bytes, seconds_of
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
@@ -18,10 +22,6 @@ from threadpoolctl import threadpool_limits
 
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.kernels import fit_map
-from semisvm.reproduce.data import UNLABELED, Floats, Ints, MissingDataError
-from semisvm.reproduce.published import Problem, load_splits
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import interleaved, peak_bytes, seconds_of
 
 REPEAT = 5
 SPEED_BAR = 3.0

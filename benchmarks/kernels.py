@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from papers.data import Floats, Ints, Matrix, load
+from papers.table import Report, verdict
+from papers.timing import Task, Timings, interleaved
 
 from semisvm.designs import Design, Workers, make_design
-from semisvm.reproduce.data import Floats, Ints, Matrix, load
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Task, Timings, interleaved
 
 REPEAT = 15
 SETS = ("20news_tfidf", "imdb_tfidf")

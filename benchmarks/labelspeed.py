@@ -24,10 +24,10 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 import numpy as np
+from papers.data import MissingDataError
+from papers.table import Report, verdict
 
 from benchmarks import ROOT
-from semisvm.reproduce.data import MissingDataError
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 300
 N_ROWS = 100_000

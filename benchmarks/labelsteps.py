@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import Floats, Ints
+from papers.many import NEWS, SUPERVISED_TOL, Draw, draw, in_parallel, load_many
+from papers.newsgroups import N_LABELED, N_UNLABELED
+from papers.table import Report, verdict
+from papers.timing import interleaved, seconds_of
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -15,11 +20,6 @@ from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.label_steps import exact, switching
 from semisvm.losses import LOSSES
 from semisvm.partial_labels import prior_counts
-from semisvm.reproduce.data import Floats, Ints
-from semisvm.reproduce.many import NEWS, SUPERVISED_TOL, Draw, draw, in_parallel, load_many
-from semisvm.reproduce.newsgroups import N_LABELED, N_UNLABELED
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import interleaved, seconds_of
 
 REPEAT = 6
 N_ROWS, N_CLASSES = 1_000_000, 20

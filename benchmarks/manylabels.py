@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from papers.many import draw_rows, load_many
+from papers.table import Report, verdict
+from papers.timing import interleaved
 from sklearn.metrics import f1_score
 
 from semisvm import MultiLabelSVC, TransductiveSVC
-from semisvm.reproduce.many import draw_rows, load_many
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import interleaved
 
 N_KNOWN = {
     "r8_tfidf": 400,

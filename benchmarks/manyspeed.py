@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from papers.data import UNLABELED, PartlyLabeled
+from papers.many import draw, load_many
+from papers.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
+from papers.table import Report, verdict
+from papers.timing import Timings, interleaved
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.parts import shares_of
 from benchmarks.passes import limit_of, passing, reads_of
-from semisvm.reproduce.data import UNLABELED, PartlyLabeled
-from semisvm.reproduce.many import draw, load_many
-from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Timings, interleaved
 
 REPEAT = 3
 N_ROWS = 3_000

@@ -12,13 +12,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from papers.ssl_book import LABELED, SETS, BookSet, load_book, present
+from papers.table import Report
 from scipy import sparse
 
 from semisvm import MeanSVC
 from semisvm.designs import Floats, Workers, make_design
 from semisvm.label_steps import top_labels
-from semisvm.reproduce.ssl_book import LABELED, SETS, BookSet, load_book, present
-from semisvm.reproduce.table import Report
 from semisvm.solvers.label_means import MeanMargin, Plane
 
 REPEAT = 5

@@ -11,11 +11,11 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED, Floats, Ints, MissingDataError
+from papers.table import Report, verdict
 from sklearn.preprocessing import scale
 
 from semisvm import ConcaveSVC, MixedIntegerSVC
-from semisvm.reproduce.data import UNLABELED, Floats, Ints, MissingDataError
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 10
 SETS = ("wbc", "heart_cleveland")

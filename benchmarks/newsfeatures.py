@@ -3,7 +3,7 @@
 The paper has Macro F 0.4577 with 100 labels, on a matrix that is not at hand. The texts are
 turned into rows in several ways; the margin loss without an intercept is fitted to 100 labels that
 are drawn at random, or as many of each class. Draws and intercepts at our own matrix are in
-``semisvm reproduce newsgroups``.
+``python -m papers newsgroups``.
 """
 
 import gzip
@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import Ints, Matrix, MissingDataError
+from papers.many import SUPERVISED_TOL
+from papers.newsgroups import MARGIN, N_LABELED, PAPER, RULES, TEXTS, subject_and_body
+from papers.table import Report
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import normalize
 
 from semisvm import NewtonSVC
-from semisvm.reproduce.data import Ints, Matrix, MissingDataError
-from semisvm.reproduce.many import SUPERVISED_TOL
-from semisvm.reproduce.newsgroups import MARGIN, N_LABELED, PAPER, RULES, TEXTS, subject_and_body
-from semisvm.reproduce.table import Report
 
 REPEAT = 5
 N_TEST = 6_000

@@ -21,13 +21,13 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED, load, rows_of_each_class
+from papers.methods import METHODS, REG, SEMI_SUPERVISED, UNLABELED_WEIGHT
+from papers.table import Report, verdict
+from papers.timing import Spread
 
 from semisvm.io import write_rows
 from semisvm.ondisk import RowsOnDisk, open_rows
-from semisvm.reproduce.data import UNLABELED, load, rows_of_each_class
-from semisvm.reproduce.methods import METHODS, REG, SEMI_SUPERVISED, UNLABELED_WEIGHT
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Spread
 
 REPEAT = 3
 N_ROWS = 1_000_000

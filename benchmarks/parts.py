@@ -7,6 +7,8 @@ from time import process_time
 from typing import Any
 from unittest.mock import patch
 
+from papers.timing import Task
+
 from benchmarks.passes import KINDS
 from semisvm.blocks.many_beliefs import ManyScoreBlock
 from semisvm.blocks.many_scores import ManyScoredRows
@@ -14,7 +16,6 @@ from semisvm.designs.csr import CsrDesign
 from semisvm.designs.dense import DenseDesign
 from semisvm.methods.assigning import Assigning
 from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.reproduce.timing import Task
 from semisvm.solvers import conjugate_gradients, newton, woodbury
 
 READS = [

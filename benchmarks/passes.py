@@ -14,13 +14,13 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from papers.data import Matrix
+from papers.timing import Spread, Task, Timings
 
 from semisvm.designs import Workers, make_design
 from semisvm.designs.base import Design
 from semisvm.designs.csr import CsrDesign
 from semisvm.designs.dense import DenseDesign
-from semisvm.reproduce.data import Matrix
-from semisvm.reproduce.timing import Spread, Task, Timings
 
 AT_A_TIME = 10
 """A single pass is too short for the clock of the processor."""

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import PartlyLabeled, hide, load, stratified_rows
+from papers.table import Report, verdict
+from papers.timing import interleaved
 
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.designs import Workers, make_design
@@ -13,9 +16,6 @@ from semisvm.loop.schedules import LOOSE_TOL
 from semisvm.model_selection import AnnealedSVCCV, TransductiveSVCCV
 from semisvm.model_selection.paths import Grid, PathPoint
 from semisvm.partial_labels import encode
-from semisvm.reproduce.data import PartlyLabeled, hide, load, stratified_rows
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import interleaved
 
 REPEAT = 3
 REG = 1e-3

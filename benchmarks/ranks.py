@@ -18,6 +18,8 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from papers.data import UNLABELED, load_coded
+from papers.table import Report, verdict
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
@@ -25,8 +27,6 @@ from sklearn.svm import LinearSVC
 
 from semisvm import registry
 from semisvm.model_selection import choose
-from semisvm.reproduce.data import UNLABELED, load_coded
-from semisvm.reproduce.table import Report, verdict
 from semisvm.scaling import fit_scaling
 
 REPEAT = 2

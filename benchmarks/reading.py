@@ -9,11 +9,12 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from papers.data import MissingDataError, load
+from papers.table import Report, verdict
+from papers.timing import Spread, Timings, interleaved
+
 from semisvm.io import read, write_bytes, write_text
 from semisvm.io.svmlight import write_svmlight
-from semisvm.reproduce.data import MissingDataError, load
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Spread, Timings, interleaved
 
 REPEAT = 5
 TEXTS = 50_000

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.many import NEWS, Draw, compare, draw, in_parallel, load_many
+from papers.manysets import N_LABELED, SETS, draw_of
+from papers.newsgroups import N_LABELED as N_LABELED_NEWS
+from papers.table import Report
 
 from semisvm.losses import LOSSES
-from semisvm.reproduce.many import NEWS, Draw, compare, draw, in_parallel, load_many
-from semisvm.reproduce.manysets import N_LABELED, SETS, draw_of
-from semisvm.reproduce.newsgroups import N_LABELED as N_LABELED_NEWS
-from semisvm.reproduce.table import Report
 
 REPEAT = 2
 N_UNLABELED = 4_000

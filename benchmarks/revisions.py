@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from papers.table import Report, verdict
+from papers.timing import Spread
 
 from benchmarks import ROOT
 from benchmarks.workload import FITS, METHODS
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Spread
 
 REPEAT = 5
 SLOWER_BAR = 1.03

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from semisvm.reproduce.data import UNLABELED, PartlyLabeled, hide, load, rows_of_each_class
-from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Spread, Timings, interleaved, joined, peak_bytes
+from papers.data import UNLABELED, PartlyLabeled, hide, load, rows_of_each_class
+from papers.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
+from papers.table import Report, verdict
+from papers.timing import Spread, Timings, interleaved, joined, peak_bytes
 
 REPEAT = 5
 # The second core of a shared machine is now there and now not: many pairs of fits, not a few.

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED, Floats, Ints, Matrix, hide, load
+from papers.table import Report, verdict
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from semisvm import NewtonSVC
 from semisvm.active import KMedianSelection, MarginSelection, RandomSelection
-from semisvm.reproduce.data import UNLABELED, Floats, Ints, Matrix, hide, load
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 8
 N_LABELS = 50

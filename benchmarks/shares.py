@@ -14,6 +14,8 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from papers.data import Floats, Ints, Matrix, load_coded
+from papers.table import Report, verdict
 from scipy import sparse
 from sklearn.preprocessing import normalize, scale
 
@@ -21,8 +23,6 @@ from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.methods.shares import estimate_shares
 from semisvm.model_selection import PartialLabelKFold, hide_labels
 from semisvm.partial_labels import encode
-from semisvm.reproduce.data import Floats, Ints, Matrix, load_coded
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 2
 MOST_ROWS = 3_000

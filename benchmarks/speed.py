@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import Ints, Matrix, PartlyLabeled, hide, load, stratified_rows
+from papers.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
+from papers.table import Report, verdict
+from papers.timing import Task, Timings, interleaved
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.passes import AT_A_TIME, limit_of, passing, reads_of
 from semisvm.loop import schedules
-from semisvm.reproduce.data import Ints, Matrix, PartlyLabeled, hide, load, stratified_rows
-from semisvm.reproduce.methods import REG, SEMI_SUPERVISED, UNLABELED_WEIGHT, fitted
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Task, Timings, interleaved
 
 REPEAT = 5
 SEEDS = (0, 1, 2, 3, 4)

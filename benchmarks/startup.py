@@ -10,11 +10,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from papers.data import hide, load, random_rows
+from papers.table import Report, verdict
+from papers.timing import Spread, interleaved, seconds_of
 
 from benchmarks import ROOT
-from semisvm.reproduce.data import hide, load, random_rows
-from semisvm.reproduce.table import Report, verdict
-from semisvm.reproduce.timing import Spread, interleaved, seconds_of
 
 REPEAT = 7
 IMPORT_BAR = 0.1
@@ -63,7 +63,7 @@ def fit_twice() -> None:
     y = (labels == 1).astype(np.intp)
     problem = hide(X, y, random_rows(y, N_LABELED, 0))
     start = perf_counter()
-    from semisvm.reproduce.methods import fitted
+    from papers.methods import fitted
 
     seconds = {"load": perf_counter() - start}
     for which in ("first", "second"):

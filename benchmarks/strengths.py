@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED
+from papers.table import Report
 
 from benchmarks.ranks import chosen_on, labelled, names_of, prepared
 from semisvm import NewtonSVC
 from semisvm.model_selection.pool import suited_reg
-from semisvm.reproduce.data import UNLABELED
-from semisvm.reproduce.table import Report
 from semisvm.rows import typical_variance
 
 REPEAT = 5

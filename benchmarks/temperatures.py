@@ -10,15 +10,15 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from papers.data import UNLABELED, Floats, PartlyLabeled, hide, load_coded, random_rows
+from papers.many import draw, load_many
+from papers.table import Report
 from sklearn.preprocessing import normalize
 
 from benchmarks.manyspeed import N_LABELED, N_ROWS
 from semisvm import AnnealedSVC
 from semisvm.methods.cooling import DECIDING, Cooling
 from semisvm.methods.deterministic_annealing import Annealing
-from semisvm.reproduce.data import UNLABELED, Floats, PartlyLabeled, hide, load_coded, random_rows
-from semisvm.reproduce.many import draw, load_many
-from semisvm.reproduce.table import Report
 
 REPEAT = 5
 TWO_CLASSES = ("text1_pcmac", "text_ssl", "usps_ssl", "g241c", "digit1")

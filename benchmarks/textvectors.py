@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED, MissingDataError, hide, random_rows
+from papers.table import Report, verdict
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -21,8 +23,6 @@ from sklearn.preprocessing import normalize
 
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.columns import ColumnFeatures, encode_texts
-from semisvm.reproduce.data import UNLABELED, MissingDataError, hide, random_rows
-from semisvm.reproduce.table import Report, verdict
 
 REPEAT = 3
 GROUP = "sci."

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import UNLABELED
+from papers.published import Problem, load_splits
+from papers.table import Report
 
 from semisvm import TransductiveSVC
-from semisvm.reproduce.data import UNLABELED
-from semisvm.reproduce.published import Problem, load_splits
-from semisvm.reproduce.table import Report
 
 REPEAT = 1
 SETS = {"g50c": "lab_50", "digit1": "lab_10", "usps_ssl": "lab_100", "text1_pcmac": "lab_50"}

@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.data import Ints, Matrix, PartlyLabeled, hide, load
+from papers.table import Report
 from scipy.special import softmax
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import normalize, scale
 
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.model_selection import CalibratedPartialClassifier, compare
-from semisvm.reproduce.data import Ints, Matrix, PartlyLabeled, hide, load
-from semisvm.reproduce.table import Report
 
 REPEAT = 6
 REG = 1e-3

@@ -1,6 +1,6 @@
 """Figures of the papers for the guide, from results that were saved: ``make docs`` draws them.
 
-``semisvm reproduce NAME --json > docs/results/NAME.json`` saves a result; it holds the settings and
+``python -m papers NAME --json > docs/results/NAME.json`` saves a result; it holds the settings and
 the commit, which the guide names beside the figure. The tables are those of ``paper_tables.py``.
 """
 
@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import matplotlib
-
-from semisvm.reproduce.figures import draw_curves
+from papers.figures import draw_curves
 
 RESULTS = Path(__file__).parent / "results"
 

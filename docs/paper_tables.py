@@ -28,7 +28,7 @@ def source(name: str, result: Result) -> str:
     """Return the command and the commit of a result."""
     repeat = next(iter(result["settings"].values()))
     commit = result["machine"]["commit"]
-    return f"*`semisvm reproduce {name} --repeat {repeat}`, commit {commit}.*"
+    return f"*`python -m papers {name} --repeat {repeat}`, commit {commit}.*"
 
 
 def block(view: str) -> str:

@@ -76,7 +76,7 @@ def short_texts(n=600, n_words=6000, seed=0):
 
 
 def save_set(folder, name, X, y, splits=None):
-    """Save rows as a data set of `semisvm reproduce`."""
+    """Save rows as a data set of `python -m papers`."""
     place = folder / name
     place.mkdir()
     if sparse.issparse(X):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from papers import TABLES
 from semisvm import registry
-from semisvm.reproduce import TABLES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 if not DOCS.is_dir():
@@ -97,8 +97,8 @@ def test_commands_of_the_start_page(tmp_path, monkeypatch):
 
 
 def test_page_of_the_papers_names_every_table():
-    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
-    missing = [name for name in TABLES if f"`semisvm reproduce {name}" not in page]
+    page = (DOCS / "papers.md").read_text(encoding="utf-8")
+    missing = [name for name in TABLES if f"`python -m papers {name}" not in page]
     assert missing == []
 
 
@@ -124,7 +124,7 @@ def test_a_table_that_is_not_that_of_the_result_is_found(script):
     page = "text\n\n<!-- table pcmac -->\nby hand\n<!-- end of table -->\n\nmore\n"
     written = script.renewed(page)
     assert "by hand" not in written
-    assert "`semisvm reproduce pcmac --repeat " in written
+    assert "`python -m papers pcmac --repeat " in written
     assert written.startswith("text\n")
     assert written.endswith("more\n")
     assert script.renewed(written) == written
@@ -136,7 +136,7 @@ def test_results_of_the_papers_are_shown_with_their_source(path, script):
     result = json.loads(path.read_text(encoding="utf-8"))
     assert re.fullmatch("[0-9a-f]{7,40}", result["machine"]["commit"])
     assert result["benchmark"] == path.stem
-    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
+    page = (DOCS / "papers.md").read_text(encoding="utf-8")
     if result["curves"]:
         assert f"../build/papers/{path.stem}.png" in page
         assert f"<!-- table figure {path.stem} -->" in page

@@ -9,16 +9,14 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import semisvm
 import semisvm.training
 from commands import run
-from problems import hide, save_set, two_blobs
+from problems import hide, two_blobs
 from semisvm.io import MatrixData
 from semisvm.io.labels import text_labels
 from semisvm.model_selection import choosing
-from semisvm.reproduce import TABLES
 
 FAST = ["--methods", "tsvm", "--folds", "3", "--repeats", "1"]
 
@@ -203,11 +201,6 @@ def test_compare_draws(blobs, monkeypatch):
         (["compare", "a.csv", "--label", "kind", "--figure", "a.gif"], "not 'a.gif'"),
         (["compare", "a.csv", "--label", "kind", "--figure", "no/a.png"], "there is no folder"),
         (["compare", "a.csv", "--label", "kind", "--prior", "c=1"], "--prior names the class 'c'"),
-        (["reproduce"], "name a table"),
-        (["reproduce", "pcmc"], "Did you mean 'pcmac'?"),
-        (["reproduce", "reuters", "--figure", "a.png"], "has no curves to draw"),
-        (["reproduce", "pcmac", "--data", "nowhere"], "no data folder 'nowhere'"),
-        (["reproduce", "pcmac", "--data", "."], "has no set 'text1_pcmac'"),
     ],
 )
 def test_mistakes_have_one_message(blobs, monkeypatch, arguments, said):
@@ -217,55 +210,6 @@ def test_mistakes_have_one_message(blobs, monkeypatch, arguments, said):
     assert len(messages) == 1
     assert said in messages[0]
     assert result.stdout == ""
-
-
-def test_tables_are_listed():
-
-    assert "Sindhwani" in run("reproduce", "--list").stdout
-    tables = json.loads(run("reproduce", "--list", "--json").stdout)["tables"]
-    assert [table["name"] for table in tables] == list(TABLES)
-    needs = {table["name"]: table["needs"] for table in tables}
-    assert needs["pcmac"] == ["text1_pcmac"]
-    assert len(needs["clustered"]) == 7
-    assert all(table["minutes"] > 0 for table in tables)
-    assert {"pcmac", "reuters", "newsgroups", "book", "halves", "meantimes"} <= set(TABLES)
-
-
-def test_bars_are_named_where_they_are_reached(capsys):
-    from semisvm.cli.reproduce import _judge
-
-    _judge(TABLES["clustered"], 0, None)
-    said = " ".join(capsys.readouterr().out.split())
-    assert said.startswith("All bars are reached (our bars, 0.7 to 12.1 points below the paper's")
-    _judge(TABLES["halves"], 0, None)
-    assert "No row of this table has a bar" in capsys.readouterr().out
-
-
-def test_a_table_is_run(tmp_path, monkeypatch):
-    """On made-up rows under the name of the paper's set."""
-    from semisvm.reproduce import pcmac
-
-    save_set(tmp_path, "text1_pcmac", sparse.csr_matrix(two_blobs(60)[0]), 2 * two_blobs(60)[1] - 1)
-    monkeypatch.setattr(pcmac, "TRAINING_ROWS", 40)
-    monkeypatch.setattr(pcmac, "LABELED", (10,))
-    arguments = ["reproduce", "pcmac", "--data", tmp_path, "--repeat", "1"]
-    shown = run(*arguments).stdout
-    assert "mean test error (Table 3)" in shown
-    assert "missed (test errors within 1 point of the paper's, " in " ".join(shown.split())
-    assert "); see MISSED above" in " ".join(shown.split())
-    kept, figure = tmp_path / "kept.jsonl", tmp_path / "curves.svg"
-    result = run(*arguments, "--json", "--resume", kept, "--figure", figure)
-    facts = json.loads(result.stdout)
-    assert facts["settings"]["splits"] == 1
-    assert len(facts["tables"]["mean test error (Table 3)"]) == 3
-    assert figure.read_text().startswith("<?xml")
-    again = run(*arguments, "--json", "--resume", kept)
-    assert json.loads(again.stdout)["tables"] == facts["tables"]
-    assert "1 of 1 measurements are taken over" in again.stderr
-    for text in ("something else\n{}\n", "my notes, in one line without an end"):
-        kept.write_text(text)
-        assert "not a journal of 'semisvm rep" in run(*arguments, "--resume", kept, code=2).stderr
-        assert kept.read_text() == text
 
 
 def seconds(*command):

@@ -128,15 +128,6 @@ def test_a_model_of_noise_is_called_one(folder, tmp_path):
     assert facts["most_frequent_class"] in ("a b", "c")
 
 
-def test_toys_need_no_data(monkeypatch):
-    from semisvm.reproduce import toys
-
-    monkeypatch.delenv("SEMISVM_DATA", raising=False)
-    monkeypatch.setattr(toys, "METHODS", {"DA, hinge": toys.METHODS["DA, hinge"]})
-    monkeypatch.setattr(toys, "WIDTHS", {"moons": (0.3,)})
-    assert "moons" in run("reproduce", "toys", "--repeat", "1").stdout
-
-
 def test_compare_takes_what_is_quick(folder, monkeypatch):
     from semisvm.model_selection import planning
 

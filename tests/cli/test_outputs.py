@@ -83,7 +83,7 @@ def arguments_for(program, values):
 
 @every_command
 def test_paths_are_inputs_or_outputs(program, reads, writes):
-    folders = {"reproduce": {"data", "resume"}, "fit": {"scratch"}}.get(program.name, set())
+    folders = {"fit": {"scratch"}}.get(program.name, set())
     assert set(reads) - folders <= INPUTS
     for parameter in program.params:
         told = getattr(parameter, "help", None) or ""
@@ -111,8 +111,6 @@ def test_no_output_is_an_input(tmp_path, program, reads, writes, spelling):
     """Files hold nonsense, so that anything but the check would say something else."""
     (tmp_path / "sub").mkdir()
     for output in writes:
-        if program.name == "demo":
-            continue  # it reads nothing
         for name in reads:
             case = tmp_path / f"{output}-{name}"
             (case / "sub").mkdir(parents=True)
@@ -241,10 +239,9 @@ def test_a_full_disk_is_one_line(folder, monkeypatch):
         refusal("predict", folder / "m", folder / "data.csv", "-o", folder / "p.csv"),
         refusal("select", folder / "data.csv", "--label", "kind", "-o", folder / "s.csv"),
         refusal("report", folder / "m", "-o", folder / "r.html"),
-        refusal("demo", "--out", folder / "out"),
     ):
         assert line.endswith(": the disk is full.")
-    assert sorted(p.name for p in folder.iterdir()) == ["data.csv", "m", "out"]
+    assert sorted(p.name for p in folder.iterdir()) == ["data.csv", "m"]
 
 
 def test_half_of_a_character_is_found_before_the_fit(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from semisvm.cli.spelling import OPTIONS, SWITCHES, in_options
 from semisvm.io import DataError, read
 
 SOURCE = Path(semisvm.__file__).parent
-COMMANDS = {"cli", "reproduce", "demo.py"}
+COMMANDS = {"cli"}
 """They parse options themselves."""
 
 

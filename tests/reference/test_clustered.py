@@ -1,11 +1,11 @@
-"""CVS3VM on the paper's data, where they are at hand; `semisvm reproduce clustered` has more."""
+"""CVS3VM on the paper's data, where they are at hand; `python -m papers clustered` has more."""
 
 import numpy as np
 import pytest
+from papers.clustered import load_complete, plain_rlp
 from sklearn.preprocessing import scale
 
 from semisvm import ClusteredSVC, RobustLPC
-from semisvm.reproduce.clustered import load_complete, plain_rlp
 
 
 @pytest.mark.parametrize(("name", "bar"), [("wbc", 0.94), ("housing", 0.80)])

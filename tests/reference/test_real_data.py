@@ -89,7 +89,7 @@ def test_pcmac_error_and_objective(dataset):
     ],
 )
 def test_label_means_on_the_published_splits(method, name, kernel, accuracy, dataset, splits):
-    """The rest of Table 1 of the paper is `semisvm reproduce book`."""
+    """The rest of Table 1 of the paper is `python -m papers book`."""
     X, y = dataset(name)
     found = []
     for rows in splits(name)["lab_10"]:

@@ -98,15 +98,10 @@ ALLOWED = {
         "_lazy _version checkpoints clusters converting estimators exporting io loop model "
         "model_files model_selection ondisk training"
     ),
-    "reproduce": (
-        "__init__ displays io jsonable kernels label_steps labelling losses model_selection "
-        "programs wording"
-    ),
-    "demo": "designs estimators io label_steps losses partial_labels",
     "cli": (
-        "_version active checkpoints columns converting costs demo displays exporting io jsonable "
+        "_version active checkpoints columns converting costs displays exporting io jsonable "
         "label_models labelling loop method model model_files model_selection naming ondisk "
-        "partial_labels preparing registry remote report reproduce training training_labels trust "
+        "partial_labels preparing registry remote report training training_labels trust "
         "visible wording"
     ),
     "__main__": "cli",

@@ -10,7 +10,6 @@ from semisvm.cli.answers import answers
 from semisvm.cli.audit import audit
 from semisvm.cli.compare import compare
 from semisvm.cli.convert import convert
-from semisvm.cli.demo import demo
 from semisvm.cli.errors import guarded
 from semisvm.cli.evaluate import evaluate
 from semisvm.cli.export import export
@@ -22,7 +21,6 @@ from semisvm.cli.methods import methods
 from semisvm.cli.outputs import checked
 from semisvm.cli.predict import predict
 from semisvm.cli.reporting import report
-from semisvm.cli.reproduce import reproduce
 from semisvm.cli.select import select
 
 COMMANDS: tuple[Callable[..., Any], ...] = tuple(
@@ -41,8 +39,6 @@ COMMANDS: tuple[Callable[..., Any], ...] = tuple(
         report,
         export,
         methods,
-        demo,
-        reproduce,
     )
 )
 

@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+from papers.timing import peak_bytes
 from scipy import sparse
 
 from semisvm import AnnealedSVC, TransductiveSVC
@@ -13,7 +14,6 @@ from semisvm.designs import Workers, make_design
 from semisvm.losses import SQUARED_HINGE
 from semisvm.methods.fold_fits import used_rows
 from semisvm.partial_labels import encode
-from semisvm.reproduce.timing import peak_bytes
 from semisvm.rows import read_rows
 from semisvm.solvers.woodbury import heavy_rows
 

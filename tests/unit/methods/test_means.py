@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from papers.mean_problems import Separation, SmallProblem
 from scipy import sparse
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +16,6 @@ from semisvm.loop import Level, Recorder
 from semisvm.losses import SQUARED_HINGE
 from semisvm.methods.label_means import Alternating, CuttingPlanes
 from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.reproduce.mean_problems import Separation, SmallProblem
 from semisvm.solvers.label_means import MeanMargin
 
 TIGHT = {"tol": 1e-10, "max_iter": 10**6}
