@@ -38,7 +38,7 @@ ALLOWED = {
     "label_steps": "compiling designs losses partial_labels row_weights",
     "blocks": "compiling designs hierarchy label_steps losses row_weights vectors",
     "programs": "designs forking",
-    "solvers": "blocks compiling designs hierarchy programs row_weights vectors",
+    "solvers": "compiling designs hierarchy programs row_weights vectors",
     "pages": "jsonable wording",
     "loop": "pages solvers",
     "remote": "_version blocks designs fingerprints hierarchy losses ondisk row_weights rows",
@@ -108,7 +108,7 @@ ALLOWED = {
 }
 """Part of the package -> the parts that it may import; a part that is not named, none."""
 
-FOR_TYPES = {"model": "model_selection", "training": "loop"}
+FOR_TYPES = {"model": "model_selection", "solvers": "blocks", "training": "loop"}
 """The same for imports under ``if TYPE_CHECKING``, which make no order."""
 
 MODULE = re.compile(rf"{PACKAGE}(\.\w+)+")

@@ -22,9 +22,9 @@ from semisvm.losses.log import probabilities
 from semisvm.methods.free_energy import FreeEnergy
 from semisvm.methods.maxent import share_residual
 from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.row_problems import SoftLabels
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, minimize
-from semisvm.solvers.problems import SoftLabels
 from semisvm.vectors import dot
 
 

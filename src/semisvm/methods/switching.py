@@ -8,10 +8,10 @@ import numpy as np
 from semisvm.designs import Floats
 from semisvm.loop import Level, follow
 from semisvm.methods.solution import Solution
+from semisvm.objectives.row_problems import RespondingProblem, SoftLabels
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, already_solved, minimize
-from semisvm.solvers.problems import RespondingProblem, SoftLabels
 
 # If from the third round on a round switches more than this fraction of the pairs of the last
 # one, labels follow the weights slowly: a step that anticipates their response is tried.

@@ -23,6 +23,7 @@ from semisvm.label_steps.entropic import spread
 from semisvm.label_steps.transportation import Counts, transport
 from semisvm.loop import Recorder
 from semisvm.losses import Loss, ManyClassLoss, SmoothManyClassLoss
+from semisvm.objectives.row_problems import RowsProblem, SoftLabels
 from semisvm.objectives.sharing import RowsTask
 from semisvm.row_weights import ALIKE, number_of
 from semisvm.solvers import Linearization, State, minimize
@@ -33,7 +34,6 @@ from semisvm.solvers.crammer_singer import (
     MarginState,
     minimize_margin,
 )
-from semisvm.solvers.problems import RowsProblem, SoftLabels
 from semisvm.solvers.woodbury import HeavyRows
 from semisvm.vectors import dot
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from semisvm.blocks import ManyScoreRows, OneScoreRows
 from semisvm.designs import Design, Floats
+from semisvm.objectives.row_problems import RowsProblem
 from semisvm.solvers import Linearization, State, minimize
-from semisvm.solvers.problems import RowsProblem
 from semisvm.solvers.span import Span
 from semisvm.solvers.woodbury import HeavyRows, are_few, heavy_rows
 from semisvm.vectors import add, dot

@@ -21,11 +21,11 @@ from semisvm.designs import Design, Floats, Index
 from semisvm.label_steps.beliefs import balancing_price
 from semisvm.loop import Recorder
 from semisvm.losses import Loss, Signs, TwoClassLoss
+from semisvm.objectives.row_problems import RowsProblem, SoftLabels
 from semisvm.objectives.sharing import RowsTask
 from semisvm.row_weights import ALIKE, number_of
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
-from semisvm.solvers.problems import RowsProblem, SoftLabels
 from semisvm.solvers.woodbury import HeavyRows
 from semisvm.vectors import dot
 

@@ -47,17 +47,19 @@ which do not read the data.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from semisvm.blocks import OneScoreBlock
 from semisvm.designs import Design, Floats, RowList
 from semisvm.hierarchy import Hierarchy, flat
 from semisvm.solvers import _crammer_singer_kernels as kernels
 from semisvm.solvers.margin_faces import climb
 from semisvm.solvers.newton import State
 from semisvm.vectors import dot
+
+if TYPE_CHECKING:
+    from semisvm.blocks import OneScoreBlock
 
 SEED = 0
 # A row is active while its gap is above this fraction of its part of the tolerance. With at
@@ -341,7 +343,7 @@ class HingeState(State):
 
 
 def minimize_hinge(
-    block: OneScoreBlock,
+    block: "OneScoreBlock",
     state: State,
     reg: float,
     *,

@@ -19,8 +19,8 @@ from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.methods.cooling import DECIDING, Cooling
 from semisvm.methods.free_energy import FreeEnergy
 from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.row_problems import SoftLabels
 from semisvm.solvers import newton
-from semisvm.solvers.problems import SoftLabels
 
 LAM, M = 0.7, 4
 SMOOTH = pytest.mark.parametrize("loss", ["squared_hinge", "squared", "log"])

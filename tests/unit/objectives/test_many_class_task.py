@@ -11,9 +11,9 @@ from semisvm.loop import Recorder, decades
 from semisvm.losses import LOSSES
 from semisvm.methods.assigning import Assigning, TableAssigning, finish
 from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.objectives.row_problems import RowsProblem
 from semisvm.partial_labels import prior_counts
 from semisvm.solvers.newton import measure
-from semisvm.solvers.problems import RowsProblem
 
 SMOOTH = ["squared_hinge", "squared", "log"]
 TREES = {"flat": flat(np.arange(4)), "tree": build({"a": [0, 1], "b": [2, 3]}, np.arange(4))}

@@ -9,9 +9,9 @@ from semisvm import vectors
 from semisvm.blocks import scored_rows
 from semisvm.designs import Workers, make_design
 from semisvm.losses import LOSSES
+from semisvm.objectives.row_problems import RowsProblem
 from semisvm.solvers import conjugate_gradients, newton
 from semisvm.solvers.newton import line_search
-from semisvm.solvers.problems import RowsProblem
 
 SMOOTH = sorted(name for name, loss in LOSSES.items() if loss.two and loss.two.smooth)
 PIECEWISE = ["squared", "squared_hinge"]

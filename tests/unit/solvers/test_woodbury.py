@@ -16,8 +16,8 @@ from semisvm.designs import Workers, make_design
 from semisvm.hierarchy import flat
 from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.objectives import sharing
+from semisvm.objectives.row_problems import RowsProblem
 from semisvm.solvers import woodbury
-from semisvm.solvers.problems import RowsProblem
 from semisvm.solvers.woodbury import HeavyRows, heavy_rows
 
 REG = 1e-2
