@@ -141,6 +141,36 @@ def test_an_encoder_is_run_only_if_it_is_named(mail):
     run("evaluate", "m", "mail.csv", "--encoder", "my_text_encoder:encode")
 
 
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [("--embeddings", "vectors.npy"), ("--encoder", "my_text_encoder:encode")],
+)
+def test_held_out_rows_of_a_report_have_vectors_too(mail, option, named):
+    words = ("--no-words",) if option == "--encoder" else ()
+    run(*FIT, "-o", "m", option, named, "-q", *words)
+    report = ("report", "m", "--json", "-o", "r.html", "--evaluate", "mail.csv")
+    found = json.loads(run(*report, option, named).stdout)["evaluation"]
+    told = json.loads(run("evaluate", "m", "mail.csv", "--json", option, named).stdout)
+    assert found["accuracy"] == told["accuracy"]
+    # the text stands beside an example, also where only its vector is used
+    assert "the " in found["examples"][0]["cells"]
+    assert "the" in (mail / "r.html").read_text(encoding="utf-8")
+    assert option in run(*report, code=2).stderr
+    without = run("report", "m", "-o", "r.html", option, named, code=2).stderr
+    assert "for --evaluate FILE, which is not given" in without
+
+
+def test_how_the_file_of_a_report_is_read(mail):
+    run(*FIT, "-o", "m", "-q")
+    semicolons = (mail / "mail.csv").read_text().replace(",", ";")
+    (mail / "held.dat").write_text(semicolons)
+    report = ("report", "m", "--json", "-o", "r.html")
+    run(*report, "--evaluate", "held.dat", code=2)
+    found = run(*report, "--evaluate", "held.dat", "--format", "csv", "--delimiter", ";").stdout
+    assert json.loads(found)["evaluation"]["rows"] == 16
+    assert "for --evaluate FILE" in run(*report, "--format", "csv", code=2).stderr
+
+
 @pytest.mark.parametrize("more", [(), ("--features", "body")])
 def test_an_array_is_joined_in_a_conversion(mail, more):
     rows = list(csv.DictReader((mail / "mail.csv").read_text().splitlines()))

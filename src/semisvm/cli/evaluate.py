@@ -103,13 +103,13 @@ def evaluate(
 
 
 def assessed_file(
-    bundle: "Model", data: Path, label: str | None = None
+    bundle: "Model", data: Path, label: str | None, vectors: Vectors, form: FileFormat
 ) -> tuple[dict[str, Any], "Table | MatrixData"]:
     """Compare predictions with the labels of a file, without rules; return the rows too."""
     from semisvm.io import about_missing
 
-    marks, added = Marks(), Added(bundle, Vectors())
-    options = FileFormat().arguments()
+    marks, added = Marks(), Added(bundle, vectors)
+    options = form.arguments()
     options["na_is_class"] = bundle.settings.get("na_is_class") is True
     table = _read(bundle, data, label, None, marks.unlabeled, options, added)
     (table,) = added.to_all(iter([table]))

@@ -8,6 +8,8 @@ import typer
 from semisvm.cli import options as shared
 from semisvm.cli.outputs import Output, attempt, file_option
 from semisvm.cli.predict import as_model
+from semisvm.cli.reading import FileFormat
+from semisvm.cli.vectors import Vectors
 
 if TYPE_CHECKING:
     from semisvm.io import DataError
@@ -21,6 +23,7 @@ ReportFile = Annotated[
 
 def report(
     model: shared.ModelFile,
+    *,
     output: Annotated[
         Output | None,
         file_option("-o", "--output", help="HTML file to write; - is standard output."),
@@ -42,6 +45,8 @@ def report(
         str | None,
         typer.Option("--label", help="--evaluate: label column. Default: that of the fit."),
     ] = None,
+    vectors: Vectors,
+    form: FileFormat,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     top: shared.TopWords = 12,
     as_json: Annotated[
@@ -56,12 +61,12 @@ def report(
 
     if output is None and card is None and not as_json:
         raise UserError("name the file to write with -o or --card, or use --json.")
-    if label is not None and evaluate is None:
-        raise UserError("--label is the label column of --evaluate FILE, which is not given.")
+    if evaluate is None:
+        _check_unused(label, vectors, form)
     bundle = as_model(load(model))
     options: dict[str, Any] = {"title": title or f"Model {model.name}", "top": top}
     if evaluate is not None:
-        options["evaluation"] = _evaluated(bundle, evaluate, label)
+        options["evaluation"] = _evaluated(bundle, evaluate, label, vectors, form)
     failure = write(bundle, output, **options)
     if failure is not None:
         raise failure
@@ -74,12 +79,26 @@ def report(
         tell(card, "Card")
 
 
-def _evaluated(bundle: "Model", data: Path, label: str | None) -> dict[str, Any]:
+def _check_unused(label: str | None, vectors: Vectors, form: FileFormat) -> None:
+    """Refuse options about the file of --evaluate, if there is none."""
+    from semisvm.cli.errors import UserError
+
+    if label is not None:
+        raise UserError("--label is the label column of --evaluate FILE, which is not given.")
+    if vectors.asked:
+        raise UserError("--embeddings and --encoder are for --evaluate FILE, which is not given.")
+    if form != FileFormat():
+        raise UserError("options about reading are for --evaluate FILE, which is not given.")
+
+
+def _evaluated(
+    bundle: "Model", data: Path, label: str | None, vectors: Vectors, form: FileFormat
+) -> dict[str, Any]:
     """Judge a model by a file, as ``semisvm evaluate`` does, with example rows."""
     from semisvm.cli.evaluate import assessed_file
     from semisvm.report import evaluation_data
 
-    facts, table = assessed_file(bundle, data, label)
+    facts, table = assessed_file(bundle, data, label, vectors, form)
     return evaluation_data(bundle, table, facts)
 
 

@@ -70,7 +70,9 @@ def _cells(model: Model, data: Table | MatrixData, rows: list[int]) -> list[str]
     """Write rows in short: texts first, then some of the other columns."""
     if not isinstance(data, Table) or model.features is None or not rows:
         return [""] * len(rows)
-    kinds = {n: k for n, k in model.features.kinds_.items() if n in data.columns and k != "vector"}
+    # of vectors that an encoder made, their texts are shown
+    kinds = dict.fromkeys(model.settings.get("encoded") or (), "text") | model.features.kinds_
+    kinds = {n: k for n, k in kinds.items() if n in data.columns and k != "vector"}
     order = sorted(kinds, key=lambda name: kinds[name] != "text")[:MOST_CELLS]
     part = data.take(rows)
     texts = {name: part.text(name) for name in order}
