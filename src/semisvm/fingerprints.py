@@ -78,7 +78,8 @@ def _entry_hashes(rows: Any) -> NDArray[np.uint64]:
     values = np.abs(rows.data)
     largest = np.asarray(abs(rows).max(axis=1).todense(), dtype=np.float64).ravel()
     counts = values > NOTHING * np.repeat(largest, np.diff(rows.indptr))
-    single = rows.data.astype(np.float32).view(np.uint32).astype(np.uint64)
+    with np.errstate(over="ignore"):  # numbers beyond single precision are all alike
+        single = rows.data.astype(np.float32).view(np.uint32).astype(np.uint64)
     digits = (single + np.uint64(HALF)) >> np.uint64(DROPPED)
     mixed = (rows.indices.astype(np.uint64) << np.uint64(25)) ^ digits
     for shift, factor in MIXING:

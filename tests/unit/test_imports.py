@@ -32,7 +32,7 @@ ALLOWED = {
     "margins": "partial_labels rows",
     "euclidean": "designs rows",
     "graphs": "compiling costs designs euclidean rows",
-    "kernels": "designs euclidean graphs rows validation",
+    "kernels": "designs euclidean fingerprints graphs rows validation",
     # the fit
     "losses": "compiling designs",
     "label_steps": "compiling designs losses partial_labels row_weights",

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.designs import Floats
 from semisvm.euclidean import centre_of, moved, squared_distances
+from semisvm.fingerprints import row_fingerprints
 from semisvm.rows import is_sparse, row_squares
 from semisvm.validation import check_choice, check_count, check_real
 
@@ -20,6 +21,8 @@ USES = {"rbf": ("gamma",), "laplacian": ("gamma",), "sigmoid": ("gamma", "coef0"
 USES["poly"] = ("gamma", "degree", "coef0")
 # Number of rows for the average distance; its standard error is then below 1 %.
 DISTANCE_ROWS = 2_000
+# Odd, and far from every simple fraction of 2^64: multiples of it are well spread.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Error of an exponent that is negligible in a kernel matrix with unit diagonal; and the exponent
 # beyond which the exponential function is zero.
 EXACT, NOTHING = 1e-12, 750.0
@@ -186,15 +189,39 @@ def _variance(X: Any) -> float:
 
 
 def mean_distance(X: Any) -> float:
-    """Compute the average distance between two different rows, from a sample if many."""
+    """Compute the average distance between two different rows, from a sample if many.
+
+    The sample depends on what is in the rows, not on their order.
+    """
     n = X.shape[0]
     if n > DISTANCE_ROWS:
-        chosen = np.random.default_rng(0).choice(n, DISTANCE_ROWS, replace=False)
-        X, n = X[np.sort(chosen)], DISTANCE_ROWS
+        X, n = X[sample_by_content(X, DISTANCE_ROWS)], DISTANCE_ROWS
     X = moved(X, centre_of(X))
     squares = squared_distances(X, X, tol=np.inf)
     np.fill_diagonal(squares, 0.0)
     return float(np.sqrt(squares).sum() / max(n * (n - 1), 1))
+
+
+def sample_by_content(X: Any, size: int) -> NDArray[np.intp]:
+    """Choose rows by hashes of them, so that the same ones are chosen in whatever order they come.
+
+    Equal rows are counted, and each has another hash: a row that is there a thousand times is
+    chosen as often as a thousand different ones.
+
+    Parameters
+    ----------
+    X : matrix of shape (n, d)
+    size : int
+        At most n.
+    """
+    hashes = row_fingerprints(X)
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    first = np.maximum.accumulate(np.where(is_first, np.arange(len(order)), 0))
+    repeats = (np.arange(len(order)) - first).astype(np.uint64)
+    keys = ordered + GOLDEN * repeats
+    return order[np.argsort(keys, kind="stable")[:size]]
 
 
 def _check_square(X: Any) -> None:

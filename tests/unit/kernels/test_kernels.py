@@ -12,6 +12,7 @@ from problems import hide, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.designs import Workers
 from semisvm.kernels import cholesky, fit_map, make_kernel, pivoted_cholesky
+from semisvm.kernels.functions import mean_distance, sample_by_content
 
 KERNELS = ["linear", "rbf", "poly", "laplacian", "cosine"]
 
@@ -148,6 +149,30 @@ def test_gamma_by_rules():
     assert found.kernel.parameters["gamma"] == pytest.approx(1 / (2 * width**2))
     found, _ = fit_map(sparse.csr_matrix(X), "rbf", gamma="scale")
     assert found.kernel.parameters["gamma"] == pytest.approx(1 / (5 * X.var()))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_gamma_of_many_rows_does_not_depend_on_their_order(form):
+    rng = np.random.default_rng(0)
+    # half of the rows are equal, and the others far apart in two groups
+    X = np.vstack([np.zeros((2_500, 3)), 1.0 + points(1_000, 3), 20.0 + points(1_500, 3, seed=1)])
+    exact = pairwise_distances(X).sum() / (5_000 * 4_999)
+    orders = (np.arange(5_000), np.argsort(X[:, 0]), np.argsort(-X[:, 1]), rng.permutation(5_000))
+    found = {mean_distance(form(X[order])) for order in orders}
+    assert len(found) == 1
+    assert found.pop() == pytest.approx(exact, rel=0.03)
+
+
+def test_the_sample_is_a_fair_one():
+    X = np.sort(points(20_000, 1), axis=0)
+    chosen = X[sample_by_content(X, 2_000)].ravel()
+    assert len(np.unique(chosen)) == 2_000
+    shares = [np.mean(chosen < limit) for limit in np.quantile(X, [0.1, 0.5, 0.9])]
+    np.testing.assert_allclose(shares, [0.1, 0.5, 0.9], atol=4 * np.sqrt(0.25 / 2_000))
+    # numbers beyond single precision, and rows of nothing but zeros
+    hostile = np.zeros((3_000, 2))
+    hostile[::2] = 1e60 * points(1_500, 2)
+    assert np.isfinite(mean_distance(hostile))
 
 
 @pytest.mark.parametrize(
