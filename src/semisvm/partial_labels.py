@@ -367,14 +367,24 @@ def prior_counts(prior: Floats, n: int, order: Index | None = None) -> NDArray[n
     return counts
 
 
-def check_empty_classes(prior: Floats, n: int, classes: NDArray[Any]) -> None:
+def check_empty_classes(
+    prior: Floats, n: int, classes: NDArray[Any], *, whole: bool = True
+) -> None:
     """Report classes to which the given shares assign no unlabelled row.
 
     With two classes this is an error; with more it may be intended, and is a warning.
+
+    Parameters
+    ----------
+    prior : array of shape (m,)
+    n : int
+        Number of unlabelled rows.
+    classes : array of shape (m,)
+    whole : bool, default=True
+        Whether shares are rounded to numbers of rows. A mean can have any share above zero.
     """
-    for label, share, count in zip(
-        classes.tolist(), prior.tolist(), prior_counts(prior, n).tolist(), strict=True
-    ):
+    counts = prior_counts(prior, n) if whole else prior
+    for label, share, count in zip(classes.tolist(), prior.tolist(), counts.tolist(), strict=True):
         if count > 0:
             continue
         message = (

@@ -49,6 +49,11 @@ class SharesClassifier(ScoringClassifier):
         return "class_prior" in self.get_params(deep=False)
 
     @property
+    def keeps_counts(self) -> bool:
+        """Whether labels keep the class shares, as numbers of rows, or a mean over rows does."""
+        return True
+
+    @property
     def shares_are_estimated(self) -> bool:
         """Whether a fit estimates the class shares of the unlabelled rows."""
         given = getattr(self, "class_prior", None)
@@ -97,7 +102,8 @@ class SharesClassifier(ScoringClassifier):
             return sampled_shares(labels.fractions(weight), len(labels.labeled))
         prior = resolve_prior(given, labels)
         if len(labels.unlabeled):
-            check_empty_classes(prior, len(labels.unlabeled), labels.classes)
+            n, classes = len(labels.unlabeled), labels.classes
+            check_empty_classes(prior, n, classes, whole=self.keeps_counts)
         return Shares(prior, np.zeros(len(prior)))
 
     def _estimated_shares(

@@ -133,6 +133,11 @@ class ConcaveSVC(OneNormClassifier):
     tol: float = 1e-6
     max_iter: int = 200
 
+    @property
+    def keeps_counts(self) -> bool:
+        """Whether labels keep the class shares; here mean outputs do, which may be any number."""
+        return False
+
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
         check_real("mu", self.mu, above=0)

@@ -65,6 +65,11 @@ class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassi
         """
         return self._fit(X, y, sample_weight)
 
+    @property
+    def keeps_counts(self) -> bool:
+        """Whether labels keep the class shares; here mean outputs do, which may be any number."""
+        return False
+
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
         check_real("unlabeled_weight", self.unlabeled_weight, at_least=0)

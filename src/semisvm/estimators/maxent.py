@@ -23,6 +23,11 @@ class MaxentClassifier(
     _: KW_ONLY
     class_prior: ClassPrior = None
 
+    @property
+    def keeps_counts(self) -> bool:
+        """Whether labels keep the class shares; here mean probabilities do, of any value."""
+        return False
+
     def _loss(self) -> Loss:
         return LOG
 

@@ -161,6 +161,11 @@ class PosteriorRegularizedClassifier(MaxentClassifier):
         """
         return self._fit(X, y, sample_weight)
 
+    @property
+    def keeps_counts(self) -> bool:
+        """Whether labels keep the class shares: soft ones do, of one row or more."""
+        return True
+
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
         check_real("kl_weight", self.kl_weight, above=0)

@@ -16,6 +16,8 @@ convex, so the steps are those of problems whose labels respond.
 
 from typing import Any
 
+import numpy as np
+
 from semisvm.designs import Floats
 from semisvm.loop import Level
 from semisvm.losses.log import probabilities
@@ -26,6 +28,15 @@ from semisvm.objectives.row_problems import SoftLabels
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, minimize
 from semisvm.vectors import dot
+
+
+def _sums(task: ManyClassTask) -> Floats:
+    """Return the sums of soft labels, shape (m,), which need not be whole numbers.
+
+    Classes to which no whole row belongs have none: prices do not resolve them.
+    """
+    used = np.where(task.counts > 0, task.shares, 0.0)
+    return np.asarray(task.n_unlabeled * used / used.sum())
 
 
 class Projection(FreeEnergy):
@@ -40,8 +51,7 @@ class Projection(FreeEnergy):
     """
 
     def __init__(self, task: ManyClassTask, weight: float) -> None:
-        # sums of soft labels need not be whole numbers
-        soft = SoftLabels(weight, weight, sums=task.n_unlabeled * task.shares)
+        soft = SoftLabels(weight, weight, sums=_sums(task))
         super().__init__(task, soft)
         self.block = task.rows.in_one_place()
         self.update()

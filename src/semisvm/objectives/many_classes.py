@@ -104,14 +104,9 @@ class ManyClassTask(RowsTask):
 
     @property
     def shares(self) -> Floats:
-        """Class shares that means must have, shape (m,); they need not be numbers of rows.
-
-        Classes to which no row belongs have none.
-        """
-        if self.prior is None:
-            return np.asarray(self.counts / self.n_unlabeled)
-        used = np.where(self.counts > 0, self.prior, 0.0)
-        return np.asarray(used / used.sum())
+        """Class shares that means must have, shape (m,); they need not be numbers of rows."""
+        shares = self.counts / self.n_unlabeled if self.prior is None else self.prior
+        return np.asarray(shares)
 
     @property
     def smooth(self) -> bool:
