@@ -41,6 +41,7 @@ class FakeSitting:
         self.seen = []
         self.columns = []
         self.guesses = guesses
+        self.fitting = False
         self.version = 1
         self.lock = Lock()
 
@@ -193,7 +194,7 @@ class FakeSitting:
             model_labels=0,
             method="tsvm",
             method_title="transductive SVM",
-            fitting=False,
+            fitting=self.fitting,
             fit_seconds=None,
             fit_error=None,
             accuracy=None,

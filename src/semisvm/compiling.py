@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numba
@@ -66,36 +66,56 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return dispatcher
 
 
-class CompilationClock(event.Listener):
-    """Seconds that this process has spent on compiling, within ``with clock.running()``.
+MOST_WAITING = 3.0
+"""How many times as long as it may work something may wait for a busy machine."""
 
-    Code is compiled once per machine, so this time says nothing about the next fit.
+
+class WorkClock(event.Listener):
+    """Seconds of work since it was made, without compiling within ``with clock.running()``.
+
+    Code is compiled once per machine, so that time says nothing about the next fit. Nor does the
+    time in which other programs had the processor: what is limited by this clock does the same on
+    a busy machine, up to `MOST_WAITING`.
 
     Attributes
     ----------
-    seconds : float
+    compiling : float
+        Seconds that were spent on compiling.
     """
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.compiling = self._compiling_busy = 0.0
         self._depth = 0
-        self._start = 0.0
+        self._start = self._began = (perf_counter(), process_time())
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that have gone by, but for compiling."""
+        return perf_counter() - self._began[0] - self.compiling
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the processor, if they are fewer than have elapsed, as with one thread."""
+        elapsed = self.elapsed
+        busy = process_time() - self._began[1] - self._compiling_busy
+        return max(min(busy, elapsed), elapsed / MOST_WAITING)
 
     def running(self) -> Any:
-        """Return a context within which the clock runs."""
+        """Return a context within which compiling is noticed."""
         return event.install_listener("numba:compile", self)
 
     def on_start(self, event: Any) -> None:
-        """Begin, unless this is a function that another one calls."""
+        """Begin to compile, unless this is a function that another one calls."""
         if self._depth == 0:
-            self._start = perf_counter()
+            self._start = perf_counter(), process_time()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
         """Add the time since the outermost function was begun."""
         self._depth -= 1
         if self._depth == 0:
-            self.seconds += perf_counter() - self._start
+            self.compiling += perf_counter() - self._start[0]
+            self._compiling_busy += process_time() - self._start[1]
 
 
 def _tell(why: str) -> None:

@@ -126,3 +126,13 @@ def test_without_a_model(person, sitting):
     person.tab("label")
     person.press("g")
     person.until("#guess", "There is no model yet")
+
+
+def test_the_first_model_takes_a_while(person, sitting):
+    """On a new computer its code is compiled; nobody should think that the page hangs."""
+    sitting.guesses, sitting.fitting = False, True
+    person.reload()
+    person.until("#model", "^Learning now. The first time on a computer this takes up to a minute")
+    sitting.guesses = True
+    person.press_and_wait("1")
+    person.until("#model", r"SVM from .*\. Learning now\.$")

@@ -15,7 +15,7 @@ from numba.core import caching
 
 import semisvm
 from semisvm import compiling
-from semisvm.compiling import CompilationClock
+from semisvm.compiling import WorkClock
 
 CODE = """
 import warnings
@@ -142,13 +142,13 @@ def test_the_clock_counts_what_is_compiled_while_it_runs():
     def outer(x):
         return inner(x) * 2.0
 
-    clock = CompilationClock()
+    clock = WorkClock()
     assert outer(1) == 4.0
-    assert clock.seconds == 0.0
+    assert clock.compiling == 0.0
     with clock.running():
         start = perf_counter()
         assert outer(1.0) == 4.0
-        assert 0.0 < clock.seconds <= perf_counter() - start
-        before = clock.seconds
+        assert 0.0 < clock.compiling <= perf_counter() - start
+        before = clock.compiling
         assert outer(2.0) == 6.0
-    assert clock.seconds == before
+    assert clock.compiling == before

@@ -27,8 +27,10 @@ NOT_LINEAR = (
     "made of linear models only; fit one with kernel='linear' and a method such as tsvm or da."
 )
 NOT_EXPORTED = (
-    "this {} cannot be exported: other programs cannot compute its scores. Linear models can be "
-    "exported, and those with the kernels rbf, poly and cosine to ONNX."
+    "this {} cannot be exported: its scores of new rows need the rows of the fit, or a kernel that "
+    "other programs do not have. Fit a linear method instead, such as tsvm or da, or one with the "
+    "kernel rbf, poly or cosine, which ONNX files hold. Where the method is chosen, "
+    "exportable=True keeps to such methods."
 )
 
 

@@ -13,7 +13,6 @@ lower the accuracy. Columns that weights were given for are left alone.
 
 import warnings
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from scipy import sparse
 
 from semisvm.columns import ColumnFeatures
 from semisvm.columns.kinds import CATEGORICAL, NUMERIC
+from semisvm.compiling import WorkClock
 from semisvm.designs import Floats, Index
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.model_selection.race import row_losses
@@ -81,7 +81,7 @@ def choose_columns(
         That made X.
     sample_weight : array of shape (n,), optional
     seconds : float
-        Candidates that are not tried by then are left as they are.
+        Of work; candidates that are not tried by then are left as they are.
     random_state : int, default=0
         Seed of the folds.
     """
@@ -91,17 +91,17 @@ def choose_columns(
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     if not candidates or counts[counts > 1].sum() < FEWEST_LABELS:
         return found
-    end = perf_counter() + seconds
     judge = _Judge.of(X, labels, sample_weight, random_state)
     factors = np.ones(X.shape[1])
     before = judge.held_out(factors)
     assert before is not None
+    clock = WorkClock()  # from here on, when all code is compiled
     for _ in range(MOST_CHANGES):
         best, best_of = None, before
         for columns, places in candidates.items():
             for factor in FACTORS:
                 scaled = np.where(places, np.minimum(factors, factor), factors)
-                if perf_counter() > end or not scaled.any() or np.array_equal(scaled, factors):
+                if clock.seconds > seconds or not scaled.any() or np.array_equal(scaled, factors):
                     continue
                 tried = judge.held_out(scaled, before)
                 if tried is not None and tried.mean < best_of.mean:

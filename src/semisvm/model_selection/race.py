@@ -3,20 +3,20 @@
 The folds are the outer loop: after one fold the time of every method is known, and what would
 take too long is left out; after two, what is clearly behind. So a slow method costs one fit, not
 five, and whenever the time is up, what is left has seen the same folds. Time to compile code does
-not count: it is spent once per machine, and says nothing about the next fit.
+not count: it is spent once per machine, and says nothing about the next fit. Nor does time in which
+other programs had the processor, so that a busy machine makes the same choice.
 """
 
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from semisvm.compiling import CompilationClock
+from semisvm.compiling import WorkClock
 from semisvm.designs import Floats, Index
 from semisvm.methods.weighing import SLOPE, contrasts, spread, stacked_weights
 from semisvm.model_selection.pool import Entry
@@ -76,7 +76,7 @@ class Race:
     codes : int array of shape (n,)
         Classes of all rows.
     time_limit : float
-        Seconds for everything but compiling.
+        Seconds of ``clock``.
     tell : callable(Step), optional
         Called before every fit; the race ends if it returns True.
     dropped : dict
@@ -85,8 +85,8 @@ class Race:
         For how many rows each held-out row counts.
     stopped : str
         Why the race ended before the last fold; empty if it did not.
-    compilation : CompilationClock
-        Runs where the caller has it run.
+    clock : WorkClock
+        Notices compiling where the caller has it run.
     """
 
     folds: Sequence[Index]
@@ -97,13 +97,12 @@ class Race:
     mass: Floats | None = None
     stopped: str = ""
     n_fits: int = 0
-    compilation: CompilationClock = field(default_factory=CompilationClock)
-    _start: float = field(default_factory=perf_counter)
+    clock: WorkClock = field(default_factory=WorkClock)
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start that were not spent on compiling."""
-        return perf_counter() - self._start - self.compilation.seconds
+        """Seconds of work since the start."""
+        return self.clock.seconds
 
     @property
     def left(self) -> float:

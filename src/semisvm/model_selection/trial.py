@@ -122,7 +122,7 @@ class Trial:
         race = Race(folds, self.labels.codes, limit, tell, dict(self.left_out), judged.mass)
         with (
             Workers(thread_count(self.n_jobs)) as workers,
-            race.compilation.running(),
+            race.clock.running(),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", UserWarning)
@@ -205,7 +205,7 @@ class Trial:
         reasons += given_up(race.dropped)
         fits, tried = counted(race.n_fits, "fit"), counted(len(self.entries), "candidate")
         cost = (
-            f"The choice took {measured_time(race.seconds)}: {fits} of {tried} on "
+            f"The choice took {measured_time(race.clock.elapsed)}: {fits} of {tried} on "
             f"{counted(n_folds, 'fold')} of the labels.{_about_compiling(race)}"
         )
         return Found(entries, weights, reasons, compared, race.dropped, cost, self.entries)
@@ -287,7 +287,7 @@ class Judged:
 
 def _about_compiling(race: Race) -> str:
     """Say that the next choice will be quicker, if code had to be compiled."""
-    seconds = race.compilation.seconds
+    seconds = race.clock.seconds
     if seconds < NOTABLE:
         return ""
     return f" Compiling code for this machine took another {measured_time(seconds)}, this once."

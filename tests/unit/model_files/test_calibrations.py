@@ -7,7 +7,8 @@ import pytest
 
 import semisvm
 from problems import hide, two_blobs
-from semisvm import AnnealedSVC, Model, TransductiveSVC
+from semisvm import AnnealedSVC, Model, TransductiveSVC, training
+from semisvm.io import MatrixData
 from semisvm.model_files import ModelFileError
 from semisvm.model_files.calibrations import restore_calibrator
 from semisvm.model_selection import (
@@ -17,6 +18,7 @@ from semisvm.model_selection import (
     TransductiveSVCCV,
 )
 from semisvm.model_selection.calibration import Calibrator
+from semisvm.model_selection.choice import Choice
 
 
 def three_blobs():
@@ -46,6 +48,30 @@ def test_calibrated_classifiers_come_back(method, problem, tmp_path):
     bundle = round_trip(Model.of(model), tmp_path)
     np.testing.assert_array_equal(bundle.predict_proba(X), model.predict_proba(X), strict=True)
     np.testing.assert_array_equal(bundle.predict(X), model.predict(X), strict=True)
+
+
+@pytest.mark.parametrize("problem", [two_blobs, three_blobs])
+@pytest.mark.parametrize("method", ["svm", "laprls"])
+def test_a_single_method_that_was_chosen_keeps_its_probabilities(
+    method, problem, tmp_path, monkeypatch
+):
+    X, y = problem()
+    choice = Choice(method, {}, (f"{method} decides alone",), name=method, weight=1.7)
+    monkeypatch.setattr(training, "_choose", lambda *about: choice)
+    labels = hide(y, 30).astype(object)
+    labels[labels == -1] = None
+    model = semisvm.train(MatrixData(X, labels), as_is=True)
+    assert not hasattr(model.estimator, "predict_proba")
+    assert model.calibrator is not None
+    expected = model.predict_proba(X)
+    assert expected.shape == (len(X), len(np.unique(y)))
+    np.testing.assert_allclose(expected.sum(axis=1), 1.0)
+    assert np.ptp(expected) > 0.1
+    again = round_trip(model, tmp_path)
+    assert isinstance(again, Model)
+    assert again.calibrator.slope == model.calibrator.slope
+    np.testing.assert_array_equal(again.predict_proba(X), expected, strict=True)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X), strict=True)
 
 
 def test_a_slope_of_zero_leaves_predictions_alone():

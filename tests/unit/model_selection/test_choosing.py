@@ -9,7 +9,7 @@ from scipy import sparse
 
 from problems import hide, sparse_text, two_blobs
 from promises import clusters
-from semisvm import registry
+from semisvm import compiling, registry
 from semisvm.model_selection import choose, choosing, trial
 from semisvm.model_selection.pool import Entry, candidates, pool, suited_reg
 from semisvm.model_selection.race import Race, Runner
@@ -135,22 +135,49 @@ def test_a_second_regularisation_is_tried_where_the_default_does_not_suit():
 def test_time_to_compile_does_not_count():
     """Else the first choice on a machine would give up what is slow to compile."""
 
-    def compiling(entry):
+    def slow_to_compile(entry):
         def score(fold):
-            race.compilation.on_start(None)
+            race.clock.on_start(None)
             end = perf_counter() + 0.05
             while perf_counter() < end:
                 pass
-            race.compilation.on_end(None)
+            race.clock.on_end(None)
             return 2.0 * CODES[fold] - 1.0
 
         return score
 
+    begun = perf_counter()
     race = Race(FOLDS, CODES)
-    (runner,) = race.run([Entry("a", TSVM)], compiling)
-    assert race.compilation.seconds >= 5 * 0.05
+    (runner,) = race.run([Entry("a", TSVM)], slow_to_compile)
+    assert race.clock.compiling >= 5 * 0.05
     assert sum(runner.seconds) <= race.seconds
-    assert race.seconds + race.compilation.seconds <= perf_counter() - race._start
+    assert race.clock.seconds <= race.clock.elapsed
+    assert race.clock.elapsed + race.clock.compiling <= perf_counter() - begun
+
+
+@pytest.mark.parametrize(("others", "folds"), [(1.0, 5), (2.5, 5), (10.0, 2)])
+def test_a_busy_machine_makes_the_same_choice(others, folds, monkeypatch):
+    """Other programs do not count, unless the wait is several times the limit."""
+    now = {"work": 100.0}
+    monkeypatch.setattr(compiling, "process_time", lambda: now["work"])
+    monkeypatch.setattr(compiling, "perf_counter", lambda: others * now["work"])
+
+    def score(fold):
+        now["work"] += 1.0
+        return 2.0 * CODES[fold] - 1.0
+
+    race = Race(FOLDS, CODES, time_limit=len(FOLDS) + 0.5)
+    (runner,) = race.run([Entry("a", TSVM)], lambda entry: score)
+    assert len(runner.scores) == folds
+    assert race.clock.elapsed == pytest.approx(others * folds)
+    assert bool(race.stopped) is (folds < len(FOLDS))
+
+
+def test_several_threads_do_not_use_up_the_limit(monkeypatch):
+    now = iter(range(1_000))
+    monkeypatch.setattr(compiling, "process_time", lambda: 4.0 * next(now))
+    monkeypatch.setattr(compiling, "perf_counter", lambda: 7.0)
+    assert compiling.WorkClock().seconds == 0.0
 
 
 def test_methods_that_cannot_be_fitted_to_all_rows_are_not_tried():

@@ -8,6 +8,7 @@ const LEFT = 40;
 const RIGHT = 10;
 const TOP = 10;
 const BOTTOM = 34;
+const FIRST_TIME = "Learning now. The first time on a computer this takes up to a minute; go on meanwhile.";
 const listeners = [];
 let shown = null;
 
@@ -52,7 +53,7 @@ function showModel(status) {
   } else if (!status.fitting) {
     parts.push("No model yet.");
   }
-  if (status.fitting) parts.push("Learning now.");
+  if (status.fitting) parts.push(status.model_number ? "Learning now." : FIRST_TIME);
   if (status.fit_error) parts.push(status.fit_error);
   say(byId("model"), parts.join(" "));
 }
