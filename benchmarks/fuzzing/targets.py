@@ -18,6 +18,7 @@ MODULES = {
     "models": "models",
     "rows": "rows",
     "checkpoints": "checkpoints",
+    "fits": "fits",
 }
 """A module has the functions of `Target`."""
 

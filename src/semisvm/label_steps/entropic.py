@@ -28,8 +28,11 @@ MAX_STEPS = 300
 NEGLIGIBLE = 1e-5
 # A belief changes by a factor exp(20) when its price moves by 20 T: no step needs more.
 LONGEST_STEP = 20.0
-# Error of the dual function, relative to the sums over rows that it is made of.
+# Error of the dual function, relative to the sums over rows that it is made of. Where costs are
+# larger than the temperature by so many digits, prices are not found: the search ends after so
+# many steps in a row that neither raised the function by more than that nor halved the error.
 ROUNDING = 1e-12
+MAX_IDLE_STEPS = 10
 # Below this fraction of the range of the costs the exact prices are the better start.
 COLD = 0.1
 
@@ -180,8 +183,8 @@ def _newton(
     """Maximise the dual from ``nu``; return prices, value, error and steps."""
     total, sums = rows.gibbs(nu, temperature)
     value, error = total + float(counts @ nu), float(np.abs(counts - sums).max())
-    steps = 0
-    while error > tol and steps < MAX_STEPS:
+    steps, idle, least = 0, 0, error
+    while error > tol and steps < MAX_STEPS and idle < MAX_IDLE_STEPS:
         steps += 1
         gradient = counts - sums
         # -1 times the second derivatives of the dual function
@@ -193,15 +196,16 @@ def _newton(
             total, sums = rows.gibbs(ahead, temperature)
             new = total + float(counts @ ahead)
             error = float(np.abs(counts - sums).max())
+            noise = ROUNDING * (abs(total) + float(counts @ np.abs(ahead)))
             if new >= value + 1e-4 * t * slope:
                 break
             # near the optimum the value no longer resolves the gain; the gradient does. Elsewhere
             # a smaller gradient at a lower value would be one beyond the optimum
-            noise = ROUNDING * (abs(total) + float(counts @ np.abs(ahead)))
             if new >= value - noise and error <= (1.0 - 0.1 * t) * before:
                 break
             t *= 0.5
-        nu, value = ahead, new
+        idle = 0 if new > value + noise or error < 0.5 * least else idle + 1
+        nu, value, least = ahead, new, min(least, error)
         if t <= 1e-8:
             break
     return nu, value, error, steps

@@ -79,7 +79,9 @@ def make_folds(X: Any, labels: PartialLabels) -> tuple[list[Index], Index]:
     order : array of the m classes
     """
     given, codes = X[labels.labeled], labels.codes[labels.labeled]
-    places = np.asarray(safe_sparse_dot(given, given.mean(axis=0).T)).ravel()
+    # in double precision: products of large numbers overflow in single
+    centre = given.mean(axis=0, dtype=np.float64)
+    places = np.asarray(safe_sparse_dot(given, centre.T)).ravel()
     counts = np.bincount(codes, minlength=len(labels.classes))
     first = np.full(len(counts), np.inf)
     np.minimum.at(first, codes, places)

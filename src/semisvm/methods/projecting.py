@@ -26,7 +26,7 @@ from semisvm.methods.maxent import share_residual
 from semisvm.objectives.many_classes import ManyClassTask
 from semisvm.objectives.row_problems import SoftLabels
 from semisvm.solvers import Linearization, State
-from semisvm.solvers.newton import Backtracking, minimize
+from semisvm.solvers.newton import LEAST_FALL, MAX_IDLE_STEPS, Backtracking, minimize
 from semisvm.vectors import dot
 
 
@@ -96,6 +96,8 @@ class Projecting:
         self.task = task
         self.state = state
         self.problem = Projection(task, weight)
+        # the lowest objective of the level, and for how many rounds it has hardly fallen
+        self._lowest, self._idle = np.inf, 0
 
     @property
     def q(self) -> Floats:
@@ -108,6 +110,7 @@ class Projecting:
 
     def enter(self, level: Level) -> None:
         """Recompute scores and soft labels before the level that yields the result."""
+        self._lowest, self._idle = np.inf, 0
         if level.last:
             self.task.rows.score(self.state.w)
             self.problem.update()
@@ -121,12 +124,14 @@ class Projecting:
         return state
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Tell what the soft labels are like; settled when the weights have not moved."""
-        problem, task = self.problem, self.task
+        """Tell what the soft labels are like; settled when the weights gain nothing by moving."""
+        problem, task, objective = self.problem, self.task, self.objective()
+        fell = objective < (1.0 - LEAST_FALL * level.tol) * self._lowest
+        self._lowest, self._idle = min(objective, self._lowest), 0 if fell else self._idle + 1
         facts = {
-            "objective": self.objective(),
+            "objective": objective,
             "residual": share_residual(problem.p, task),
             "label_residual": share_residual(problem.q, task),
             "imbalance": task.imbalance(),
         }
-        return self.state.n_iter == 0, facts
+        return self.state.n_iter == 0 or self._idle == MAX_IDLE_STEPS, facts

@@ -19,8 +19,10 @@ PLAIN_STEPS = 30
 # If half as many steps as there are weights do not do either, and there are no more weights than
 # this, the matrix is computed and factorised: rows whose columns differ by orders of magnitude.
 MOST_FACTORISED = 1_000
-# To what part of the residual it then pays to go on.
+# To what part of the residual it then pays to go on. Every step gains many digits, until rounding
+# ends that: after so many steps in a row that did not halve the residual.
 TIGHT = 1e-6
+MAX_IDLE_STEPS = 20
 
 ROUNDING = float(np.finfo(np.float64).eps)
 
@@ -129,6 +131,11 @@ def factorised(product: Operator, reg: float, n: int, systems: int) -> Factorise
         return None
 
 
+def is_slow(steps: int, n: int) -> bool:
+    """Tell whether so many steps were too many for n weights, of which the matrix is small."""
+    return steps >= max(n // 2, 2 * PLAIN_STEPS) and n <= MOST_FACTORISED
+
+
 def solve(
     product: Operator,
     reg: float,
@@ -141,6 +148,7 @@ def solve(
     workers: Workers,
     systems: int = 1,
     floor: float = 0.0,
+    direct: bool = False,
     spare: list[Floats] | None = None,
 ) -> tuple[Floats, Floats, int]:
     """Solve (reg I + H) x = rhs to a residual of norm ``stop``.
@@ -169,6 +177,8 @@ def solve(
         For systems that need not be positive definite: a direction along which the curvature
         is below this multiple of that of M (or of reg, without M) is the last one, and is
         followed as far as M would go. Zero ends before a direction without curvature.
+    direct : bool, default=False
+        Whether to factorise the matrix at once: a system like this one was slow.
     spare : list of arrays of shape (d,), optional
         Vectors to use, and to give back, instead of new ones: new memory takes longer to get
         than to fill.
@@ -197,6 +207,11 @@ def solve(
     r = rhs
     # z is needed only between two products, and shares the memory of q
     inverse = Regularizer(reg) if inverse is None else inverse
+    direct = direct and n <= MOST_FACTORISED
+    exact = factorised(product, reg, n, systems) if direct else None
+    if exact is not None:
+        inverse, floor = exact, 0.0
+    smallest, idle = np.inf, 0
     rz, z = inverse.weigh(r, total(vectors.dots, r, r, systems), q)
     p[...] = z
     inverse.complete(p)
@@ -217,19 +232,23 @@ def solve(
         alpha = vectors.ratios(rz, curvature)
         squares = total(vectors.advance, x, r, p, q, reg, alpha, steps == 0)
         steps += 1
-        if squares.sum() <= stop * stop:
+        left = float(squares.sum())
+        if left <= stop * stop:
             break
-        if steps == PLAIN_STEPS:
+        if exact is not None:
+            idle = 0 if left < 0.25 * smallest else idle + 1
+            smallest = min(smallest, left)
+            if idle == MAX_IDLE_STEPS:
+                break
+        elif is_slow(steps, n) and not is_slow(steps - 1, n):
+            exact = factorised(product, reg, n, systems)
+            if exact is not None:
+                inverse, rz = exact, np.full(systems, np.inf)
+                stop = min(stop, TIGHT * float(np.sqrt(left)))
+        elif steps == PLAIN_STEPS:
             inverse, rz = Scales(scales() + reg), np.full(systems, np.inf)
             # these scales bound the curvature from above
             floor = 0.0
-        elif steps == max(n // 2, 2 * PLAIN_STEPS) and n <= MOST_FACTORISED:
-            found = factorised(product, reg, n, systems)
-            if found is not None:
-                inverse, rz = found, np.full(systems, np.inf)
-                # few steps are left, each of which gains many digits, up to rounding
-                max_steps = min(max_steps, steps + PLAIN_STEPS)
-                stop = min(stop, TIGHT * float(np.sqrt(squares.sum())))
         before = rz
         rz, z = inverse.weigh(r, squares, q)
         turn = vectors.ratios(rz, before)

@@ -26,6 +26,9 @@ ROUNDING = 1e-13
 MAX_IDLE_STEPS = 10
 # Relative width below which a bracket of the step length is not refined.
 NARROW = 1e-6
+# Step lengths are doubled and halved; if so many were wrong, by far larger factors.
+USUAL_TRIALS = 10
+FAR = 1e3
 
 
 @dataclass
@@ -147,7 +150,7 @@ def line_search(along: Callable[[float], tuple[float, float]], value: float, slo
         return 0.0
     low, high, t = 0.0, np.inf, 1.0
     slack = ROUNDING * abs(value)
-    for _ in range(MAX_TRIALS):
+    for trial in range(MAX_TRIALS):
         there, rise = along(t)
         lower = there <= value + DECREASE * t * slope
         level = there <= value + slack and rise <= (2.0 * DECREASE - 1.0) * slope
@@ -160,5 +163,11 @@ def line_search(along: Callable[[float], tuple[float, float]], value: float, slo
         if high - low <= NARROW * low:
             # only rounding is left
             break
-        t = 0.5 * (low + high) if high < np.inf else 2.0 * t
+        factor = 2.0 if trial < USUAL_TRIALS else FAR
+        if high == np.inf:
+            t *= factor
+        elif trial < USUAL_TRIALS or high < 2.0 * factor * low:
+            t = 0.5 * (low + high)
+        else:
+            t = max(high / factor, low * factor)
     return low

@@ -39,14 +39,24 @@ TIGHT_FORCING = 1e-9
 # From this tolerance on a solution is certified by a recomputed gradient, not by an updated
 # one.
 CHECKED_TOL = 1e-5
+# The same holds for a gradient that has fallen to this part of the last one that was computed:
+# updates carry the rounding of that.
+DRIFT = 1e-9
 MAX_LINE_STEPS = 50
+# After so many the derivative that the search began with is checked, up to this relative error.
+MANY_LINE_STEPS = 10
+WRONG = 0.5
 # Fraction of the first derivative that may be left: the residual of a full step is orthogonal
 # to it, so unless rows change sides, one evaluation at t = 1 is enough.
 LINE_TOLERANCE = 1e-3
-# Steps whose predicted gain is below the rounding of the objective may still halve the
-# gradient, which the certificate needs. The solve ends after this many that do not.
+# A step that lowers the objective by less than this multiple of the tolerance may still halve the
+# gradient, which the certificate needs. The solve ends after so many steps in a row that do not:
+# where columns differ by many orders of magnitude, rounding keeps the gradient large.
+LEAST_FALL = 1e-3
+# The costs of the labelled rows sum to one, and so does, nearly, their loss without weights: less
+# than this is a matter of the last digits of scores.
+NOTHING = 1e-12
 MAX_IDLE_STEPS = 5
-ROUNDING = float(np.finfo(np.float64).eps)
 # A step in which labels respond is taken if the energy falls by this fraction of what its
 # slope predicts; otherwise a shorter one is tried, up to MAX_TRIALS times.
 LEAST_GAIN = 1e-4
@@ -133,9 +143,16 @@ def minimize(
     crude = search.convex and not problem.quadratic and not state.w.any()
     state.n_iter = state.cg_steps = 0
     here: Linearization | None = start or problem.linearize(state.w)
+    computed = 0.0
     while here is not None:
         measure(state, here, problem.reg, tol)
-        if state.converged and not here.exact and tol <= CHECKED_TOL:
+        if here.exact:
+            computed = state.gradient_norm
+        elif (
+            (state.converged and tol <= CHECKED_TOL)
+            or state.gradient_norm < DRIFT * computed
+            or search.stalls(state, tol)
+        ):
             here = problem.linearize(state.w)
             continue
         stopped = on_step is not None and on_step(state)
@@ -151,6 +168,10 @@ class Search(ABC):
 
     convex: ClassVar[bool]
 
+    def stalls(self, state: State, tol: float) -> bool:
+        """Tell whether the last step gained nothing, so that an updated gradient is in doubt."""
+        return False
+
     @abstractmethod
     def step(
         self, problem: Any, state: State, here: Linearization, tol: float, max_steps: int
@@ -165,38 +186,57 @@ class LineSearch(Search):
     Attributes
     ----------
     idle : int
-        Steps in a row that neither predicted a gain nor halved the gradient.
+        Steps in a row that neither lowered the objective nor halved the gradient.
     smallest : float
         Norm of the gradient when it was halved last.
+    lowest : float
+        The objective when it fell last.
+    slow : bool
+        Whether conjugate gradients were slow in one of the steps.
     """
 
     convex: ClassVar[bool] = True
     idle: int = 0
     smallest: float = np.inf
+    lowest: float = np.inf
+    slow: bool = False
 
-    def _is_idle(self, state: State, slope: float) -> bool:
-        """Tell whether the last steps neither predicted a gain nor halved the gradient."""
+    def stalls(self, state: State, tol: float) -> bool:
+        """Tell whether the last step neither lowered the objective nor halved the gradient."""
         halved = state.gradient_norm < 0.5 * self.smallest
-        if halved:
+        little = max(LEAST_FALL * tol * state.objective, NOTHING)
+        return not (halved or state.objective < self.lowest - little)
+
+    def _note(self, state: State, tol: float) -> None:
+        """Count the steps that gained nothing."""
+        self.idle = self.idle + 1 if self.stalls(state, tol) else 0
+        if state.gradient_norm < 0.5 * self.smallest:
             self.smallest = state.gradient_norm
-        useful = halved or -slope > ROUNDING * state.objective
-        self.idle = 0 if useful else self.idle + 1
-        return self.idle == MAX_IDLE_STEPS
+        self.lowest = min(self.lowest, state.objective)
 
     def step(
         self, problem: Problem, state: State, here: Linearization, tol: float, max_steps: int
     ) -> Linearization | None:
         """Move to the minimum along a Newton step."""
-        step, residual, cg_steps = newton_step(problem, here, state, tol, max_steps)
+        self._note(state, tol)
+        options: Any = (problem, here, state, tol, max_steps)
+        step, residual, cg_steps = newton_step(*options, direct=self.slow)
         ss, ws, slope = dots_with(step, state.w, here.gradient)
-        idle = self._is_idle(state, slope)
+        if not slope < 0.0 and not self.slow:
+            # rounding spoilt the preconditioner, or the solution
+            self.slow = True
+            step, residual, cg_steps = newton_step(*options, direct=True)
+            ss, ws, slope = dots_with(step, state.w, here.gradient)
+        self.slow |= conjugate_gradients.is_slow(cg_steps, len(step) // problem.n_systems)
         problem.look(step)
         t = line_search(problem, ws, ss, slope)
         state.n_iter += 1
         state.cg_steps += cg_steps
-        if t == 0.0 or idle:
+        if self.idle >= MAX_IDLE_STEPS or (t == 0.0 and here.exact):
             # no further descent in double precision
             return None
+        if t == 0.0:
+            return problem.linearize(state.w)
         add(state.w, t, step)
         # the step solves H step = -gradient - residual
         blend(-t, residual, 1.0 - t, here.gradient)
@@ -330,6 +370,7 @@ def newton_step(
     reduced: bool = True,
     inverse: Preconditioner | None = None,
     floor: float = 0.0,
+    direct: bool = False,
 ) -> tuple[Floats, Floats, int]:
     """Compute the step to the minimum of the quadratic model, as accurately as is useful.
 
@@ -360,6 +401,7 @@ def newton_step(
         max_steps=max_steps,
         systems=problem.n_systems,
         floor=floor,
+        direct=direct,
         spare=problem.spare,
     )
 
@@ -413,6 +455,8 @@ def line_search(
 
     The products w . step and step . step stand for the regulariser along the step.
 
+    Zero is also returned where rounding made the given derivative wrong.
+
     The derivative is increasing, and piecewise linear for the squared losses: Newton's
     method on it, kept inside a bracket, reaches the piece that holds the root and then needs
     one step. Each step is one pass over the scores, instead of a full sort of the breakpoints.
@@ -421,7 +465,11 @@ def line_search(
     if not start < 0.0:
         return 0.0
     low, high, t = 0.0, np.inf, 1.0
-    for _ in range(MAX_LINE_STEPS):
+    for trial in range(MAX_LINE_STEPS):
+        if trial == MANY_LINE_STEPS:
+            [(first, _)] = problem.along((0.0,))
+            if abs(first + reg * ws - start) > WRONG * -start:
+                return 0.0
         [(first, second)] = problem.along((t,))
         first += reg * (ws + t * ss)
         second += reg * ss

@@ -1,12 +1,15 @@
 """Label steps with costs that differ by many orders of magnitude, or are not numbers."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.label_steps import _transport_kernels as kernels
-from semisvm.label_steps import exact
+from semisvm.label_steps import entropic, exact
 from semisvm.label_steps._soft_kernels import gibbs
 from semisvm.label_steps.transportation import CostTable, transport
 
@@ -63,3 +66,13 @@ def test_beliefs_of_costs_that_are_not_numbers_are_none():
     p, sums = np.empty((1, 2)), np.empty(2)
     gibbs(np.full((1, 2), np.nan), 1.0, np.zeros(2), 1.0, np.ones(1), p, sums)
     assert np.isnan(p).all()
+
+
+def test_prices_that_double_precision_cannot_resolve_are_given_up_soon():
+    rng = np.random.default_rng(0)
+    costs = rng.random((30, 4)) * 10.0 ** rng.uniform(0, 30, (30, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        step = entropic(costs, [9, 8, 7, 6], temperature=1.0, prices=np.zeros(4))
+    assert step.n_loops < 100
+    np.testing.assert_allclose(step.beliefs.sum(axis=1), 1.0)

@@ -86,6 +86,19 @@ def test_quasi_newton_finds_a_stationary_point(m):
         assert np.abs(point.gradient).max() < 1e-7
 
 
+def test_line_search_finds_lengths_of_all_sizes():
+    for scale in (1e-60, 1e-20, 1.0, 1e20, 1e60):
+        trials = []
+
+        def along(t, scale=scale, trials=trials):
+            trials.append(t)
+            return 0.5 * (t / scale - 1.0) ** 2, (t / scale - 1.0) / scale
+
+        t = line_search(along, 0.5, -1.0 / scale)
+        assert 0.05 * scale < t < 1.95 * scale
+        assert len(trials) <= 40
+
+
 def test_line_search_of_a_function_that_is_not_convex():
     def along(t):
         return np.sin(t), np.cos(t)

@@ -49,3 +49,30 @@ def test_a_matrix_that_is_not_positive_definite_is_not_factorised():
         return out
 
     assert cg.factorised(product, 1e-3, 4, 1) is None
+
+
+def test_a_system_like_a_slow_one_is_factorised_at_once():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 90)) * 10.0 ** rng.uniform(0, 7, 90)
+    rhs = X.T @ rng.normal(size=40)
+
+    def product(p, out):
+        out[...] = X.T @ (X @ p)
+        return out
+
+    steps = []
+    for direct in (False, True):
+        *_, taken = cg.solve(
+            product,
+            1e-3,
+            rhs.copy(),
+            inverse=None,
+            scales=lambda: np.einsum("ij,ij->j", X, X),
+            stop=1e-8 * float(np.linalg.norm(rhs)),
+            max_steps=2_000,
+            workers=Workers(),
+            direct=direct,
+        )
+        steps.append(taken)
+    assert cg.is_slow(steps[0], 90)
+    assert steps[1] <= 10

@@ -365,3 +365,31 @@ def test_passes_over_vectors_of_several_systems(m, turns):
     vectors.conjugate(p1, q, alpha, part, turns)
     close(p1[part * m :], (q + long * p)[part * m :])
     close(p1[: part * m], p[: part * m])
+
+
+def hard_rows(seed, n=17, d=40):
+    """Rows far from zero, with columns of all scales: gradients lose all their digits."""
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_normal((n, d)) + 1e6) * 1e6 * 10.0 ** rng.uniform(-8, 8, d)
+    return X, rng.permutation(np.arange(n) % 2)
+
+
+# in 13 a preconditioner lost all digits
+@pytest.mark.parametrize("seed", [0, 1, 2, 5, 13])
+def test_rounding_ends_a_solve_and_does_not_mislead_it(seed):
+    problem, seen = problem_of(*hard_rows(seed), reg=1e-3), []
+    state = solve(problem, tol=1e-10, on_step=lambda state: seen.append(state.objective) or False)
+    assert state.n_iter < 60
+    assert value(problem, state.w) == pytest.approx(state.objective, rel=1e-3, abs=1e-9)
+    assert state.objective <= min(seen) + 1e-9
+    assert state.objective < 1e-6
+
+
+def test_line_search_does_not_trust_a_derivative_that_is_wrong():
+    problem = problem_of(*two_blobs(50, 4))
+    state = solve(problem, tol=1e-1)
+    down = -np.asarray(problem.linearize(state.w).gradient)
+    problem.look(down)
+    ws, ss, slope = state.w @ down, down @ down, -down @ down
+    assert line_search(problem, ws, ss, slope) > 0.0
+    assert line_search(problem, ws, ss, 1e30 * slope, tol=1e-60) == 0.0
