@@ -40,7 +40,7 @@ class Prepared:
     labels : object array of shape (n,)
         None for rows without one.
     features : ColumnFeatures or None
-        Fitted to the columns of all rows; labels are not used.
+        Fitted to the columns of all rows. Labels show which numbers and categories are raised.
     settings : dict
         How the file was read.
     notes : list of str
@@ -106,7 +106,7 @@ def prepare_rows(
     notes: list[str] = []
     kept = dict(settings or {})
     start = perf_counter()
-    X, transformer = features_of(data, features)
+    X, transformer = features_of(data, features, labels)
     scaling = None
     if isinstance(data, MatrixData):
         kept |= data.facts
@@ -124,7 +124,9 @@ def prepare_rows(
 
 
 def features_of(
-    data: Table | MatrixData, features: ColumnFeatures | None = None
+    data: Table | MatrixData,
+    features: ColumnFeatures | None = None,
+    labels: NDArray[np.object_] | None = None,
 ) -> tuple[Any, ColumnFeatures | None]:
     """Return the matrix of data, and the fitted features that made it from columns.
 
@@ -133,11 +135,13 @@ def features_of(
     data : Table or MatrixData
     features : ColumnFeatures, optional
         Not fitted; by default one for all columns.
+    labels : object array of shape (n,), optional
+        None for rows without one.
     """
     if isinstance(data, MatrixData):
         return data.X, None if data.made_by is None else _features_of_rows(data)
     transformer = ColumnFeatures() if features is None else features
-    return transformer.fit_transform(data), transformer
+    return transformer.fit_transform(data, labels), transformer
 
 
 def _features_of_rows(data: MatrixData) -> ColumnFeatures:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from semisvm.columns import ColumnFeatures
 from semisvm.columns.features import ZERO_WEIGHT
+from semisvm.columns.shares import SUPERVISED
 from semisvm.columns.unknown import unknown_shares
 from semisvm.fingerprints import row_fingerprints
 from semisvm.io import DataError, MatrixData, Table, count_labels
@@ -141,6 +142,7 @@ def train(
             f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
         )
     _check_use(use)
+    features = _features_for(method, features)
     prepared = prepare(data, features, settings, as_is=as_is, sample_weight=sample_weight)
     prepared.notes += notes
     choice = None
@@ -162,6 +164,14 @@ def train(
         model.summary["choice"] = choice.to_dict()
         model.summary["notes"] += [*choice.notes, *_about_export(model.estimator)]
     return model
+
+
+def _features_for(method: str, features: ColumnFeatures | None) -> ColumnFeatures:
+    """Raise informative columns further for methods that do not look for clusters."""
+    found = ColumnFeatures() if features is None else features
+    if found.raised is not None or method == AUTO or get(method).suits.needs_unlabeled:
+        return found
+    return clone(found).set_params(raised=SUPERVISED)
 
 
 def _with_columns_chosen(

@@ -1,6 +1,7 @@
 """``--column-weight COLUMN=FACTOR``, and the note about damped columns."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -76,3 +77,26 @@ def test_rows_on_disk_keep_weights(mail):
 def test_weights_that_are_refused(mail, given, message):
     options = [part for text in given for part in ("--column-weight", text)]
     assert message in refusal("fit", mail, "--label", "kind", "-o", mail.parent / "m", *options)
+
+
+def test_labels_raise_columns_in_fit_but_not_where_they_are_held_out(tmp_path):
+    rng = np.random.default_rng(0)
+    words = [f"word{k}" for k in range(300)]
+    topics = rng.integers(0, 2, 200)
+    hint = np.where(rng.random(200) < 0.9, topics, 1 - topics)
+    lines = ["text,hint,kind"]
+    for k in range(200):
+        text = " ".join(rng.choice(words, 30))
+        lines.append(f"{text},shelf {hint[k]},{'ab'[topics[k]] if k < 60 else ''}")
+    data = tmp_path / "a.csv"
+    data.write_text("\n".join(lines) + "\n")
+    options = ["--label", "kind"]
+    shown = run("fit", data, *options, "-a", "svm", "-o", tmp_path / "m.semisvm").stdout
+    assert "raised: the column 'hint' by" in " ".join(shown.split())
+    assert set(semisvm.load(tmp_path / "m.semisvm").features.informative_) == {"hint"}
+    shown = run(
+        "compare", data, *options, "--methods", "tsvm", "--folds", "3", "--repeats", "1", "--json"
+    ).stdout
+    assert not [note for note in json.loads(shown)["notes"] if note.startswith("raised")]
+    shown = run("audit", data, *options, "--json").stdout
+    assert not [note for note in json.loads(shown)["notes"] if note.startswith("raised")]

@@ -67,7 +67,7 @@ ALLOWED = {
     ),
     "displays": "_lazy estimators loop margins model_selection pages partial_labels rows",
     "io": "compiling naming ondisk",
-    "columns": "io naming rows validation",
+    "columns": "io naming partial_labels rows validation",
     "model": "columns fingerprints io ondisk rows scaling trust",
     "preparing": "columns io model_files ondisk rows scaling trust",
     "label_models": "model trust",

@@ -82,7 +82,8 @@ def audit(
     table, notes = file.read_and_join(data, label, answered)
     for name in keep or ():
         check_column(table, name)
-    features = columns.features(words)
+    # held-out labels must not decide how much columns count
+    features = columns.features(words).set_params(raised=0.0)
     with parameters_are_the_users(), remarks_in_summary(not as_json):
         rows, weight = take_weights(answered.without_key(table), sample_weight)
         prepared = prepare(rows, features, as_is=as_is, sample_weight=weight)

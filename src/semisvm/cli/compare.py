@@ -89,7 +89,9 @@ def compare(
 
     table, notes = file.read_and_join(data, label, answered)
     table, weight = take_weights(table, sample_weight)
-    features, shares = columns.features(words), class_shares(prior, table)
+    # held-out labels must not decide how much columns count
+    features = columns.features(words).set_params(raised=0.0)
+    shares = class_shares(prior, table)
     with parameters_are_the_users(), remarks_in_summary(not as_json):
         table, _ = vectors.add(answered.without_key(table), features, shown=not as_json)
         prepared = prepare(table, features, as_is=as_is, sample_weight=weight)

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.columns.blocks import Arrays, Block, CategoricalBlock, NumericBlock, State
 from semisvm.columns.hashed import HASHED, HashedTextBlock
+from semisvm.columns.informative import find_informative
 from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
-from semisvm.columns.shares import BlockStatistics, weigh
+from semisvm.columns.shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
 from semisvm.columns.stop_words import as_tokens
 from semisvm.columns.text import STOP_WORDS, TextBlock
 from semisvm.columns.vectors import VectorBlock
@@ -50,8 +51,9 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     suits. Each block has a share of it in proportion to the number of directions in which its
     rows vary, ``sum(l)**2 / sum(l**2)`` with the eigenvalues of its covariance: hundreds for a
     text, three for a category of four levels. So a column of few values cannot make clusters
-    that drown the others. Numbers and categories divide their part by the number of columns.
-    ``notes_`` names the columns that are damped.
+    that drown the others. Numbers and categories divide their part by the number of columns. If
+    labels are given, those that are clearly associated with them have a larger share beside texts
+    and vectors. ``notes_`` names the columns that are damped and raised.
 
     Columns of no given kind are looked at. A column of words with many distinct values is
     text, few distinct values are categories, numbers are numbers. Constant columns, dates
@@ -91,7 +93,14 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Factors of columns, by which their features are multiplied besides; zero leaves a column
         out. "text", "numeric", "categorical" and "vector" stand for all columns of that kind
         that have no factor of their own, unless a column is called so. An average row has length
-        one in any case.
+        one in any case. Columns with a factor, or of a kind with one, are not raised.
+    raised : float, optional
+        How far numbers and categories that are clearly associated with the labels are raised to an
+        equal share of the length beside texts and vectors: 0 for not at all, 1 for an equal one,
+        and in between on a logarithmic scale. By default 0.15, which suits methods that look for
+        clusters; 0.5 suits supervised methods.
+    unlabeled : scalar, default=-1
+        Value in y that marks unlabelled rows, in addition to None and NaN.
     dtype : float64 or float32, default=float64
     sparse_output : bool, default=True
         False gives a dense array, which ``set_output(transform="pandas")`` needs. If there are
@@ -105,8 +114,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         What the blocks are multiplied by.
     kinds_ : dict of str
         Kind of every column that is used.
+    informative_ : dict of float
+        Columns that are raised, with the p-values of their association with the labels.
     notes_ : list of str
-        What was left out or damped, and why.
+        What was left out, damped or raised, and why.
     n_features_out_ : int
 
     Examples
@@ -142,6 +153,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         min_count: int = 2,
         max_levels: int = 100,
         column_weights: Mapping[str, float] | None = None,
+        raised: float | None = None,
+        unlabeled: Any = -1,
         dtype: DTypeLike = np.float64,
         sparse_output: bool = True,
     ) -> None:
@@ -159,6 +172,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self.min_count = min_count
         self.max_levels = max_levels
         self.column_weights = column_weights
+        self.raised = raised
+        self.unlabeled = unlabeled
         self.dtype = dtype
         self.sparse_output = sparse_output
 
@@ -169,7 +184,9 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         ----------
         X : Table, dict of columns, or data frame
             Labelled and unlabelled rows alike; the label is not among the columns.
-        y : ignored
+        y : array-like of shape (n,), optional
+            Labels, and the marker for unlabelled rows. They show which numbers and categories
+            inform; without them, and with several labels per row, all count by what varies.
         """
         self.fit_transform(X, y)
         return self
@@ -180,7 +197,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : Table, dict of columns, or data frame
-        y : ignored
+        y : array-like of shape (n,), optional
+            Labels, and the marker for unlabelled rows.
 
         Returns
         -------
@@ -191,14 +209,17 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         if len(table) == 0:
             raise DataError("the table has no rows.", table.path)
         notes: list[str] = []
+        if self.raised is not None and check_real("raised", self.raised, at_least=0.0) > 1.0:
+            raise ValueError(f"raised must be at most 1, got {self.raised!r}.")
         kinds = self._find_kinds(table, notes)
+        self.informative_ = self._find_informative(table, kinds, y)
         blocks, parts = self._fit_blocks(table, kinds)
         self.blocks_ = blocks
         statistics = BlockStatistics(len(blocks))
         statistics.add(parts)
-        self.scales_, damped = weigh(blocks, statistics, self._weights(blocks))
+        self.scales_, about_shares = self._weigh(statistics)
         self.kinds_ = kinds
-        self.notes_ = notes + damped
+        self.notes_ = notes + about_shares
         self.n_features_out_ = sum(part.shape[1] for part in parts)
         return self._join(parts)
 
@@ -313,15 +334,30 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         of_kinds = {kind: factor for kind, factor in given.items() if kind not in table.columns}
         return {name: float(given.get(name, of_kinds.get(k, 1.0))) for name, k in kinds.items()}
 
-    def _weights(self, blocks: Sequence[Block]) -> list[float]:
-        """Return the factor of every block, whose columns have the same."""
-        return [self._factors[block.columns[0]] for block in blocks]
+    def _find_informative(self, table: Table, kinds: Mapping[str, str], y: Any) -> dict[str, float]:
+        """Return p-values of columns to raise: not where a factor was given, or nothing is wide."""
+        if y is not None and len(y) != len(table):
+            raise ValueError(f"there are {len(y)} labels for {len(table)} rows.")
+        if self.raised == 0.0 or {*kinds.values()} <= {*SINGLE}:
+            return {}
+        given = {*(self.column_weights or {})}
+        of_kinds = given - {*table.columns}
+        free = {name: k for name, k in kinds.items() if name not in given and k not in of_kinds}
+        return find_informative(table, free, y, self.unlabeled)
+
+    def _weigh(self, statistics: BlockStatistics) -> tuple[NDArray[np.float64], list[str]]:
+        """Return what to multiply the blocks by, and notes."""
+        # the columns of a block have the same factor
+        weights = [self._factors[block.columns[0]] for block in self.blocks_]
+        raised = FOR_CLUSTERS if self.raised is None else self.raised
+        return weigh(self.blocks_, statistics, weights, self.informative_, raised)
 
     def _parted(self, columns: list[str]) -> list[list[str]]:
-        """Part columns of one kind by their factors: each part is a block."""
-        found: dict[float, list[str]] = {}
+        """Part columns of one kind by their factors, and whether they are raised: into blocks."""
+        found: dict[tuple[float, bool], list[str]] = {}
         for name in columns:
-            found.setdefault(self._factors[name], []).append(name)
+            key = (self._factors[name], name in self.informative_)
+            found.setdefault(key, []).append(name)
         return list(found.values())
 
     def _fit_blocks(self, table: Table, kinds: Mapping[str, str]) -> tuple[list[Block], list[Any]]:
@@ -381,7 +417,9 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         parameters = self.get_params()
         if self.sparse_output:
             del parameters["sparse_output"]  # files had no such entry before there was a choice
-        for name in ("hash_columns", STOP_WORDS, "column_weights"):
+        # what y is read with is of no use to new rows
+        del parameters["unlabeled"]
+        for name in ("hash_columns", STOP_WORDS, "column_weights", "raised"):
             if parameters[name] is None:
                 del parameters[name]
         if self.column_weights is not None:
@@ -398,6 +436,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             "notes": list(self.notes_),
             "blocks": blocks,
         }
+        if self.informative_:
+            state["informative"] = dict(self.informative_)
         return state, arrays
 
     def same_as(self, state: State, arrays: Mapping[str, NDArray[Any]]) -> bool:
@@ -439,6 +479,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         read = [(column, block.kind) for block in blocks for column in block.columns]
         if dict(read) != features.kinds_ or len(read) != len(features.kinds_):
             raise ValueError("the columns of the features and their kinds differ.")
+        features.informative_ = dict(state.get("informative", {}))
         features.notes_ = list(state["notes"])
         features.n_features_out_ = sum(block.width() for block in blocks)
         return features

@@ -11,7 +11,7 @@ from semisvm.columns.blocks import Block, CategoricalBlock
 from semisvm.columns.features import ColumnFeatures, columns_by_kind, is_dense
 from semisvm.columns.hashed import HASHED
 from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR
-from semisvm.columns.shares import BlockStatistics, weigh
+from semisvm.columns.shares import BlockStatistics
 from semisvm.columns.tallies import LevelTally, NumberTally, WordTally
 from semisvm.columns.vectors import VectorBlock, VectorTally
 from semisvm.io.table import Table
@@ -53,6 +53,7 @@ class StreamedFeatures:
         """Find the kinds of the columns in the first piece."""
         self._path = table.path
         self.kinds = self.features._find_kinds(table, self._notes)
+        self.features.informative_ = {}  # rows are scaled for any labels that they may have
         of = columns_by_kind(self.kinds)
         words, limits = self.features._words(), self.features._limits()
         self._words = [WordTally(name, words, **limits) for name in of[TEXT]]
@@ -130,8 +131,7 @@ class StreamedFeatures:
 
     def finish(self) -> NDArray[np.float64]:
         """Complete the features; return by what to multiply each of their columns."""
-        blocks = self.features.blocks_
-        weights = self.features._weights(blocks)
-        self.features.scales_, damped = weigh(blocks, self._statistics, weights)
-        self.features.notes_ = self._notes + damped
-        return np.repeat(self.features.scales_, [block.width() for block in blocks])
+        features = self.features
+        features.scales_, about_shares = features._weigh(self._statistics)
+        features.notes_ = self._notes + about_shares
+        return np.repeat(features.scales_, [block.width() for block in features.blocks_])

@@ -252,14 +252,15 @@ FEATURES = record(
                 "dtype": one_of("float64", "float32"),
                 "ngram_range": NGRAMS,
             },
-            {"column_weights": mapping(text, number(0.0))},
+            {"column_weights": mapping(text, number(0.0)), "raised": number(0.0, 1.0)},
             others=either(scalar, TEXTS),
         ),
         "kinds": listed(listed(text, length=2)),
         "notes": TEXTS,
         "blocks": listed(mapping(text, anything), "blocks", least=1),
         "scales": Array("f", ("blocks",), above=0.0),
-    }
+    },
+    {"informative": mapping(text, number(0.0, 1.0))},
 )
 WORDS = record(
     {
