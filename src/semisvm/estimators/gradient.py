@@ -93,23 +93,13 @@ class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassi
     def _rate(self) -> float:
         return RATE if self.annealing_rate is None else float(self.annealing_rate)
 
-    def _descend(
-        self,
-        task: TwoClassTask,
-        start: Floats | None,
-        balance_tol: float | None = None,
-        keep_mean: bool = False,
-    ) -> Solution:
-        state, rounds = descend(task, start, self._levels(start), self.max_iter, keep_mean)
-        if balance_tol is not None:
-            task.balance(state, balance_tol)
-        codes = task.rows.predictions()
-        return Solution(state.w, state.objective, rounds, state.converged, codes)
+    def _descend(self, task: TwoClassTask, start: Floats | None, **options: Any) -> Solution:
+        return descend(task, start, self._levels(start), self.max_iter, **options)
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         if task.n_unlabeled == 0 or self.unlabeled_weight == 0:
             return without_unlabeled_rows(task, self.tol)
-        return self._descend(task, start, self.balance_tol)
+        return self._descend(task, start, balance_tol=self.balance_tol)
 
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
         refuse_balancing(self.balance_tol)

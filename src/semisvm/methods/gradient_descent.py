@@ -1,14 +1,27 @@
-"""A smooth function of the weights, from which the labels are eliminated (gradient TSVM)."""
+r"""A smooth function of the weights, from which the labels are eliminated (gradient TSVM).
+
+The mean output of the unlabelled rows does not fix the share of positive ones. Two rules do:
+
+- Before a level, while outputs are still close to zero, the mean output is moved if the outputs
+  miss the class shares; it stays near 2 r - 1, where outputs of about 1 and -1 need it.
+- After the last level, the intercept is moved until the shares hold for *new* rows. Each unlabelled
+  row pushes its own output away from zero. The output of a new row has no such part, and with more
+  columns than rows it is the larger part: an intercept at which the unlabelled rows keep the
+  shares may then miss those of new rows by 30 points.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, cg
 
 from semisvm.blocks import OneScoreBlock
 from semisvm.designs import Floats
 from semisvm.loop import Level, follow
+from semisvm.methods.solution import Solution
 from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.solvers import State
 from semisvm.solvers.lbfgs import Iterate, minimize_lbfgs
@@ -16,6 +29,15 @@ from semisvm.vectors import dot
 
 SHARPNESS = 3.0
 """exp(-3 f^2) is close to the squared hinge of the nearer label, and smooth."""
+
+# How far the mean output may be moved: to that of 3/4 or 5/4 of the rarer class, with outputs 1 and
+# -1. Further away, the outputs of a rare class multiply when they reach 1.
+MOVED = 0.25
+# By how much, as a share of the rows, positive outputs of new and of unlabelled rows may part when
+# the intercept is moved, and in how many steps that is tried.
+APART, PARTS = 0.05, 21
+# The average push of a row on its own output need not be known better.
+PUSH_TOL, PUSH_STEPS = 1e-2, 50
 
 
 @dataclass(frozen=True)
@@ -60,12 +82,16 @@ class Outputs:
         slopes[block.unlabeled] = -2.0 * SHARPNESS * free * bumps
         return 0.5 * float(np.sum(block.weight * below * below)) + float(bumps.sum()), slopes
 
+    def _pull_back(self, slopes: Floats) -> Floats:
+        """Compute (X - 1 mu^T)^T slopes."""
+        design = self.block.design
+        pulled = design.pull_back(slopes, design.all_rows, np.empty(design.n_weights))
+        return pulled[:-1] - (pulled[-1] / design.bias) * self.mu[:-1]
+
     def at(self, w: Floats, scores: Floats) -> Iterate:
         """Evaluate the objective and its gradient in one pass over the rows."""
         loss, slopes = self._losses(scores)
-        design = self.block.design
-        pulled = design.pull_back(slopes, design.all_rows, np.empty(design.n_weights))
-        gradient = pulled[:-1] - (pulled[-1] / design.bias) * self.mu[:-1] + self.reg * w
+        gradient = self._pull_back(slopes) + self.reg * w
         objective = loss + 0.5 * self.reg * dot(w, w)
         return Iterate(w, scores, objective, objective, gradient)
 
@@ -82,6 +108,74 @@ class Outputs:
 
         return evaluate
 
+    def unseen(self, scores: Floats) -> Floats:
+        r"""Estimate the outputs that the unlabelled rows would have as new rows.
+
+        With s_j the slope of the loss of row j, m the multiplier of the constraint on the
+        mean and H_-j the second derivatives without the row, the output without it is, to
+        first order, ::
+
+            f(x_j) + (s_j - m/u) k_j,        k_j = (x_j - mu)^T H_-j^-1 (x_j - mu)
+
+        and exactly so if no two rows share a column. The average of the k_j serves for all
+        rows, as in generalised cross-validation.
+
+        Parameters
+        ----------
+        scores : array of shape (n,)
+            Of all rows, at a minimum, without the level.
+
+        Returns
+        -------
+        outputs : array of shape (n,)
+            Those of labelled rows are as they are.
+        """
+        block, (_, slopes) = self.block, self._losses(scores)
+        mass = np.broadcast_to(block.mass, block.unlabeled.shape)
+        # without one of the rows for which a row with a weight counts
+        push = np.divide(slopes[block.unlabeled], mass, out=np.zeros(len(mass)), where=mass > 0.0)
+        push -= np.where(mass > 0.0, slopes.sum() / self.task.n_unlabeled, 0.0)
+        outputs = scores + self.level
+        outputs[block.unlabeled] += self._leverage(scores, mass) * push
+        return outputs
+
+    def _leverage(self, scores: Floats, mass: Floats) -> float:
+        """Estimate the average k_j, by one system of equations.
+
+        Of two neighbours in the order of the outputs one is a probe, and the other lends its
+        curvature to both, so that no probe meets its own. The signs of the probes alternate,
+        which leaves out the products of different ones, as random signs do.
+        """
+        block, reg = self.block, self.reg
+        order = np.argsort(scores[block.unlabeled], kind="stable")
+        probes, others = order[::2], order[1::2]
+        signs = np.zeros(len(scores))
+        signs[block.unlabeled[probes]] = np.sqrt(mass[probes])
+        signs[block.unlabeled[probes[1::2]]] *= -1.0
+        curvature = self._curvature(scores)
+        curvature[block.unlabeled[probes]] = 0.0
+        curvature[block.unlabeled[others]] *= 2.0
+
+        def product(p: Floats) -> Floats:
+            return reg * p + self._pull_back(curvature * self.scores(p))
+
+        pulled = self._pull_back(signs)
+        system = LinearOperator((len(pulled), len(pulled)), matvec=product, dtype=np.float64)
+        solved, _ = cg(system, pulled, rtol=PUSH_TOL, maxiter=PUSH_STEPS)
+        return max(dot(pulled, solved), 0.0) / max(float(mass[probes].sum()), 1.0)
+
+    def _curvature(self, scores: Floats) -> Floats:
+        """Compute the second derivatives of the losses, or zero where they are negative."""
+        block, curvature = self.block, np.zeros(len(scores))
+        sign = np.where(block.positive, 1.0, -1.0)
+        inside = sign * (scores[block.labeled] + self.level) < 1.0
+        curvature[block.labeled] = block.weight * inside
+        square = SHARPNESS * (scores[block.unlabeled] + self.level) ** 2
+        cost = 0.5 * self.lam / self.task.n_unlabeled * block.mass
+        bend = 2.0 * SHARPNESS * (2.0 * square - 1.0)
+        curvature[block.unlabeled] = cost * np.exp(-square) * np.maximum(bend, 0.0)
+        return curvature
+
 
 class Descending:
     """The one step of the method at a weight of the unlabelled rows.
@@ -91,22 +185,34 @@ class Descending:
     task : TwoClassTask
     v : array of shape (n_weights - 1,)
     max_steps : int
+    balance_tol : float, optional
+        How far the outputs may miss the class shares before the mean output is moved.
     """
 
-    def __init__(self, task: TwoClassTask, v: Floats, max_steps: int) -> None:
+    def __init__(
+        self, task: TwoClassTask, v: Floats, max_steps: int, balance_tol: float | None = None
+    ) -> None:
         self.task = task
         self.mean_output = task.mean_output
         self.block = task.rows.in_one_place()
         self.max_steps = max_steps
+        self.balance_tol = balance_tol
         design, unlabeled = self.block.design, self.block.unlabeled
         share = np.zeros(design.n_rows)
         share[unlabeled] = self.block.mass / task.n_unlabeled
         self.mu = design.pull_back(share, design.rows(unlabeled), np.empty(task.n_weights))
         self.v = v
         self.state = State(v)
+        self._solved: tuple[Outputs, Iterate] | None = None
 
     def enter(self, level: Level) -> None:
-        """Do nothing: the weights are where the last level left them."""
+        """Move the mean output if the outputs of the last level miss the class shares."""
+        if self.balance_tol is None or self._solved is None:
+            return
+        most = 2.0 * MOVED * self.task.rarer_share
+        moved = self.mean_output + self.task.balancing_shift(self.balance_tol)
+        expected = self.task.mean_output
+        self.mean_output = float(np.clip(moved, expected - most, expected + most))
 
     def weight_step(self, level: Level) -> State:
         """Descend from the last weights to a first-order point."""
@@ -122,6 +228,7 @@ class Descending:
             n_active=self.block.design.n_rows,
             converged=gap <= level.tol * point.objective,
         )
+        self._solved = function, point
         self.block.take_scores(point.scores + function.level)
         return self.state
 
@@ -130,15 +237,63 @@ class Descending:
         facts = {"imbalance": self.task.imbalance()}
         return True, {"objective": self.state.objective, **facts}
 
+    def labels(self) -> NDArray[np.intp]:
+        """Label the unlabelled rows by their outputs, near enough to the class shares.
+
+        The threshold is zero, or where the outputs keep the shares up to ``balance_tol``.
+        """
+        tol = self.balance_tol
+        shift = 0.0 if tol is None else self.task.balancing_shift(tol)
+        return (self.task.rows.outputs() + shift > 0.0).astype(np.intp)
+
+    def balance(self) -> None:
+        """Move the intercept if the outputs of new rows would miss the class shares."""
+        if self.balance_tol is None or self._solved is None:
+            return
+        task, block, (function, point) = self.task, self.block, self._solved
+        outputs, unseen = point.scores + function.level, function.unseen(point.scores)
+        block.take_scores(unseen.copy())
+        before, shift = task.rows.n_positive_outputs(), task.balancing_shift(self.balance_tol)
+        if shift:
+            shift = self._in_step(outputs[block.unlabeled], unseen[block.unlabeled], shift)
+        task.rows.shift(shift)
+        after = task.rows.n_positive_outputs()
+        block.take_scores(outputs + shift)
+        if shift:
+            self.state.w[-1] += shift / task.rows.bias
+            task.recorder.note(
+                f"intercept moved by {shift:.3g} to keep the class shares: the second class now "
+                f"has an estimated {after / task.n_unlabeled:.1%} of the predictions for new rows, "
+                f"before {before / task.n_unlabeled:.1%}; its share is {task.positive_share:.1%}"
+            )
+
+    def _in_step(self, outputs: Floats, unseen: Floats, shift: float) -> float:
+        """Return how much of a shift keeps the shares of new and unlabelled rows together.
+
+        Outputs of unlabelled rows leave a gap around zero, which those of new rows fill. An
+        intercept that moves through the gap changes the predictions of new rows alone.
+        """
+        parts = shift * np.linspace(0.0, 1.0, PARTS)
+        mass = self.block.mass / self.task.n_unlabeled
+
+        def shares(scores: Floats) -> Floats:
+            return np.array([np.sum(mass * (scores + part > 0.0)) for part in parts])
+
+        apart = np.abs(shares(outputs) - shares(unseen))
+        beyond = np.flatnonzero(apart > max(APART, apart[0]))
+        return float(parts[beyond[0] - 1] if len(beyond) else shift)
+
 
 def descend(
     task: TwoClassTask,
     start: Floats | None,
     levels: Sequence[Level],
     max_steps: int,
+    *,
     keep_mean: bool = False,
-) -> tuple[State, int]:
-    """Raise the weight of the unlabelled rows; return the state and the number of levels.
+    balance_tol: float | None = None,
+) -> Solution:
+    """Raise the weight of the unlabelled rows.
 
     Parameters
     ----------
@@ -152,10 +307,14 @@ def descend(
         Whether the mean output of the unlabelled rows stays that of the start. Otherwise it
         is 2 r - 1, as if all outputs were 1 or -1. Where a class is rare and outputs vary
         little, that would put all of them close to -1.
+    balance_tol : float, optional
+        How far the outputs may miss the class shares before mean output and intercept are moved.
     """
     v = np.zeros(task.n_weights - 1) if start is None else start[:-1].copy()
-    method = Descending(task, v, max_steps)
+    method = Descending(task, v, max_steps, balance_tol)
     if keep_mean and start is not None:
         method.mean_output = dot(method.mu, start)
     rounds, _ = follow("descending", levels, method, task.recorder, max_rounds=1)
-    return method.state, rounds
+    codes, state = method.labels(), method.state
+    method.balance()
+    return Solution(state.w, state.objective, rounds, state.converged, codes)
