@@ -1,10 +1,12 @@
 """Rows that took no part in a fit are predicted like the unlabelled rows that did."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from problems import short_texts, two_blobs
 from semisvm import registry
@@ -13,6 +15,10 @@ EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method:
 N_LABELS, N_NEW = 30, 600
 MOST_ERRORS = 4.0
 """Differences allowed, in standard errors: chance makes larger ones once in 16,000 comparisons."""
+
+
+FURTHER_APART = {"tsvm": 0.25, "da": 0.25, "tsvm-log": 0.25}
+"""Intercepts that are chosen for the unlabelled rows: see "The balance constraint" in the guide."""
 
 
 def blobs(seed):
@@ -27,6 +33,10 @@ def texts(seed):
     return (*short_texts(500 + N_NEW, n_words=400, seed=seed), 500)
 
 
+def rare_words(seed):
+    return (*short_texts(500 + N_NEW, n_words=6000, seed=seed), 500)
+
+
 def standard_error(share, *counts):
     # a share of zero or one is not certain either
     share = min(max(share, 0.05), 0.95)
@@ -34,22 +44,56 @@ def standard_error(share, *counts):
 
 
 @EVERY
-@pytest.mark.parametrize(("data", "seed"), [(blobs, 0), (moons, 0), (texts, 0), (texts, 1)])
+@pytest.mark.parametrize(("data", "seed"), [(blobs, 0), (moons, 0), (texts, 0), (rare_words, 0)])
 def test_new_rows_are_predicted_like_unlabelled_ones(method, data, seed):
     X, y, n = data(seed)
     if method.suits.most_unlabeled == 100:
         # a search over all labellings
         n = N_LABELS + 20
-    labels = np.where(np.arange(n) < N_LABELS, y[:n], -1)
+    inside, outside, right = predictions(method.make(), X, y, n, N_LABELS)
+    check(method, inside, outside, right, n - N_LABELS, further=data is rare_words)
+
+
+def predictions(model, X, y, n, n_labels):
+    """Return the shares of class 1 on unlabelled and on new rows, and the two accuracies."""
+    labels = np.where(np.arange(n) < n_labels, y[:n], -1)
     with warnings.catch_warnings():
         # the default reg is for rows of about length one
         warnings.simplefilter("ignore", UserWarning)
-        model = method.make().fit(X[:n], labels)
-    counts = (n - N_LABELS, N_NEW)
-    inside, outside = model.predict(X[N_LABELS:n]), model.predict(X[-N_NEW:])
-    right = [np.mean(inside == y[N_LABELS:n]), np.mean(outside == y[-N_NEW:])]
-    allowed = MOST_ERRORS * standard_error(np.mean(right), *counts)
+        model.fit(X[:n], labels)
+    inside, outside = model.predict(X[n_labels:n]), model.predict(X[-N_NEW:])
+    right = [np.mean(inside == y[n_labels:n]), np.mean(outside == y[-N_NEW:])]
+    return np.mean(inside == 1), np.mean(outside == 1), right
+
+
+def check(method, inside, outside, right, n_unlabeled, further):
+    allowed = MOST_ERRORS * standard_error(np.mean(right), n_unlabeled, N_NEW)
     assert abs(right[0] - right[1]) < allowed, f"accuracy {right}"
-    shares = [np.mean(inside == 1), np.mean(outside == 1)]
     # shares vary with the labels of the rows as well, so at least like those of equal classes
-    assert abs(shares[0] - shares[1]) < MOST_ERRORS * standard_error(0.5, *counts), f"{shares}"
+    allowed = MOST_ERRORS * standard_error(0.5, n_unlabeled, N_NEW)
+    allowed = max(allowed, FURTHER_APART.get(method.name, 0.0) if further else 0.0)
+    assert abs(inside - outside) < allowed, f"shares {inside} and {outside}"
+
+
+@pytest.fixture(scope="module")
+def sentences(newsgroups):
+    """First sentences of messages about driving and about science, 12 words on average."""
+    groups = ("rec.autos", "rec.motorcycles", "sci.space", "sci.med")
+    texts, y = [], []
+    for body, group in zip(*newsgroups(*groups), strict=True):
+        own = " ".join(line for line in body.splitlines() if line[:1] not in (">", "|", ":"))
+        found = [part for part in re.split(r"[.!?]\s+", own) if 5 <= len(part.split()) <= 25]
+        if found:
+            texts.append(found[0])
+            y.append(int(group.startswith("sci")))
+    rows = np.random.default_rng(0).permutation(len(y))[: 560 + N_NEW]
+    X = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
+    return X[rows], np.array(y)[rows]
+
+
+@EVERY
+def test_sentences(method, sentences):
+    X, y = sentences
+    n = 80 if method.suits.most_unlabeled == 100 else 560
+    inside, outside, right = predictions(method.make(), X, y, n, 60)
+    check(method, inside, outside, right, n - 60, further=True)

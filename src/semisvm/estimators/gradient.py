@@ -156,8 +156,11 @@ class GradientTSVC(KernelParameters, GradientDescentClassifier):
     problem is solved from the last solution by a quasi-Newton method. The constraint on
     the mean is eliminated exactly, and the intercept is not regularised.
 
-    If a class is rare, the mean output does not fix the share of positive outputs;
-    ``balance_tol`` moves the intercept if that share is far off.
+    The mean output does not fix the share of positive outputs. If that is far off before a
+    level, the mean is moved, by at most half of the share of the rarer class. At the end
+    ``balance_tol`` moves the intercept if the shares would be far off on new rows: an
+    unlabelled row pushes its own output away from zero, the output of a new row has no such
+    part.
 
     More than two classes start from a model in which every unlabelled row has one class,
     under the class counts: that of `TransductiveSVC`, solved loosely. From there each class
@@ -179,10 +182,11 @@ class GradientTSVC(KernelParameters, GradientDescentClassifier):
     annealing_rate : float or None, default=None
         Factor between the weights of successive levels; None is 2.
     balance_tol : float or None, default=0.1
-        For two classes: how far the share of positive outputs on the unlabelled rows may
-        be from the class share, relative to the share of the rarer class. Beyond that the
-        intercept is moved just far enough. None leaves the intercept alone. With more
-        classes or a hierarchy intercepts are never moved, and other values are an error.
+        For two classes: how far the share of positive outputs may be from the class share,
+        relative to the share of the rarer class. Beyond that the mean output is moved
+        between the levels, and at the end the intercept, which is chosen for new rows. None
+        moves neither. With more classes or a hierarchy intercepts are never moved, and other
+        values are an error.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
         or "precomputed". Kernels other than "linear" become feature maps: the fit stores
@@ -227,7 +231,9 @@ class GradientTSVC(KernelParameters, GradientDescentClassifier):
     reg_ : float
         Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
+        The given labels, and labels of the unlabelled rows by their outputs: for two classes
+        these keep the class shares up to ``balance_tol``, so near the threshold they may
+        differ from predictions.
     objective_ : float
         For more than two classes, the sum over their problems.
     n_iter_ : int

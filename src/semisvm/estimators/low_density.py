@@ -46,10 +46,11 @@ class LowDensitySeparation(GradientDescentClassifier):
     annealing_rate : float or None, default=None
         Factor between the weights of successive levels; None is 2.
     balance_tol : float or None, default=0.1
-        For two classes: how far the share of positive outputs on the unlabelled rows may
-        be from the class share, relative to the share of the rarer class. Beyond that the
-        intercept is moved just far enough. None leaves the intercept alone. With more
-        classes or a hierarchy intercepts are never moved, and other values are an error.
+        For two classes: how far the share of positive outputs may be from the class share,
+        relative to the share of the rarer class. Beyond that the mean output is moved
+        between the levels, and at the end the intercept, which is chosen for new rows. None
+        moves neither. With more classes or a hierarchy intercepts are never moved, and other
+        values are an error.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
     tol : float, default=1e-5
@@ -80,7 +81,9 @@ class LowDensitySeparation(GradientDescentClassifier):
     reg_ : float
         Strength of the regularisation that was used.
     transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
+        The given labels, and labels of the unlabelled rows by their outputs: for two classes
+        these keep the class shares up to ``balance_tol``, so near the threshold they may
+        differ from predictions.
     objective_ : float
         For more than two classes, the sum over their problems.
     n_iter_ : int
