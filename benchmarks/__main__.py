@@ -10,7 +10,7 @@ from typing import Any
 from papers.data import MissingDataError, data_folder
 
 from benchmarks import ROOT, fuzz
-from semisvm.io import DataError
+from semisvm.tables import DataError
 
 BESIDE = ROOT.parent / "shared" / "data"
 

@@ -28,7 +28,7 @@ from papers.timing import seconds_of
 
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.methods.deterministic_annealing import NOT_ANNEALED
+from semisvm.methods.annealing import NOT_ANNEALED
 
 REPEAT = 4
 N_LABELED = 46
@@ -147,14 +147,14 @@ def in_turns() -> Any:
 
 def plain_rounds() -> Any:
     """Let the transductive machine never count on an answer."""
-    return patch("semisvm.methods.switching.SLOW", np.inf)
+    return patch("semisvm.methods.transductive.SLOW", np.inf)
 
 
 def starts(problems: Iterator[Problem]) -> list[dict[str, Any]]:
     """Count how often the settled start beats the end of the path, whatever the prior."""
     won: dict[str, list[bool]] = {}
     shares: dict[str, float] = {}
-    with patch("semisvm.methods.deterministic_annealing.RARE", 1.0):
+    with patch("semisvm.methods.annealing.RARE", 1.0):
         for problem in problems:
             _, model = fit(AnnealedSVC, problem)
             won.setdefault(problem.name, []).append(NOT_ANNEALED in model.trace_.notes)

@@ -16,9 +16,9 @@ from papers.data import UNLABELED
 from papers.table import Report, verdict
 
 from benchmarks.ranks import labelled, names_of, prepared
+from semisvm.labels.partial import encode
 from semisvm.model_selection import choose
 from semisvm.model_selection.pool import pool
-from semisvm.partial_labels import encode
 
 REPEAT = 1
 ROWS = 3_000

@@ -17,8 +17,8 @@ from sklearn.preprocessing import normalize
 
 from benchmarks.shares import CHOOSE, HARM, Case, draw, read
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
+from semisvm.labels.partial import encode
 from semisvm.methods.shares import estimate_shares
-from semisvm.partial_labels import encode
 
 REPEAT = 2
 MOST_ROWS, COLUMNS = 1_000, 12

@@ -36,9 +36,8 @@ from scipy import sparse
 
 import semisvm
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
-from semisvm.columns import ColumnFeatures
-from semisvm.columns.shares import SUPERVISED
-from semisvm.io import Table
+from semisvm.tables import ColumnFeatures, Table
+from semisvm.tables.shares import SUPERVISED
 
 REPEAT = 4
 TABLE_DRAWS = 4

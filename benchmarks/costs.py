@@ -14,9 +14,8 @@ from papers.data import UNLABELED, Ints, Matrix, load_coded
 from papers.table import Report
 from papers.timing import seconds_of
 
-from semisvm.costs import Size
-from semisvm.method import Method
-from semisvm.registry import methods
+from semisvm.designs.costs import Size
+from semisvm.estimators.registry import Method, methods
 
 REPEAT = 1
 N_LABELS = 100

@@ -29,14 +29,13 @@ from scipy import sparse
 
 from benchmarks import ROOT
 from benchmarks.outofcore import FEW, LABELED_PER_CLASS, N_ROWS, write_problem
-from semisvm.designs import Workers, make_design
-from semisvm.hierarchy import flat
-from semisvm.ondisk import RowsOnDisk, open_rows
-from semisvm.remote.cluster import Cluster
-from semisvm.remote.connecting import connected
-from semisvm.remote.shard import Form
-from semisvm.remote.sources import source_of
-from semisvm.remote.spread import SpreadRows
+from semisvm.designs import RowsOnDisk, Workers, make_design, open_rows
+from semisvm.distributed.cluster import Cluster
+from semisvm.distributed.connecting import connected
+from semisvm.distributed.rows import SpreadRows
+from semisvm.distributed.shard import Form
+from semisvm.distributed.sources import source_of
+from semisvm.labels.hierarchy import flat
 
 REPEAT = 3
 N_WORKERS = 2

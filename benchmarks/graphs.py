@@ -25,14 +25,8 @@ from papers.table import Report, verdict
 from papers.timing import interleaved, peak_bytes, seconds_of
 from threadpoolctl import threadpool_limits
 
-from semisvm import (
-    ClusterKernelSVC,
-    LaplacianRLSC,
-    LaplacianSVC,
-    NewtonSVC,
-    SemiBoostClassifier,
-)
-from semisvm.graphs import fit_neighbors, neighbor_graph
+from semisvm import ClusterKernelSVC, LaplacianRLSC, LaplacianSVC, NewtonSVC, SemiBoostClassifier
+from semisvm.maps import fit_neighbors, neighbor_graph
 
 REPEAT = 12
 SETS = ("g241c", "g241d", "digit1", "usps_ssl", "bci", "text_ssl")

@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from semisvm import AnnealedSVC, TransductiveSVC
-from semisvm.kernels import fit_map
+from semisvm.maps import fit_map
 
 REPEAT = 5
 SPEED_BAR = 3.0

@@ -18,10 +18,10 @@ from papers.data import Floats, Ints, Matrix, load
 from papers.table import Report, verdict
 
 from semisvm import NewtonSVC
-from semisvm.io import MatrixData
 from semisvm.labelling import Sitting
 from semisvm.labelling.learning import Fitted, fit_answers, labels_of
 from semisvm.preparing import Prepared
+from semisvm.tables import MatrixData
 
 REPEAT = 10
 SETS = ("text_ssl", "webkb_tfidf", "la1", "digit1", "house_votes", "vehicle")

@@ -18,8 +18,8 @@ from scipy.optimize import linprog
 
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.label_steps import exact, switching
+from semisvm.labels.partial import prior_counts
 from semisvm.losses import LOSSES
-from semisvm.partial_labels import prior_counts
 
 REPEAT = 6
 N_ROWS, N_CLASSES = 1_000_000, 20

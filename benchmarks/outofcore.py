@@ -26,8 +26,8 @@ from papers.methods import METHODS, REG, SEMI_SUPERVISED, UNLABELED_WEIGHT
 from papers.table import Report, verdict
 from papers.timing import Spread
 
-from semisvm.io import write_rows
-from semisvm.ondisk import RowsOnDisk, open_rows
+from semisvm.designs import RowsOnDisk, open_rows
+from semisvm.tables import write_rows
 
 REPEAT = 3
 N_ROWS = 1_000_000

@@ -10,13 +10,13 @@ from unittest.mock import patch
 from papers.timing import Task
 
 from benchmarks.passes import KINDS
-from semisvm.blocks.many_beliefs import ManyScoreBlock
-from semisvm.blocks.many_scores import ManyScoredRows
 from semisvm.designs.csr import CsrDesign
 from semisvm.designs.dense import DenseDesign
-from semisvm.methods.assigning import Assigning
-from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.methods.transductive import Assigning
 from semisvm.solvers import conjugate_gradients, newton, woodbury
+from semisvm.tasks.many_beliefs import ManyScoreBlock
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.many_scores import ManyScoredRows
 
 READS = [
     (cls, name) for cls in (CsrDesign, DenseDesign) for names in KINDS.values() for name in names

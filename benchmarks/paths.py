@@ -11,11 +11,11 @@ from papers.timing import interleaved
 
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.designs import Workers, make_design
-from semisvm.hierarchy import build
-from semisvm.loop.schedules import LOOSE_TOL
+from semisvm.labels.hierarchy import build
+from semisvm.labels.partial import encode
+from semisvm.methods.loop import LOOSE_TOL
 from semisvm.model_selection import AnnealedSVCCV, TransductiveSVCCV
-from semisvm.model_selection.paths import Grid, PathPoint
-from semisvm.partial_labels import encode
+from semisvm.model_selection.search import Grid, PathPoint
 
 REPEAT = 3
 REG = 1e-3

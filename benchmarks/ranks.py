@@ -25,9 +25,9 @@ from sklearn.preprocessing import normalize
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import LinearSVC
 
-from semisvm import registry
+from semisvm.estimators import registry
 from semisvm.model_selection import choose
-from semisvm.scaling import fit_scaling
+from semisvm.tables.scaling import fit_scaling
 
 REPEAT = 2
 MOST_ROWS = 1_500

@@ -13,8 +13,8 @@ from papers.data import MissingDataError, load
 from papers.table import Report, verdict
 from papers.timing import Spread, Timings, interleaved
 
-from semisvm.io import read, write_bytes, write_text
-from semisvm.io.svmlight import write_svmlight
+from semisvm.tables import read, write_bytes, write_text
+from semisvm.tables.svmlight import write_svmlight
 
 REPEAT = 5
 TEXTS = 50_000

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from semisvm import NewtonSVC
-from semisvm.active import KMedianSelection, MarginSelection, RandomSelection
+from semisvm.model_selection import KMedianSelection, MarginSelection, RandomSelection
 
 REPEAT = 8
 N_LABELS = 50

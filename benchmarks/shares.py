@@ -20,9 +20,9 @@ from scipy import sparse
 from sklearn.preprocessing import normalize, scale
 
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
+from semisvm.labels.partial import encode
 from semisvm.methods.shares import estimate_shares
 from semisvm.model_selection import PartialLabelKFold, hide_labels
-from semisvm.partial_labels import encode
 
 REPEAT = 2
 MOST_ROWS = 3_000

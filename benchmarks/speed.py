@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.passes import AT_A_TIME, limit_of, passing, reads_of
-from semisvm.loop import schedules
+from semisvm.methods import loop as schedules
 
 REPEAT = 5
 SEEDS = (0, 1, 2, 3, 4)

@@ -17,8 +17,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks.manyspeed import N_LABELED, N_ROWS
 from semisvm import AnnealedSVC
-from semisvm.methods.cooling import DECIDING, Cooling
-from semisvm.methods.deterministic_annealing import Annealing
+from semisvm.methods.annealing import DECIDING, Annealing, Cooling
 
 REPEAT = 5
 TWO_CLASSES = ("text1_pcmac", "text_ssl", "usps_ssl", "g241c", "digit1")

@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
 from semisvm import NewtonSVC, TransductiveSVC
-from semisvm.columns import ColumnFeatures, encode_texts
+from semisvm.tables import ColumnFeatures, encode_texts
 
 REPEAT = 3
 GROUP = "sci."

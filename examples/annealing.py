@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from semisvm import AnnealedSVC
-from semisvm.displays import ScoreHistogramDisplay, TraceDisplay
+from semisvm.reporting import ScoreHistogramDisplay, TraceDisplay
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 out.mkdir(parents=True, exist_ok=True)

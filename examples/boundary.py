@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from semisvm import NewtonSVC, TransductiveSVC
-from semisvm.displays import DecisionBoundaryDisplay2D
+from semisvm.reporting import DecisionBoundaryDisplay2D
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 out.mkdir(parents=True, exist_ok=True)

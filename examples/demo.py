@@ -12,14 +12,8 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
-from semisvm import (
-    AnnealedSVC,
-    LaplacianRLSC,
-    NewtonSVC,
-    SemiSupervisedCommittee,
-    TransductiveSVC,
-)
-from semisvm.displays import LearningCurveDisplay
+from semisvm import AnnealedSVC, LaplacianRLSC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
+from semisvm.reporting import LearningCurveDisplay
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 out.mkdir(parents=True, exist_ok=True)

@@ -9,8 +9,8 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import normalize, scale
 
 from semisvm import NewtonSVC, TransductiveSVC, compare
-from semisvm.displays import ComparisonDisplay
 from semisvm.model_selection import hide_labels
+from semisvm.reporting import ComparisonDisplay
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 out.mkdir(parents=True, exist_ok=True)

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import semisvm
-from semisvm.displays import ScoreHistogramDisplay
-from semisvm.io import read
+from semisvm.reporting import ScoreHistogramDisplay
+from semisvm.tables import read
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 out.mkdir(parents=True, exist_ok=True)

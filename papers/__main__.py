@@ -10,8 +10,8 @@ from typing import Any
 from papers import TABLES, Table
 from papers.data import MissingDataError, data_folder
 from papers.runner import JOBS, Progress, run
-from semisvm.io import DataError
-from semisvm.naming import near_match
+from semisvm.tables import DataError
+from semisvm.text import near_match
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ROOT.parent / "shared" / "data"

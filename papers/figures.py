@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from semisvm.displays import LearningCurveDisplay
-from semisvm.displays.drawing import GREY, MARKERS, PALETTE, panels, tidy
+from semisvm.reporting import LearningCurveDisplay
+from semisvm.reporting.drawing import GREY, MARKERS, PALETTE, panels, tidy
 
 WIDTH, HEIGHT = 5.2, 3.6
 SMALL = 0.1

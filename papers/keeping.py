@@ -16,8 +16,8 @@ from typing import Any
 
 import semisvm
 from papers.plans import Call
-from semisvm.io import DataError
 from semisvm.labelling.journal import LOST, OPENED, Journal, Line
+from semisvm.tables import DataError
 
 FILES = ("X.npz", "X.npy", "y.npy", "splits.npz")
 """What a data set is read from."""

@@ -25,8 +25,7 @@ from papers.keeping import (
 from papers.plans import Call, Curve, Found, Part, Plan
 from papers.table import Report
 from semisvm import __version__
-from semisvm.jsonable import plain
-from semisvm.wording import rough_time
+from semisvm.text import plain, rough_time
 
 JOBS = 2
 LONG = 5.0

@@ -22,13 +22,7 @@ from papers.data import UNLABELED
 from papers.plans import Found, Part, Plan, draws, mean
 from papers.published import Problem, load_splits, median_distance
 from papers.table import verdict
-from semisvm import (
-    AnnealedSVC,
-    GradientTSVC,
-    LowDensitySeparation,
-    NewtonSVC,
-    TransductiveSVC,
-)
+from semisvm import AnnealedSVC, GradientTSVC, LowDensitySeparation, NewtonSVC, TransductiveSVC
 
 REPEAT = 10
 SPLITS = {"text1_pcmac": "lab_50", "g50c": "lab_50", "uspst": "lab_50", "coil_ssl": "lab_100"}

@@ -18,7 +18,7 @@ from papers.data import (
     load_coded,
     load_rows_of_splits,
 )
-from semisvm.kernels.functions import mean_distance
+from semisvm.maps.kernels import mean_distance
 
 SETS = {
     "g241c": "g241c",

@@ -4,7 +4,7 @@ from base64 import b64decode
 from threading import Event, Lock
 from types import SimpleNamespace
 
-from semisvm.labelling.errors import ChangedError, SittingError
+from semisvm.labelling.records import ChangedError, SittingError
 from waiting import PATIENCE
 
 

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from problems import sparse_text
 from semisvm.designs import Workers, make_design
-from semisvm.hierarchy import flat
+from semisvm.labels.hierarchy import flat
 from semisvm.solvers.crammer_singer import MarginProblem, MarginState, minimize_margin
 
 CLASSES = np.arange(4)

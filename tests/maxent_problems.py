@@ -9,11 +9,11 @@ from semisvm import (
     PosteriorRegularizedClassifier,
 )
 from semisvm.designs import make_design
-from semisvm.hierarchy import flat
-from semisvm.loop import Recorder
+from semisvm.labels.hierarchy import flat
 from semisvm.losses import LOG
 from semisvm.losses.log import probabilities
-from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.methods import Recorder
+from semisvm.tasks.many_classes import ManyClassTask
 
 CONSTRAINED = [ExpectationConstrainedClassifier, EntropyRegularizedClassifier]
 EVERY = [*CONSTRAINED, PosteriorRegularizedClassifier]

@@ -3,13 +3,13 @@
 import numpy as np
 from scipy import sparse
 
-from semisvm.blocks import OneScoreBlock, OneScoreRows
 from semisvm.designs import Workers, make_design
-from semisvm.loop import Recorder
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.objectives.row_problems import RowsProblem
-from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.methods import Recorder
 from semisvm.solvers import State, minimize
+from semisvm.tasks import OneScoreBlock, OneScoreRows
+from semisvm.tasks.problems import RowsProblem
+from semisvm.tasks.two_classes import TwoClassTask
 
 
 def two_blobs(n=120, d=6, gap=2.5, seed=0, positive=0.5):

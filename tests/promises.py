@@ -10,12 +10,9 @@ import pytest
 from scipy import sparse
 
 from problems import hide
-from semisvm import NewtonSVC, TransductiveSVC, registry
-from semisvm.model_selection import (
-    AnnealedSVCCV,
-    CalibratedPartialClassifier,
-    TransductiveSVCCV,
-)
+from semisvm import NewtonSVC, TransductiveSVC
+from semisvm.estimators import registry
+from semisvm.model_selection import AnnealedSVCCV, CalibratedPartialClassifier, TransductiveSVCCV
 
 QUICK = {
     "committee": {"estimators": [("svm", NewtonSVC()), ("tsvm", TransductiveSVC())], "cv": 2},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from semisvm.io import DataError, read
+from semisvm.tables import DataError, read
 
 
 def refused(path, **options):

@@ -3,10 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from semisvm import (
-    open_rows,
-    write_rows,
-)
+from semisvm import open_rows, write_rows
 
 
 def problem(n=300, d=40, m=2, density=0.2, seed=0):

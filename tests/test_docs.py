@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from papers import TABLES
-from semisvm import registry
+from semisvm.estimators import registry
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 if not DOCS.is_dir():
@@ -18,19 +18,19 @@ if not DOCS.is_dir():
 
 PUBLIC = (
     "semisvm",
-    "semisvm.checkpoints",
-    "semisvm.clusters",
-    "semisvm.columns",
-    "semisvm.displays",
+    "semisvm.persistence",
+    "semisvm.maps",
+    "semisvm.tables",
+    "semisvm.reporting",
     "semisvm.estimators",
-    "semisvm.io",
+    "semisvm.tables",
     "semisvm.label_steps",
     "semisvm.labelling",
-    "semisvm.model_files",
+    "semisvm.persistence",
     "semisvm.model_selection",
-    "semisvm.programs",
-    "semisvm.report",
-    "semisvm.active",
+    "semisvm.solvers",
+    "semisvm.reporting",
+    "semisvm.model_selection",
 )
 CHECK = doctest.OutputChecker()
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

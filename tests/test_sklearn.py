@@ -35,11 +35,7 @@ from semisvm import (
     TransductiveSVC,
 )
 from semisvm.designs import make_design
-from semisvm.model_selection import (
-    AnnealedSVCCV,
-    CalibratedPartialClassifier,
-    TransductiveSVCCV,
-)
+from semisvm.model_selection import AnnealedSVCCV, CalibratedPartialClassifier, TransductiveSVCCV
 
 REASONS = {
     "check_classifiers_classes": (

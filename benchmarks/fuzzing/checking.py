@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.columns.kinds import find_kind
-from semisvm.io import DataError, MatrixData, Table
-from semisvm.io.errors import is_missing
-from semisvm.io.labels import Labels
-from semisvm.naming import MISSING_WORDS
+from semisvm.tables import DataError, MatrixData, Table
+from semisvm.tables.errors import is_missing
+from semisvm.tables.kinds import find_kind
+from semisvm.tables.labels import Labels
+from semisvm.text import MISSING_WORDS
 
 MEMORY_DISK = Path("/dev/shm")
 

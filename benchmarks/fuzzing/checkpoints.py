@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.fuzzing.checking import expect, outcome, put
 from benchmarks.fuzzing.documents import Arrays, changed, with_other_bytes
 from semisvm import AnnealedSVC, Checkpoint, NewtonSVC, TransductiveSVC
-from semisvm.checkpoints.files import LENGTH, MAGIC, VERSION
-from semisvm.io import DataError
+from semisvm.persistence.checkpoint_files import LENGTH, MAGIC, VERSION
+from semisvm.tables import DataError
 
 DIGEST = hashlib.sha256().digest_size
 FITS: dict[int, Callable[..., Any]] = {

@@ -10,7 +10,7 @@ from benchmarks.fuzzing.checking import (
     use_columns,
 )
 from benchmarks.fuzzing.mutation import mutator
-from semisvm.io import Table, read, read_chunks
+from semisvm.tables import Table, read, read_chunks
 
 mutate = mutator([b",", b";", b'""', b'","', b"\xe4", b"NA", b"None", b"\x1f\x8b", b"\xff\xfe"])
 

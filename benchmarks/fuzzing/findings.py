@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from benchmarks.fuzzing.targets import Target
-from semisvm.io import DataWarning
+from semisvm.tables import DataWarning
 
 SECONDS = 5.0
 """An input that takes longer hangs."""

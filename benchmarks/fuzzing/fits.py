@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks.fuzzing.checking import expect
-from semisvm import registry
+from semisvm.estimators import registry
 
 Description = dict[str, Any]
 

@@ -9,13 +9,13 @@ import atheris
 from benchmarks.fuzzing.targets import load_target
 
 WATCHED = [
-    "semisvm.io",
-    "semisvm.columns",
-    "semisvm.model_files",
-    "semisvm.ondisk",
-    "semisvm.checkpoints",
+    "semisvm.tables",
+    "semisvm.tables",
+    "semisvm.persistence",
+    "semisvm.designs",
+    "semisvm.persistence",
 ]
-COMPILED = ["semisvm.io._svmlight_kernels"]
+COMPILED = ["semisvm.tables._svmlight_kernels"]
 """Numba cannot compile what atheris has changed."""
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from benchmarks.fuzzing.checking import check_one_kind, check_pieces, outcome, put, use_columns
 from benchmarks.fuzzing.mutation import mutator
-from semisvm.io import DataError, read, read_chunks
+from semisvm.tables import DataError, read, read_chunks
 
 mutate = mutator(
     [b"{", b"}", b"[", b"]", b":", b",", b"null", b"true", b"NaN", b"Infinity", b"\\ud800", b"{}"]

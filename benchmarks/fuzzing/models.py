@@ -35,19 +35,18 @@ from benchmarks.fuzzing.documents import (
     with_array,
     with_other_bytes,
 )
-from semisvm import registry
 from semisvm.cli.inspect import describe
 from semisvm.cli.inspect import show as show_facts
 from semisvm.cli.output import print_json
 from semisvm.cli.predict import as_model, predicted_rows
-from semisvm.cli.trusting import Rules, wanted
-from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError, MatrixData, Table
-from semisvm.io.labels import text_labels
-from semisvm.model_files import ModelFileError
-from semisvm.model_files.archive import DOCUMENT
-from semisvm.report import render, report_data
-from semisvm.trust.explaining import column_weights, has_row_weights
+from semisvm.cli.prediction_rules import Rules, wanted
+from semisvm.estimators import registry
+from semisvm.model_selection.explaining import column_weights, has_row_weights
+from semisvm.persistence import ModelFileError
+from semisvm.persistence.archive import DOCUMENT
+from semisvm.reporting import render, report_data
+from semisvm.tables import ColumnFeatures, DataError, MatrixData, Table
+from semisvm.tables.labels import text_labels
 
 OWN = (ModelFileError, DataError)
 

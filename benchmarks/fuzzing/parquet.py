@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.fuzzing.checking import check_one_kind, check_pieces, outcome, put, use_columns
 from benchmarks.fuzzing.mutation import mutator
-from semisvm.io import DataError, read, read_chunks
+from semisvm.tables import DataError, read, read_chunks
 
 NEW = 0.1
 """Share of the inputs that are new files."""

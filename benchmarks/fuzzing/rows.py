@@ -25,11 +25,10 @@ from benchmarks.fuzzing.models import table
 from benchmarks.fuzzing.mutation import mutator, packed, unpacked
 from semisvm import NewtonSVC, convert, write_rows
 from semisvm.cli.convert import describe_rows
-from semisvm.columns import ColumnFeatures
-from semisvm.io import DataError, MatrixData, read, read_chunks
-from semisvm.ondisk import RowsError, RowsOnDisk, open_rows
-from semisvm.ondisk.header import HEADER, array_head, digest_of
+from semisvm.designs import RowsError, RowsOnDisk, open_rows
+from semisvm.designs.disk_header import HEADER, array_head, digest_of
 from semisvm.preparing import features_of
+from semisvm.tables import ColumnFeatures, DataError, MatrixData, read, read_chunks
 
 FEATURES = "features.json"
 MOST_CELLS = 10_000

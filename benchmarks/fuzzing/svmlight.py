@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.fuzzing.checking import check_one_kind, dense, expect, outcome, put
 from benchmarks.fuzzing.mutation import mutator
-from semisvm.io import DataError, MatrixData, read, read_chunks
+from semisvm.tables import DataError, MatrixData, read, read_chunks
 
 BLANKS = re.compile(rb"[ \t\r\x0b\x0c]+")
 SHOWN_COLUMNS = 1000
@@ -45,7 +45,7 @@ def check(data: bytes) -> None:
 
 def _check_pieces(path: object, whole: MatrixData) -> None:
     width, first = whole.X.shape[1], whole.facts["zero_based"]
-    with patch.multiple("semisvm.io.svmlight", BLOCK=16, PEEK=HEAD):
+    with patch.multiple("semisvm.tables.svmlight", BLOCK=16, PEEK=HEAD):
         pieces = outcome(lambda: list(read_chunks(str(path), n_features=width, zero_based=first)))
     expect(not isinstance(pieces, DataError), f"pieces: {pieces}")
     for name in ("indices", "data"):

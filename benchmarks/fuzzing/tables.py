@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.fuzzing.checking import dense, expect, outcome, put
-from semisvm.io import DataError, MatrixData, Table, read
-from semisvm.io.svmlight import write_svmlight
+from semisvm.tables import DataError, MatrixData, Table, read
+from semisvm.tables.svmlight import write_svmlight
 
 LETTERS = ["a", "Z", "0", "7", " ", ",", ";", '"', "\n", "\r\n", "\t", "\u00e4", "\u65e5", "'", "#"]
 PANDAS_SHARE = 0.25

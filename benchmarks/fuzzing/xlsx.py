@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.fuzzing.checking import check_one_kind, check_pieces, outcome, put, use_columns
 from benchmarks.fuzzing.mutation import archive_mutator, mutator
-from semisvm.io import DataError, read, read_chunks
+from semisvm.tables import DataError, read, read_chunks
 
 ROWS: list[list[Any]] = [
     ["y", "a", 2024, "day"],

@@ -9,8 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from semisvm.method import Method
-from semisvm.registry import methods
+from semisvm.estimators.registry import Method, methods
 
 HEADER = ("`--algorithm`", "estimator", "what it does", "unlabelled rows", "prior", "probabilities")
 

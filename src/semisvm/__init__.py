@@ -7,12 +7,11 @@ and compiles nothing.
 from typing import TYPE_CHECKING
 
 from semisvm._lazy import attributes
+from semisvm._moved import install_moved_paths
 from semisvm._version import __version__
 
 if TYPE_CHECKING:
-    from semisvm.checkpoints import Checkpoint
-    from semisvm.clusters import KMedian
-    from semisvm.converting import convert
+    from semisvm.designs.disk import RowsOnDisk, open_rows
     from semisvm.estimators import (
         AnnealedSVC,
         ClusteredSVC,
@@ -36,11 +35,8 @@ if TYPE_CHECKING:
         SemiSupervisedCommittee,
         TransductiveSVC,
     )
-    from semisvm.exporting import to_onnx, to_sklearn
-    from semisvm.io import write_rows
-    from semisvm.loop import Trace
+    from semisvm.maps.kmedian import KMedian
     from semisvm.model import Model
-    from semisvm.model_files import load, save
     from semisvm.model_selection import (
         AnnealedSVCCV,
         CalibratedPartialClassifier,
@@ -49,26 +45,32 @@ if TYPE_CHECKING:
         TransductiveSVCCV,
         compare,
     )
-    from semisvm.ondisk import RowsOnDisk, open_rows
+    from semisvm.persistence.checkpoints import Checkpoint
+    from semisvm.persistence.converting import convert
+    from semisvm.persistence.files import load, save
+    from semisvm.persistence.onnx_export import to_onnx
+    from semisvm.persistence.sklearn_export import to_sklearn
+    from semisvm.solvers.trace import Trace
+    from semisvm.tables.rows_writing import write_rows
     from semisvm.training import train
 
 _HOMES = {
     "AnnealedSVC": "semisvm.estimators.annealed",
     "AnnealedSVCCV": "semisvm.model_selection",
     "CalibratedPartialClassifier": "semisvm.model_selection",
-    "Checkpoint": "semisvm.checkpoints",
+    "Checkpoint": "semisvm.persistence",
     "ClusteredSVC": "semisvm.estimators.clustered",
     "ConcaveSVC": "semisvm.estimators.concave",
     "EntropyRegularizedClassifier": "semisvm.estimators.constrained",
     "ExpectationConstrainedClassifier": "semisvm.estimators.constrained",
-    "FeatureSelectionSVC": "semisvm.estimators.feature_selection",
+    "FeatureSelectionSVC": "semisvm.estimators.one_norm",
     "GradientTSVC": "semisvm.estimators.gradient",
-    "KMedian": "semisvm.clusters",
+    "KMedian": "semisvm.maps",
     "ClusterKernelSVC": "semisvm.estimators.cluster_kernel",
     "LaplacianRLSC": "semisvm.estimators.laplacian",
     "LaplacianSVC": "semisvm.estimators.laplacian",
-    "LowDensitySeparation": "semisvm.estimators.low_density",
-    "MixedIntegerSVC": "semisvm.estimators.mixed_integer",
+    "LowDensitySeparation": "semisvm.estimators.gradient",
+    "MixedIntegerSVC": "semisvm.estimators.concave",
     "MeanSVC": "semisvm.estimators.means",
     "Model": "semisvm.model",
     "MultiLabelSVC": "semisvm.estimators.multi_label",
@@ -77,22 +79,22 @@ _HOMES = {
     "PartialLabelKFold": "semisvm.model_selection",
     "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",
     "RobustLPC": "semisvm.estimators.one_norm",
-    "RowsOnDisk": "semisvm.ondisk",
+    "RowsOnDisk": "semisvm.designs",
     "SemiBoostClassifier": "semisvm.estimators.semi_boost",
     "SemiSupervisedCommittee": "semisvm.estimators.committee",
-    "Trace": "semisvm.loop.trace",
+    "Trace": "semisvm.solvers.trace",
     "TransductiveKFold": "semisvm.model_selection",
     "TransductiveSVC": "semisvm.estimators.transductive",
-    "load": "semisvm.model_files",
-    "open_rows": "semisvm.ondisk",
-    "save": "semisvm.model_files",
+    "load": "semisvm.persistence",
+    "open_rows": "semisvm.designs",
+    "save": "semisvm.persistence",
     "TransductiveSVCCV": "semisvm.model_selection",
     "compare": "semisvm.model_selection",
-    "convert": "semisvm.converting",
-    "to_onnx": "semisvm.exporting",
-    "to_sklearn": "semisvm.exporting",
+    "convert": "semisvm.persistence.converting",
+    "to_onnx": "semisvm.persistence",
+    "to_sklearn": "semisvm.persistence",
     "train": "semisvm.training",
-    "write_rows": "semisvm.io",
+    "write_rows": "semisvm.tables",
 }
 
 __all__ = [
@@ -139,6 +141,8 @@ __all__ = [
     "write_rows",
 ]
 
+
+install_moved_paths()
 
 __getattr__ = attributes(__name__, _HOMES)
 

@@ -1,4 +1,7 @@
-"""A fitted model with all it needs to predict from a file: features, settings, summary."""
+"""A fitted model with all it needs to predict from a file: features, settings, summary.
+
+A fitted model of several labels per row, with all it needs to predict from a file.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -7,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from semisvm.columns import ColumnFeatures
-from semisvm.columns.unknown import unknown_shares
-from semisvm.fingerprints import row_fingerprints
-from semisvm.io import DataError, MatrixData, Table, as_table
-from semisvm.ondisk import RowsOnDisk
-from semisvm.rows import is_sparse, take_rows
-from semisvm.scaling import MatrixScaling
-from semisvm.trust.conformal import Conformal
-from semisvm.trust.explaining import check_weights, column_weights, reasons, row_reasons
-from semisvm.trust.familiarity import Familiarity, Unlikeness, some_rows, unusual_shares
-from semisvm.trust.predicting import TrustedPredictions, columns_of
+from semisvm.designs.disk import RowsOnDisk
+from semisvm.designs.fingerprints import row_fingerprints
+from semisvm.designs.validation import is_sparse, take_rows
+from semisvm.model_selection.conformal import Conformal
+from semisvm.model_selection.explaining import check_weights, column_weights, reasons, row_reasons
+from semisvm.model_selection.familiarity import Familiarity, Unlikeness, some_rows, unusual_shares
+from semisvm.model_selection.predicting import TrustedPredictions, columns_of
+from semisvm.tables.errors import DataError
+from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.scaling import MatrixScaling
+from semisvm.tables.table import MatrixData, Table, as_table
+from semisvm.tables.unknown import unknown_shares
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
@@ -391,3 +396,70 @@ def _sample(data: Any, most: int | None) -> Any:
     if isinstance(data, MatrixData):
         return replace(data, X=take_rows(data.X, rows), labels=None, lines=None)
     return take_rows(data, rows)
+
+
+ONE_LABEL = (
+    "a model of several labels per row has no {}: that is for models of one label per row. It has "
+    "predict, decision_function and, if it was fitted with probabilities=True, predict_proba."
+)
+
+
+@dataclass
+class LabelsModel(Model):
+    """A `MultiLabelSVC`, and how the rows of a file become its features.
+
+    Attributes
+    ----------
+    estimator : MultiLabelSVC
+    calibrator : Calibrator, optional
+        One slope per label.
+    features, settings, summary, scaling, familiarity
+        As of `Model`.
+    """
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels."""
+        return [str(name) for name in self.estimator.label_names_.tolist()]
+
+    def predict(self, data: Any) -> NDArray[Any]:
+        """Predict which labels rows have, shape (n, k), in the values of the fit."""
+        return self.values_at(self._scores(self.matrix(data)))
+
+    def values_at(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the values (n, k) of labels with these scores."""
+        return np.asarray(self.classes_[(scores > 0.0).astype(np.intp)])
+
+    def probabilities(self, X: Any) -> NDArray[np.float64]:
+        """Compute the probability of each label for rows of a matrix, shape (n, k)."""
+        return self.probabilities_at(self._scores(X))
+
+    def probabilities_at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the probabilities of labels with these scores, shape (n, k)."""
+        if self.calibrator is not None:
+            scores = self.calibrator.slope * scores + self.calibrator.offset
+        # the scores of maxent machines are log-odds
+        return np.asarray(expit(scores))
+
+    def _weights_by_label(self) -> tuple[list[Any], NDArray[np.float64] | None]:
+        return list(self.label_names), column_weights(self.estimator)
+
+    def score_columns(self, X: Any) -> NDArray[np.float64]:
+        """Raise ValueError: there is one score per label, and not per class."""
+        raise ValueError(ONE_LABEL.format("one score per class"))
+
+    def codes(self, X: Any) -> NDArray[np.intp]:
+        """Raise ValueError: a row has several labels."""
+        raise ValueError(ONE_LABEL.format("one class per row"))
+
+    def reasons_of_rows(
+        self, X: Any, codes: NDArray[np.intp], count: int, names: NDArray[Any]
+    ) -> list[list[tuple[str, float]]]:
+        """Raise ValueError: reasons are those of one prediction per row."""
+        raise ValueError(ONE_LABEL.format("reasons of predictions"))
+
+    def _held_out(self) -> tuple[Conformal | None, Any]:
+        raise ValueError(ONE_LABEL.format("sets of classes"))
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        raise ValueError(ONE_LABEL.format("decisions by probabilities"))

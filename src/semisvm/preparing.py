@@ -9,20 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.columns import ColumnFeatures
-from semisvm.io import (
-    DataError,
-    DataWarning,
-    MatrixData,
-    Table,
-    about_missing,
-    count_labels,
-    remarks,
-)
-from semisvm.ondisk import RowsOnDisk
-from semisvm.rows import mean_square_length
-from semisvm.scaling import MatrixScaling, fit_scaling
-from semisvm.trust.familiarity import some_rows
+from semisvm.designs.disk import RowsOnDisk
+from semisvm.designs.validation import mean_square_length
+from semisvm.model_selection.familiarity import some_rows
+from semisvm.tables.errors import DataError, DataWarning
+from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.labels import about_missing, count_labels, remarks
+from semisvm.tables.scaling import MatrixScaling, fit_scaling
+from semisvm.tables.table import MatrixData, Table
 
 MOST_SINGLE = 20
 """More classes than this, each with one label, are not classes but names of rows."""
@@ -51,7 +45,7 @@ class Prepared:
     weight : array of shape (n,), optional
         Weights of the rows.
     cells : Table or None
-        A sample of the rows of a table, those of `semisvm.trust.familiarity.some_rows`.
+        A sample of the rows of a table, those of `semisvm.model_selection.familiarity.some_rows`.
     """
 
     X: Any
@@ -85,7 +79,7 @@ def prepare(
         How the file was read, to be kept with the model.
     as_is : bool, default=False
         Whether to leave a matrix as it is. Otherwise counts become tf-idf, and columns in
-        different units are standardised (`semisvm.scaling`).
+        different units are standardised (`semisvm.tables.scaling`).
     sample_weight : array of shape (n,), optional
         Weights of the rows.
     """
@@ -146,7 +140,7 @@ def features_of(
 
 def _features_of_rows(data: MatrixData) -> ColumnFeatures:
     """Restore the features that made the columns of stored rows, after a check."""
-    from semisvm.model_files.features import features_of_rows
+    from semisvm.persistence.features import features_of_rows
 
     state, arrays = data.made_by
     try:

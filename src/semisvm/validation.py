@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from semisvm.designs.base import Floats
-from semisvm.rows import SCALE
+from semisvm.designs.validation import SCALE
 
 WHOLE = (int, np.integer)
 REAL = (int, float, np.integer, np.floating)

@@ -14,9 +14,9 @@ import semisvm
 import semisvm.training
 from commands import run
 from problems import hide, two_blobs
-from semisvm.io import MatrixData
-from semisvm.io.labels import text_labels
 from semisvm.model_selection import choosing
+from semisvm.tables import MatrixData
+from semisvm.tables.labels import text_labels
 
 FAST = ["--methods", "tsvm", "--folds", "3", "--repeats", "1"]
 

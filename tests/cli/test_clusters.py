@@ -20,10 +20,9 @@ import psutil
 from commands import refusal, run
 from dask_clusters import start_cluster
 from semisvm import load, open_rows
-from semisvm.remote import connecting
-from semisvm.remote.connecting import connected
-from semisvm.remote.errors import ClusterError
-from semisvm.remote.ordered import in_order
+from semisvm.distributed import connecting
+from semisvm.distributed.connecting import ClusterError, connected
+from semisvm.distributed.ordered import in_order
 from waiting import PATIENCE
 
 WORDS = ("win money prize offer", "lunch meeting plan notes")

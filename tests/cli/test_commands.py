@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import semisvm
 from problems import hide, sparse_text, two_blobs
-from semisvm.io import read, write_bytes
-from semisvm.io.svmlight import write_svmlight
+from semisvm.tables import read, write_bytes
+from semisvm.tables.svmlight import write_svmlight
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
@@ -123,7 +123,7 @@ def test_predict_with_probabilities_in_pieces(mail, monkeypatch):
     run("fit", mail / "train.csv", "--label", "kind", "-o", mail / "p", "-a", "maxent", "-q")
     whole, pieces = mail / "whole.jsonl", mail / "pieces.jsonl"
     run("predict", mail / "p", mail / "test.csv", "-o", whole)
-    from semisvm.io import reading
+    from semisvm.tables import reading
 
     chunks = reading.read_chunks.__kwdefaults__
     monkeypatch.setitem(chunks, "chunk_rows", 7)
@@ -338,7 +338,7 @@ def test_progress_goes_up():
             shares.append(share_done(row))
             assert "objective" in describe(row, shares[-1])
 
-        semisvm.registry.get(name).make(callback=watch).fit(X, hide(y, 10))
+        semisvm.estimators.registry.get(name).make(callback=watch).fit(X, hide(y, 10))
         assert shares[0] < 0.1
         assert shares[-1] == 0.95
         assert np.mean(np.diff(shares) >= 0) > 0.9

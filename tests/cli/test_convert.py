@@ -13,8 +13,8 @@ pytest.importorskip("rich")
 from commands import refusal, run
 from semisvm import NewtonSVC, load, open_rows, save
 from semisvm.cli.convert import Reading
-from semisvm.converting import Progress
-from semisvm.ondisk import opened
+from semisvm.designs import disk as opened
+from semisvm.persistence.converting import Progress
 
 WORDS = ("win money prize offer", "lunch meeting plan notes")
 

@@ -8,8 +8,8 @@ import pytest
 
 import semisvm
 from commands import refusal, run
+from semisvm.designs import open_rows
 from semisvm.labelling import Sitting
-from semisvm.ondisk import open_rows
 
 openpyxl = pytest.importorskip("openpyxl")
 

@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from semisvm.cli.app import COMMANDS
-from semisvm.cli.groups import with_options
+from semisvm.cli.options import with_options
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ pytest.importorskip("rich")
 
 from commands import run
 from semisvm import cli
-from semisvm.io import read
+from semisvm.tables import read
 
 UNFIT = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 SPAM, HAM = "sp\x1b[31mam\x9b2J", "[red]ham[/red]\u202e"

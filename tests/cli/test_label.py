@@ -20,8 +20,8 @@ pytest.importorskip("uvicorn")
 
 from commands import refusal, run
 from semisvm.cli import label as label_module
-from semisvm.io import read
 from semisvm.labelling.journal import Journal
+from semisvm.tables import read
 from waiting import PATIENCE
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])

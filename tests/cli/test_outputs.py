@@ -23,7 +23,7 @@ from commands import refusal, run
 from semisvm import cli
 from semisvm.cli.app import COMMANDS, app
 from semisvm.cli.outputs import Output, parameters_of
-from semisvm.io import places
+from semisvm.tables import writing as places
 from waiting import PATIENCE, wait_until
 
 posix = pytest.mark.skipif(os.name == "nt", reason="files as POSIX has them")
@@ -212,7 +212,7 @@ def test_a_lesser_output_does_not_cost_the_rest(folder, monkeypatch, fault):
                 raise OSError(errno.ENOSPC, "No space left on device")
         places.sync(stream, path)
 
-    monkeypatch.setattr("semisvm.io.writing.sync", sync)
+    monkeypatch.setattr("semisvm.tables.writing.sync", sync)
     if fault == "report":
         result = run(*fitting(folder, "-o", folder / "n", "--report", folder / "r.html"), code=2)
         assert semisvm.load(folder / "n").summary["method"] == "svm"
@@ -256,17 +256,17 @@ def test_half_of_a_character_is_found_before_the_fit(tmp_path, monkeypatch):
 def test_half_of_a_character_anywhere_in_json_lines(tmp_path, cell):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": "\\ud83d\\ude42"}\n' + cell)
-    with pytest.raises(semisvm.io.DataError, match=r"line 2: .* is half of a character"):
-        semisvm.io.read(path)
+    with pytest.raises(semisvm.tables.DataError, match=r"line 2: .* is half of a character"):
+        semisvm.tables.read(path)
     path.write_text('{"a": "\\ud83d\\ude42 \\u00e9"}\n')
-    assert semisvm.io.read(path).columns["a"] == ["\U0001f642 é"]
+    assert semisvm.tables.read(path).columns["a"] == ["\U0001f642 é"]
 
 
 def test_ctrl_c_says_what_was_written(folder, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("semisvm.report.write_report", stop)
+    monkeypatch.setattr("semisvm.reporting.write_report", stop)
     new, page = folder / "n", folder / "r.html"
     result = run(*fitting(folder, "-o", new, "--report", page), code=130)
     assert f"stopped; {new} was written" in result.stderr

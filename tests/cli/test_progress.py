@@ -10,9 +10,9 @@ pytest.importorskip("typer")
 pytest.importorskip("rich")
 
 from problems import hide, two_blobs
-from semisvm import registry
 from semisvm.cli import progress
 from semisvm.cli.progress import Counted, Traced, counting, watching
+from semisvm.estimators import registry
 from semisvm.model_selection.watching import Step
 from waiting import wait_until
 

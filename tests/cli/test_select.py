@@ -9,8 +9,8 @@ from scipy import sparse
 
 import semisvm
 from problems import two_blobs
-from semisvm.io import DataError, Table, read
-from semisvm.io.answers import join_answers, same_cell
+from semisvm.tables import DataError, Table, read
+from semisvm.tables.answers import join_answers, same_cell
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")

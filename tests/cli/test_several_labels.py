@@ -11,8 +11,8 @@ pytest.importorskip("rich")
 
 import semisvm
 from commands import run
-from semisvm.label_models import LabelsModel
-from semisvm.model_files import ModelFileError
+from semisvm.model import LabelsModel
+from semisvm.persistence import ModelFileError
 
 WORDS = {
     "spam": ["win", "cash", "prize", "free"],

@@ -13,9 +13,8 @@ import typer
 import semisvm
 from commands import run
 from semisvm.cli.app import app
-from semisvm.cli.errors import UserError, guarded, message_of
-from semisvm.cli.spelling import OPTIONS, SWITCHES, in_options
-from semisvm.io import DataError, read
+from semisvm.cli.errors import OPTIONS, SWITCHES, UserError, guarded, in_options, message_of
+from semisvm.tables import DataError, read
 
 SOURCE = Path(semisvm.__file__).parent
 COMMANDS = {"cli"}

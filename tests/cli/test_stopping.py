@@ -15,7 +15,7 @@ pytest.importorskip("rich")
 
 import semisvm
 from problems import hide, two_blobs
-from semisvm.cli.stopping import SIZE, Board, LastWords
+from semisvm.cli.interrupts import SIZE, Board, LastWords
 from waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and POSIX signals")
@@ -152,7 +152,7 @@ def test_the_command_ends_if_the_first_process_is_killed():
     """The pipe of the output stays open until both are gone."""
     program = (
         "import os, signal, time\n"
-        "from semisvm.cli.stopping import supervised\n"
+        "from semisvm.cli.interrupts import supervised\n"
         "def work():\n"
         "    os.kill(os.getppid(), signal.SIGKILL)\n"
         "    time.sleep(600)\n"
@@ -188,7 +188,7 @@ def test_words_are_said_once_though_the_end_takes_long():
 def test_a_command_that_dies_is_reported():
     program = (
         "import os, signal\n"
-        "from semisvm.cli.stopping import supervised\n"
+        "from semisvm.cli.interrupts import supervised\n"
         "supervised(lambda: os.kill(os.getpid(), signal.SIGKILL))"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import semisvm
 from problems import hide, sparse_text
-from semisvm.io import read
+from semisvm.tables import read
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")

@@ -11,7 +11,7 @@ pytest.importorskip("rich")
 
 import semisvm
 from commands import run
-from semisvm.io import read
+from semisvm.tables import read
 
 WORDS = (["win", "money", "prize", "offer"], ["lunch", "meeting", "plan", "notes"])
 

@@ -9,7 +9,7 @@ from scipy import sparse
 import semisvm
 from commands import run
 from problems import hide
-from semisvm import registry
+from semisvm.estimators import registry
 
 EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 KINDS = {"sparse": sparse.csr_matrix, "dense": np.asarray}

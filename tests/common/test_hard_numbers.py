@@ -10,7 +10,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide
-from semisvm import AnnealedSVC, PosteriorRegularizedClassifier, TransductiveSVC, registry
+from semisvm import AnnealedSVC, PosteriorRegularizedClassifier, TransductiveSVC
+from semisvm.estimators import registry
 
 N_ROWS = 24
 MOST_WORK = 10_000

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from problems import hide, two_blobs
-from semisvm import NewtonSVC, TransductiveSVC, registry
+from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.designs.workers import MAX_THREADS, thread_count
+from semisvm.estimators import registry
 
 EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 NO_NUMBERS = ("random_state", "unlabeled", "verbose", "warm_start", "fit_intercept", "refine")

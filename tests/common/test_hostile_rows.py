@@ -8,9 +8,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide
-from semisvm import KMedian, NewtonSVC, registry
-from semisvm.active import KMedianSelection
-from semisvm.rows import LARGEST_SQUARE, read_rows
+from semisvm import KMedian, NewtonSVC
+from semisvm.designs.validation import LARGEST_SQUARE, read_rows
+from semisvm.estimators import registry
+from semisvm.model_selection import KMedianSelection
 
 EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 

@@ -9,7 +9,7 @@ from sklearn.datasets import make_moons
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from problems import short_texts, two_blobs
-from semisvm import registry
+from semisvm.estimators import registry
 
 EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 N_LABELS, N_NEW = 30, 600

@@ -17,7 +17,7 @@ from benchmarks.fuzzing.findings import Finding, attempt, shrink
 from benchmarks.fuzzing.mutation import mutator, packed, unpacked
 from benchmarks.fuzzing.targets import Inputs, load_target, target_names
 
-from semisvm.io import DataError
+from semisvm.tables import DataError
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases").glob("*/*") if path.is_file())
 TARGETS = target_names()

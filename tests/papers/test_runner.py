@@ -16,7 +16,7 @@ from papers.table import OK, revision, verdict
 from interrupted import die, killed
 from papers import Table
 from papers import runner as running
-from semisvm.io import DataError
+from semisvm.tables import DataError
 
 TABLE = Table("made", "made up", "nobody", (), may_use=("blobs",), figure=True)
 SEEN = []

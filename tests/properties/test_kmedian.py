@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from semisvm.clusters.descent import cluster, median, members
-from semisvm.clusters.distances import distances
+from semisvm.maps.kmedian import cluster, distances, median, members
 
 ROWS = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(-3, 3).map(float))

@@ -15,8 +15,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import semisvm
 from semisvm import ConcaveSVC, FeatureSelectionSVC, MixedIntegerSVC, OneNormSVC, RobustLPC
-from semisvm.kernels.maps import draw_rows
-from semisvm.trust.explaining import row_reasons
+from semisvm.maps.feature_maps import draw_rows
+from semisvm.model_selection.explaining import row_reasons
 
 RBF = {"kernel": "rbf", "gamma": 2.0}
 MACHINES = {

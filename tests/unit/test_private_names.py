@@ -48,7 +48,7 @@ def test_private_names_stay_in_their_package():
         modules = {path.stem for path in files}
         trees = parsed(files)
         found = set(used_names(trees)) - set(own_names(trees)) - modules
-        if package.name in ("model_files", "model_selection"):
+        if package.name in ("persistence", "model_selection"):
             found -= HOOKS
         if found:
             foreign[package.name] = sorted(found)

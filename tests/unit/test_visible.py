@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semisvm.visible import visible, visible_json
+from semisvm.text import visible, visible_json
 
 BIDI = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 UNFIT = [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), *BIDI, "\ud800", "\udfff"]

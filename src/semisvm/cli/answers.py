@@ -1,15 +1,83 @@
-"""``semisvm answers``: labels from one tool to another."""
+"""``semisvm answers``: labels from one tool to another.
 
-from typing import TYPE_CHECKING, Annotated
+Tasks of other tools for labelling, and the option ``--to``.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli import tasks
 from semisvm.cli.errors import UserError
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import Answered, Answers, FileFormat, Key, LabelledFile, Marks
+from semisvm.text import visible_json
 
 if TYPE_CHECKING:
-    from semisvm.io import MatrixData, Table
+    from semisvm.tables.table import MatrixData, Table
+
+Tool = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="TOOL",
+        help="Write tasks for another tool: label-studio (.json) or prodigy (.jsonl).",
+    ),
+]
+
+
+def check_tool(tool: str | None, output: Output | None) -> None:
+    """Refuse an unknown tool, or a file that has another format."""
+    from semisvm.tables.annotation_tools import SUFFIXES, TOOLS
+
+    if tool is None:
+        return
+    if tool not in TOOLS:
+        raise UserError(f"--to must be one of {', '.join(TOOLS)}, not {tool!r}.")
+    if output is None or output.is_standard or output.path.suffix.lower() != SUFFIXES[tool]:
+        raise UserError(f"tasks for {tool} are written to a {SUFFIXES[tool]} file: name one.")
+
+
+def text_of(data: "Table | MatrixData", text: list[str] | None) -> str:
+    """Return the column that is to be read: a given one, or the first that looks like text."""
+    from semisvm.tables.embeddings import text_columns
+    from semisvm.tables.table import Table
+
+    if not isinstance(data, Table):
+        raise UserError(f"tasks are made of tables, but {data.path} is a matrix.")
+    found = text or text_columns(data)
+    if not found:
+        raise UserError("no column looks like text: name the one to be read with --text.")
+    data.column(found[0])
+    return found[0]
+
+
+def write_tasks(output: Output, tasks: Sequence[dict[str, Any]], tool: str) -> None:
+    """Write tasks: one array for Label Studio, one object per line for Prodigy."""
+    from semisvm.tables.annotation_tools import LABEL_STUDIO
+
+    lines = [visible_json(json.dumps(task, ensure_ascii=False)) for task in tasks]
+    with output.text() as stream:
+        if tool == LABEL_STUDIO:
+            stream.write("[\n" + ",\n".join(lines) + "\n]\n")
+        else:
+            stream.writelines(f"{line}\n" for line in lines)
+
+
+def about_tool(tool: str, text: str, classes: Sequence[str]) -> str:
+    """Say how the tool shows the tasks."""
+    from semisvm.tables.annotation_tools import LABEL_STUDIO, studio_interface
+
+    if tool == LABEL_STUDIO:
+        named = classes or ["your first class", "your second class"]
+        return f"the labelling interface for Label Studio: {studio_interface(text, named)}"
+    named = ",".join(classes) or "A,B"
+    return (
+        "in Prodigy the recipe textcat.manual with --exclusive and --label "
+        f"{named} asks for the labels, and db-out writes the file to read back."
+    )
 
 
 def answers(
@@ -24,7 +92,7 @@ def answers(
     ],
     *,
     answers: Answers = None,
-    to: tasks.Tool = None,
+    to: Tool = None,
     label: shared.Label = None,
     key: Key = None,
     text: shared.Text = None,
@@ -36,7 +104,7 @@ def answers(
     Reads answers of 'semisvm label' and 'select', and exports of Label Studio (.json) and Prodigy
     (.jsonl). All rows that have a label are written.
     """
-    tasks.check_tool(to, output)
+    check_tool(to, output)
     if to is None and output.path.suffix.lower() != ".csv":
         raise UserError(
             "answers are written to a .csv file; tasks for another tool need --to label-studio or "
@@ -52,9 +120,9 @@ def answers(
     if to is None:
         _write_csv(output, found, labelled, label, key)
     else:
-        shown, classes = tasks.text_of(found, text), sorted(set(labelled.values()))
+        shown, classes = text_of(found, text), sorted(set(labelled.values()))
         _write_tasks(output, found, sorted(labelled), to, shown, key, classes)
-        notes.append(tasks.about_tool(to, shown, classes))
+        notes.append(about_tool(to, shown, classes))
     print_line(f"{len(labelled):,} labels are in {output}.")
     print_notes("note", notes)
 
@@ -71,7 +139,7 @@ def _write_csv(
     label: str | None,
     key: str | None,
 ) -> None:
-    from semisvm.io.answers import check_columns, write_answers
+    from semisvm.tables.answers import check_columns, write_answers
 
     check_columns(data, label, key)
     write_answers(output.path, data, labelled, {}, label=label, key=key)
@@ -86,7 +154,7 @@ def _write_tasks(
     key: str | None,
     classes: list[str],
 ) -> None:
-    from semisvm.io import to_tasks
+    from semisvm.tables.answers import to_tasks
 
     made = to_tasks(data, rows, tool, text, key=key, classes=classes)
-    tasks.write_tasks(output, made, tool)
+    write_tasks(output, made, tool)

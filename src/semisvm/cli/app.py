@@ -14,10 +14,9 @@ from semisvm.cli.errors import guarded
 from semisvm.cli.evaluate import evaluate
 from semisvm.cli.export import export
 from semisvm.cli.fit import fit
-from semisvm.cli.groups import with_options
-from semisvm.cli.inspect import inspect
+from semisvm.cli.inspect import inspect, methods
 from semisvm.cli.label import label
-from semisvm.cli.methods import methods
+from semisvm.cli.options import with_options
 from semisvm.cli.outputs import checked
 from semisvm.cli.predict import predict
 from semisvm.cli.reporting import report

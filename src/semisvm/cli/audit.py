@@ -8,16 +8,16 @@ import typer
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.features import Columns, Words
+from semisvm.cli.options import class_shares
 from semisvm.cli.outputs import Output, file_option
-from semisvm.cli.priors import class_shares
 from semisvm.cli.reading import Answered, LabelledFile, check_column, take_weights
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
-from semisvm.registry import get
+from semisvm.estimators.registry import get
 
 if TYPE_CHECKING:
-    from semisvm.io import MatrixData, Table
     from semisvm.model_selection import Audit
     from semisvm.preparing import Prepared
+    from semisvm.tables.table import MatrixData, Table
 
 WHAT = "labels in doubt"
 FOLDS = 5
@@ -70,8 +70,7 @@ def audit(
     The strongest contradictions come first; they are doubts, not verdicts. Models that predict no
     more labels than a guess of the most frequent class cannot judge: then no label is listed.
     """
-    from semisvm.cli.output import print_json, print_line, print_notes
-    from semisvm.cli.suggesting import fit_command
+    from semisvm.cli.output import fit_command, print_json, print_line, print_notes
     from semisvm.preparing import prepare
 
     check_new(output, WHAT)
@@ -121,9 +120,9 @@ def _shares(prior: str | None, method: Any, table: "Table | MatrixData") -> dict
 def _audited(prepared: "Prepared", estimator: Any, repeats: int, seed: int) -> "Audit":
     import warnings
 
-    from semisvm.io import DataError
-    from semisvm.io.labels import count_repeated
     from semisvm.model_selection import audit_labels
+    from semisvm.tables.errors import DataError
+    from semisvm.tables.labels import count_repeated
 
     repeated = count_repeated(prepared.labels)
     if repeated < 2:
@@ -151,7 +150,7 @@ def _write(
     escape: bool | None,
 ) -> None:
     """Write the rows with their labels, to be corrected and read back."""
-    from semisvm.io.answers import BEFORE, LABEL, to_fill_in
+    from semisvm.tables.answers import BEFORE, LABEL, to_fill_in
 
     lines = to_fill_in(table, found.rows.tolist(), **about)
     for line, doubt in zip(lines, found.doubts, strict=True):
@@ -194,7 +193,7 @@ def _texts(
     table: "Table | MatrixData", prepared: "Prepared", rows: list[int]
 ) -> dict[int, list[str]]:
     """Return the beginning of the texts of rows; nothing if there is no text."""
-    from semisvm.io import Table
+    from semisvm.tables.table import Table
 
     if not isinstance(table, Table) or prepared.features is None:
         return {}

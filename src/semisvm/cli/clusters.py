@@ -13,10 +13,10 @@ from semisvm.cli.reading import Answered, FileFormat, LabelledFile
 from semisvm.cli.vectors import Vectors
 
 if TYPE_CHECKING:
-    from semisvm.cli.trusting import Answers
-    from semisvm.columns import ColumnFeatures
-    from semisvm.io import MatrixData, Table
+    from semisvm.cli.prediction_rules import Answers
     from semisvm.model import Model
+    from semisvm.tables.features import ColumnFeatures
+    from semisvm.tables.table import MatrixData, Table
 
 PANEL = "Cluster"
 METHODS = ("svm", "tsvm", "da")
@@ -65,8 +65,8 @@ class Cluster:
         if not self.asked:
             yield None
             return
-        from semisvm.remote import connecting
-        from semisvm.remote.errors import ClusterError
+        from semisvm.distributed import connecting
+        from semisvm.distributed.connecting import ClusterError
 
         try:
             with connecting.connected(self.cluster, self.workers) as client:
@@ -166,9 +166,9 @@ def training_data(
     if client is None:
         yield file.read(data[0], label, on_disk=True, label_comes=label_comes)
         return
-    from semisvm.converting import files_of
-    from semisvm.io.folders import scratch_folder
-    from semisvm.remote.connecting import check_files
+    from semisvm.distributed.connecting import check_files
+    from semisvm.persistence.converting import files_of
+    from semisvm.tables.folders import scratch_folder
 
     if len(data) == 1 and data[0].is_dir():
         check_files(client, data)
@@ -196,7 +196,7 @@ def _convert(
 ) -> None:
     from semisvm.cli.convert import Reading
     from semisvm.cli.progress import shown as show
-    from semisvm.converting import Progress, convert
+    from semisvm.persistence.converting import Progress, convert
 
     progress = Progress()
     with parameters_are_the_users(), show(Reading(progress), shown):
@@ -213,7 +213,7 @@ def predicted(
 ) -> Any:
     """Yield what `predicted_rows` returns for pieces of data, computed by workers, in order."""
     from semisvm.cli.predict import predicted_rows
-    from semisvm.remote.ordered import in_order
+    from semisvm.distributed.ordered import in_order
 
     model = client.submit(_same, bundle, pure=False)
     wanted = client.submit(_same, asked, pure=False)
@@ -229,8 +229,8 @@ def answers_of(client: Any, bundle: "Model", data: "Table | MatrixData", asked: 
     """Return what the rules of `trusting.answers_of` give for data, computed by workers."""
     import numpy as np
 
-    from semisvm.cli import trusting
-    from semisvm.remote.ordered import in_order
+    from semisvm.cli import prediction_rules as trusting
+    from semisvm.distributed.ordered import in_order
 
     model = client.submit(_same, bundle, pure=False)
     wanted = client.submit(_same, asked, pure=False)
@@ -243,8 +243,8 @@ def answers_of(client: Any, bundle: "Model", data: "Table | MatrixData", asked: 
 
 def _pieces(data: "Table | MatrixData") -> Iterator["Table | MatrixData"]:
     """Divide data into pieces of some thousand rows, without labels."""
-    from semisvm.io import Table
-    from semisvm.ondisk import RowsOnDisk
+    from semisvm.designs.disk import RowsOnDisk
+    from semisvm.tables.table import Table
 
     if not isinstance(data, Table) and isinstance(data.X, RowsOnDisk):
         parts = data.X.split(max(len(data) // PIECE_ROWS, 1))

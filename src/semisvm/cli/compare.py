@@ -5,21 +5,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import drawing
+from semisvm.cli import options as drawing
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.features import Columns, Words
+from semisvm.cli.options import class_shares
 from semisvm.cli.outputs import Output, attempt
-from semisvm.cli.priors import class_shares
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
 from semisvm.cli.vectors import TrainingVectors
-from semisvm.method import Method
-from semisvm.registry import get, without_effect
-from semisvm.registry import methods as all_methods
+from semisvm.estimators.registry import Method, get, without_effect
+from semisvm.estimators.registry import methods as all_methods
 
 if TYPE_CHECKING:
     from semisvm.model_selection import Comparison
-    from semisvm.model_selection.planning import Plan
+    from semisvm.model_selection.side_by_side import Plan
     from semisvm.preparing import Prepared
 
 SCORINGS = ("accuracy", "balanced_accuracy", "f1_macro", "average_precision")
@@ -136,7 +135,7 @@ def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method],
     """Split the methods into those that suit the data, and reasons for the others."""
     from scipy import sparse
 
-    from semisvm.partial_labels import encode
+    from semisvm.labels.partial import encode
 
     labels = encode(prepared.labels, None)
     shape = (len(labels.classes), len(labels.unlabeled), bool(sparse.issparse(prepared.X)))
@@ -148,7 +147,7 @@ def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method],
 
 
 def _folds(prepared: "Prepared") -> int:
-    from semisvm.io.labels import count_repeated
+    from semisvm.tables.labels import count_repeated
 
     return max(2, min(FOLDS, count_repeated(prepared.labels)))
 
@@ -157,9 +156,9 @@ def _plan(
     prepared: "Prepared", fitting: list[Method], folds: int, repeats: int | None, bounded: bool
 ) -> "Plan":
     """Choose what is quick on data of this size, or all methods that were named."""
-    from semisvm.costs import Size
-    from semisvm.io import count_labels
-    from semisvm.model_selection.planning import plan
+    from semisvm.designs.costs import Size
+    from semisvm.model_selection.side_by_side import plan
+    from semisvm.tables.labels import count_labels
 
     size = Size.of(prepared.X, len(count_labels(prepared.labels)))
     return plan(fitting, size, folds, repeats, bounded=bounded)
@@ -218,7 +217,7 @@ def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
     from contextlib import redirect_stdout
     from io import StringIO
 
-    from semisvm.cli.stopping import leave
+    from semisvm.cli.interrupts import leave
 
     if found is None:
         leave(message="stopped; no method was finished")
@@ -229,7 +228,7 @@ def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
 
 
 def _draw(found: "Comparison", figure: Output) -> None:
-    from semisvm.displays import ComparisonDisplay
+    from semisvm.reporting.comparison import ComparisonDisplay
 
     drawing.write(ComparisonDisplay.from_comparison(found).figure_, figure)
 
@@ -284,8 +283,7 @@ def _about_parts(found: "Comparison") -> list[str]:
 
 def _suggest(context: typer.Context, found: "Comparison", data: Path, stopped: bool) -> None:
     """Print the command that fits the recommended method, on a line of its own."""
-    from semisvm.cli.output import print_line
-    from semisvm.cli.suggesting import fit_command
+    from semisvm.cli.output import fit_command, print_line
     from semisvm.model_selection.verdict import NO_EVIDENCE
 
     if stopped:

@@ -11,14 +11,14 @@ from semisvm.cli import options as shared
 from semisvm.cli.clusters import Cluster
 from semisvm.cli.errors import parameters_are_the_users
 from semisvm.cli.features import Columns, Words
+from semisvm.cli.interrupts import leave
 from semisvm.cli.outputs import Output, rows_output
 from semisvm.cli.reading import LabelledFile
-from semisvm.cli.stopping import leave
 from semisvm.cli.vectors import Embeddings
 
 if TYPE_CHECKING:
-    from semisvm.converting import Progress
-    from semisvm.ondisk import RowsOnDisk
+    from semisvm.designs.disk import RowsOnDisk
+    from semisvm.persistence.converting import Progress
 
 
 def convert(
@@ -69,9 +69,9 @@ def convert(
     """
     from semisvm.cli.output import print_json
     from semisvm.cli.progress import shown
-    from semisvm.converting import Progress, files_of
-    from semisvm.converting import convert as convert_files
-    from semisvm.remote.connecting import check_files
+    from semisvm.distributed.connecting import check_files
+    from semisvm.persistence.converting import Progress, files_of
+    from semisvm.persistence.converting import convert as convert_files
 
     features = columns.features(words).set_params(hash_columns=hash_columns)
     progress, start = Progress(), perf_counter()
@@ -123,8 +123,9 @@ def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:
     """Return what is in a folder as data."""
     import numpy as np
 
-    from semisvm.io import MatrixData, about_missing
     from semisvm.preparing import features_of
+    from semisvm.tables.labels import about_missing
+    from semisvm.tables.table import MatrixData
 
     n, d = X.shape
     facts: dict[str, Any] = {

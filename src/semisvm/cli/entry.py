@@ -15,7 +15,7 @@ SIGNALS = ("SIGTERM", "SIGHUP")
 
 def main() -> None:
     """Run the command line."""
-    from semisvm.cli.stopping import supervised
+    from semisvm.cli.interrupts import supervised
 
     supervised(_run)
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters, trusting
+from semisvm.cli import clusters
 from semisvm.cli import options as shared
+from semisvm.cli import prediction_rules as trusting
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
 from semisvm.cli.reading import FileFormat, LabelsFile, Marks, take_weights
@@ -16,9 +17,8 @@ from semisvm.cli.several import assess as assess_labels
 from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
-    from semisvm.io import MatrixData, Table
-    from semisvm.label_models import LabelsModel
-    from semisvm.model import Model
+    from semisvm.model import LabelsModel, Model
+    from semisvm.tables.table import MatrixData, Table
 
 WIDEST, WIDTH, MOST_ERRORS = 10, 70, 10
 """Maximum classes and characters of a confusion table; else the length of the list of errors."""
@@ -54,9 +54,9 @@ def evaluate(
     row, every label is judged, in the columns that it was fitted to.
     """
     from semisvm.cli.output import print_json
-    from semisvm.io import about_missing
-    from semisvm.label_models import LabelsModel
-    from semisvm.model_files import load
+    from semisvm.model import LabelsModel
+    from semisvm.persistence.files import load
+    from semisvm.tables.labels import about_missing
 
     bundle = as_model(load(model), several=True)
     if isinstance(bundle, LabelsModel):
@@ -106,7 +106,7 @@ def assessed_file(
     bundle: "Model", data: Path, label: str | None, vectors: Vectors, form: FileFormat
 ) -> tuple[dict[str, Any], "Table | MatrixData"]:
     """Compare predictions with the labels of a file, without rules; return the rows too."""
-    from semisvm.io import about_missing
+    from semisvm.tables.labels import about_missing
 
     marks, added = Marks(), Added(bundle, vectors)
     options = form.arguments()
@@ -128,7 +128,7 @@ def _several(
     form: FileFormat,
 ) -> dict[str, Any]:
     """Judge a model of several labels per row, whose columns are those of the fit."""
-    from semisvm.io import read
+    from semisvm.tables.reading import read
 
     settings = bundle.settings
     if bundle.features is None or not (TAGS in settings or LABELS in settings):
@@ -165,7 +165,7 @@ def _read(
     added: Added,
     sample_weight: str | None = None,
 ) -> "Table | MatrixData":
-    from semisvm.io import read
+    from semisvm.tables.reading import read
 
     if data.is_dir():
         return read(data, label=label, labels_file=labels, unlabeled=unlabeled, **options)
@@ -203,7 +203,7 @@ def assess(
     import numpy as np
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-    from semisvm.model_selection.chance import against_chance
+    from semisvm.model_selection.verdict import against_chance
 
     if data.labels is None:
         raise UserError(f"{data.path} has no labels to compare with.")
@@ -250,7 +250,7 @@ def _trained_on(
     """
     import numpy as np
 
-    from semisvm.io import DataError
+    from semisvm.tables.errors import DataError
 
     try:
         seen = bundle.trained_on(data)

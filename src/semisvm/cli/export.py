@@ -42,7 +42,7 @@ def export(
     holds a linear model, and is pickled; if all columns of the model are text, it takes the texts.
     """
     from semisvm.cli.output import print_line, print_notes
-    from semisvm.model_files import load
+    from semisvm.persistence.files import load
 
     suffix = output.path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -56,8 +56,8 @@ def export(
 
 
 def _write(bundle: "Model", output: Output, suffix: str, columns: bool) -> None:
-    from semisvm.exporting import to_onnx, to_sklearn
-    from semisvm.exporting.plain import takes_columns
+    from semisvm.persistence.onnx_export import to_onnx
+    from semisvm.persistence.sklearn_export import takes_columns, to_sklearn
 
     if suffix == ONNX:
         try:
@@ -71,14 +71,14 @@ def _write(bundle: "Model", output: Output, suffix: str, columns: bool) -> None:
 def _pickle(classifier: Any, output: Output) -> None:
     import joblib
 
-    from semisvm.io import write_bytes
+    from semisvm.tables.writing import write_bytes
 
     with write_bytes(output.target) as stream:
         joblib.dump(classifier, stream)
 
 
 def _about_input(bundle: "Model", suffix: str, columns: bool) -> str:
-    from semisvm.exporting.plain import takes_columns
+    from semisvm.persistence.sklearn_export import takes_columns
 
     if suffix == ONNX and columns:
         return "its inputs are the columns of the model; texts need onnxruntime."

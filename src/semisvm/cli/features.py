@@ -10,7 +10,7 @@ from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users
 
 if TYPE_CHECKING:
-    from semisvm.columns import ColumnFeatures
+    from semisvm.tables.features import ColumnFeatures
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Words:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `ColumnFeatures` that say what the words of a text are."""
-        from semisvm.columns.stop_words import read_stop_words
+        from semisvm.tables.text import read_stop_words
 
         found: dict[str, Any] = {"min_df": self.min_df, "max_features": self.max_features}
         if self.char_ngrams is None:
@@ -142,6 +142,6 @@ class Columns:
 
     def features(self, words: Words) -> "ColumnFeatures":
         """Return the features that are asked for, not fitted."""
-        from semisvm.columns import ColumnFeatures
+        from semisvm.tables.features import ColumnFeatures
 
         return ColumnFeatures(text=self.text, **self.others.parameters(), **words.parameters())

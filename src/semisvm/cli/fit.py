@@ -1,5 +1,10 @@
-"""``semisvm fit``: from a file to a model."""
+"""``semisvm fit``: from a file to a model.
 
+The options ``--checkpoint`` and ``--resume`` of ``semisvm fit``.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,21 +13,103 @@ import typer
 
 from semisvm.cli import clusters, reporting
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary, say
+from semisvm.cli.errors import (
+    OPTIONS,
+    UserError,
+    in_options,
+    parameters_are_the_users,
+    remarks_in_summary,
+    say,
+)
 from semisvm.cli.features import Columns, Words
+from semisvm.cli.interrupts import leave
+from semisvm.cli.options import class_factors, class_shares
 from semisvm.cli.outputs import Output, binary_output, file_option
-from semisvm.cli.priors import class_factors, class_shares
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
-from semisvm.cli.resuming import Keeping
 from semisvm.cli.several import Several, outcome, read_shares, show_fit
-from semisvm.cli.spelling import OPTIONS, in_options
-from semisvm.cli.stopping import leave
 from semisvm.cli.vectors import TrainingVectors
-from semisvm.registry import AUTO, get
-from semisvm.registry import methods as all_methods
+from semisvm.estimators.registry import AUTO, get
+from semisvm.estimators.registry import methods as all_methods
 
 if TYPE_CHECKING:
     from semisvm.model import Model
+    from semisvm.training import Progress
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """A file that keeps a fit."""
+
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            help="File that keeps the fit as it goes, so that it can go on after it was stopped.",
+            metavar="FILE",
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the file of --checkpoint, if it is there."),
+    ] = False
+
+    def check(self, algorithm: str) -> None:
+        """Refuse what cannot be kept, before the data are read."""
+        if self.checkpoint is None:
+            if self.resume:
+                raise UserError("--resume needs --checkpoint FILE, the file to go on from.")
+            return
+        if algorithm == AUTO:
+            raise UserError(
+                "--checkpoint keeps one fit, and --algorithm auto makes many to choose a method: "
+                "name the method, as in -a tsvm."
+            )
+        from semisvm.tables.writing import check_place
+
+        check_place(self.checkpoint)
+
+    def kept(self, progress: "Progress") -> "Progress":
+        """Return a progress that also keeps the last fit in the file, if there is to be one."""
+        path = self.checkpoint
+        return progress if path is None else _Kept(progress, path, self.resume)
+
+
+class _Kept:
+    """A progress of `semisvm.train` whose callback keeps the fit."""
+
+    def __init__(self, progress: "Progress", path: Path, resume: bool) -> None:
+        self._progress = progress
+        self._path = path
+        self._resume = resume
+
+    def choosing(self) -> AbstractContextManager[Any]:
+        """Show the fits that choose a method; they are not kept."""
+        return self._progress.choosing()
+
+    @contextmanager
+    def fitting(self, method: str) -> Iterator[Any]:
+        """Show and keep the last fit."""
+        from semisvm.persistence.checkpoints import Checkpoint
+
+        class Told(Checkpoint):
+            """A checkpoint that says how to go on in the words of the command line."""
+
+            def how_to_resume(self) -> str:
+                """Say how to go on after the fit was stopped."""
+                return f"{self.path} holds the fit: to go on, run the same command with --resume"
+
+            def wrote(self) -> None:
+                """Have that said also if the process is killed before it can say so."""
+                leave(message=f"stopped; {self.how_to_resume()}")
+
+        with self._progress.fitting(method) as callback:
+            keeper = Told(self._path, resume=self._resume, callback=callback)
+            if self._resume and self._path.exists():
+                keeper.wrote()
+            elif self._resume:
+                say(f"note: there is no {self._path} yet: the fit starts at the beginning")
+            yield keeper
+
 
 NAMES = ", ".join(method.name for method in all_methods())
 
@@ -184,8 +271,7 @@ def fit(
             "--cluster ADDRESS, or after 'semisvm convert', which makes one folder of them."
         )
     from semisvm.cli.progress import Shown
-    from semisvm.training import train
-    from semisvm.training_labels import train_labels
+    from semisvm.training import train, train_labels
 
     features, shown = columns.features(words), not quiet and not as_json
     place = cluster.scratch or output.path.parent
@@ -254,8 +340,8 @@ def _write(
 ) -> None:
     """Save the model and its report, and show a summary."""
     from semisvm.cli.output import print_json
-    from semisvm.label_models import LabelsModel
-    from semisvm.model_files import save
+    from semisvm.model import LabelsModel
+    from semisvm.persistence.files import save
 
     for note in model.summary.get("choice", {}).get("notes", []):
         say(f"note: {in_options(note)}")
@@ -290,7 +376,7 @@ def _name(data: list[Path]) -> str:
 
 
 def _outcome(model: "Model") -> dict[str, Any]:
-    from semisvm.report.data import prior_source
+    from semisvm.reporting.data import prior_source
 
     estimator = model.estimator
     classes = [str(label) for label in estimator.classes_.tolist()]

@@ -1,4 +1,7 @@
-"""``semisvm inspect``: what is in a model."""
+"""``semisvm inspect``: what is in a model.
+
+``semisvm methods``: the methods to choose from.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,13 +9,39 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli import several, trusting
+from semisvm.cli import prediction_rules as trusting
+from semisvm.cli import several
 from semisvm.cli.convert import describe_rows, show_rows
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
+from semisvm.estimators.registry import Method
+from semisvm.estimators.registry import methods as all_methods
 
 if TYPE_CHECKING:
     from semisvm.model import Model
+
+
+def methods(as_json: shared.Json = False) -> None:
+    """List the methods for --algorithm."""
+    from semisvm.cli.output import print_json, print_table
+
+    if as_json:
+        print_json({"methods": [_facts(method) for method in all_methods()]})
+        return
+    rows = [[method.name, ", ".join(method.aliases), method.summary] for method in all_methods()]
+    print_table("Methods", ["name", "also", "what it does"], rows)
+
+
+def _facts(method: Method) -> dict[str, Any]:
+    return {
+        "name": method.name,
+        "aliases": method.aliases,
+        "estimator": method.estimator_name,
+        "summary": method.summary,
+        "parameters": {p.name: method.default(p.name) for p in method.parameters},
+        "options": [p.option for p in method.parameters if p.option],
+        "probabilities": method.suits.probabilities,
+    }
 
 
 def inspect(
@@ -34,8 +63,8 @@ def inspect(
     per class. Of a folder: its size, labels and columns; its checksums are compared.
     """
     from semisvm.cli.output import print_json
-    from semisvm.label_models import LabelsModel
-    from semisvm.model_files import load
+    from semisvm.model import LabelsModel
+    from semisvm.persistence.files import load
 
     if model.is_dir():
         if vocabulary is not None:
@@ -58,8 +87,9 @@ def inspect(
 
 def _inspect_rows(folder: Path, as_json: bool) -> None:
     from semisvm.cli.output import print_json
-    from semisvm.io import DataError
-    from semisvm.ondisk import RowsError, open_rows
+    from semisvm.designs.disk import open_rows
+    from semisvm.designs.disk_header import RowsError
+    from semisvm.tables.errors import DataError
 
     try:
         X = open_rows(folder)
@@ -76,7 +106,7 @@ def _inspect_rows(folder: Path, as_json: bool) -> None:
 def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
     """Return what is in a model as data; a matrix may have names of its columns."""
     from semisvm.cli.output import facts_of
-    from semisvm.report.data import prior_source
+    from semisvm.reporting.data import prior_source
 
     estimator = bundle.estimator
     defaults = type(estimator)().get_params()

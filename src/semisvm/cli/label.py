@@ -11,12 +11,12 @@ from semisvm.cli import options as shared
 from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, say
 from semisvm.cli.features import Columns, OtherColumns, Words
+from semisvm.cli.interrupts import finish_when_stopped, leave
+from semisvm.cli.output import fit_command
 from semisvm.cli.outputs import Output, answers_output, binary_output, check_apart, file_option
 from semisvm.cli.reading import FileFormat, Key, Marks
-from semisvm.cli.stopping import finish_when_stopped, leave
-from semisvm.cli.suggesting import fit_command
 from semisvm.cli.vectors import TrainingVectors
-from semisvm.visible import visible
+from semisvm.text import visible
 
 if TYPE_CHECKING:
     from semisvm.labelling import Sitting

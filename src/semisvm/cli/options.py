@@ -1,11 +1,39 @@
-"""Options that several commands have; those that belong together are in `groups` of their own."""
+"""Class shares and other numbers per class, as they are written on the command line.
 
+Options that several commands have; those that belong together are in `groups` of their own.
+
+Options that several commands share, declared once: a group is a dataclass.
+
+A command takes a group as one parameter::
+
+    @dataclass(frozen=True)
+    class Cluster:
+        cluster: Annotated[str | None, typer.Option("--cluster", help="...")] = None
+        workers: Annotated[int | None, typer.Option("--workers", help="...")] = None
+
+    def convert(data: Data, *, cluster: Cluster, quiet: Quiet = False) -> None: ...
+
+In the place of the group, the command line has one option per field, in their order. A group may
+hold another one. Typer knows nothing of this: it sees a signature with options only.
+
+Figures that commands write: the option ``--figure``, what it needs, and the file.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from semisvm.cli.errors import UserError
+from semisvm.cli.outputs import Output, binary_output, file_option
+from semisvm.text import near_match
+
+if TYPE_CHECKING:
+    from semisvm.tables.table import MatrixData, Table
 
 NEW_ROWS, TRANSDUCTION = "new_rows", "transduction"
 DATA = (
@@ -71,3 +99,153 @@ def check_use(use: str) -> None:
     """Refuse a use that there is not."""
     if use not in (NEW_ROWS, TRANSDUCTION):
         raise UserError(f"--use must be {NEW_ROWS} or {TRANSDUCTION}, not {use!r}.")
+
+
+T = TypeVar("T")
+
+
+def with_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Give a command the options of its groups; it is called with one object per group."""
+    taken = inspect.signature(command).parameters.values()
+
+    @functools.wraps(command)
+    def run(**given: Any) -> T:
+        return command(**{p.name: _value(p.name, p.annotation, given) for p in taken})
+
+    options = [option for parameter in taken for option in _options(parameter)]
+    # two options of the same name are an error here
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return run
+
+
+def _options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """Yield a parameter, or in the place of a group those of its fields."""
+    if not is_dataclass(parameter.annotation):
+        yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        return
+    for part in _parts(parameter.annotation):
+        yield from _options(part)
+
+
+def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
+    if not is_dataclass(kind):
+        return given[name]
+    make: Any = kind
+    return make(**{part.name: _value(part.name, part.annotation, given) for part in _parts(kind)})
+
+
+def _parts(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            part.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if part.default is MISSING else part.default,
+            annotation=hints[part.name],
+        )
+        for part in fields(group)
+    ]
+
+
+ESTIMATE, LABELS, EQUAL = "estimate", "labels", "equal"
+BALANCED = "balanced"
+LABELLED = ("labelled", "labeled", LABELS)
+
+
+def class_shares(text: str | None, data: "Table | MatrixData") -> dict[Any, float] | str | None:
+    """Read the class shares for the labels of data; None if none are given."""
+    if text is None or data.labels is None:
+        return None
+    return read_prior(text, set(data.labels.tolist()) - {None})
+
+
+def read_prior(text: str, classes: set[Any]) -> dict[Any, float] | str:
+    """Read class shares such as ``spam=0.4,ham=0.6``.
+
+    Parameters
+    ----------
+    text : str
+        Or "labelled" for the shares of the labels, "estimate" for an estimate, "equal" for
+        equal shares. One class may be left out; it gets the rest.
+    classes : set
+        The classes of the labels.
+    """
+    if text in LABELLED or text == ESTIMATE:
+        return ESTIMATE if text == ESTIMATE else LABELS
+    if text == EQUAL:
+        return {label: 1.0 / len(classes) for label in classes}
+    shares = read_numbers(text, classes, "--prior")
+    rest = [label for label in classes if label not in shares]
+    for label in rest:
+        shares[label] = max(0.0, 1.0 - sum(shares.values())) if len(rest) == 1 else 0.0
+    if len(rest) > 1:
+        raise UserError(f"--prior has no share for {', '.join(sorted(map(str, rest)))}.")
+    return shares
+
+
+def class_factors(text: str | None, data: "Table | MatrixData") -> dict[Any, float] | str | None:
+    """Read factors such as ``spam=5`` for the labels of data; "balanced" is left as it is."""
+    if text is None or text == BALANCED or data.labels is None:
+        return text if text == BALANCED else None
+    classes = set(data.labels.tolist()) - {None}
+    return read_numbers(text, classes, "--class-weight")
+
+
+def read_numbers(
+    text: str, named: Iterable[Any], option: str, what: tuple[str, str] = ("class", "classes")
+) -> dict[Any, float]:
+    """Read one number per class that is named, such as ``spam=0.4,ham=0.6``."""
+    known = {str(label): label for label in named}
+    names = ", ".join(sorted(known))
+    found: dict[Any, float] = {}
+    for part in text.split(","):
+        name, equals, number = part.rpartition("=")
+        if not equals:
+            raise UserError(f"{option} must look like spam=0.4,ham=0.6, but {part!r} has no '='.")
+        if name.strip() not in known:
+            near = near_match(name, known)
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise UserError(
+                f"{option} names the {what[0]} {name!r}.{hint} The {what[1]} are {names}."
+            )
+        try:
+            found[known[name.strip()]] = float(number)
+        except ValueError:
+            raise UserError(
+                f"{option} has {number!r} for {name!r}, which is not a number."
+            ) from None
+    return found
+
+
+KINDS = (".png", ".svg", ".pdf")
+Figure = Annotated[
+    Output | None,
+    file_option("--figure", help="Figure to write, as .png, .svg or .pdf.", parser=binary_output),
+]
+
+
+def check(figure: Output | None) -> None:
+    """Import what draws before anything is computed, or say what is missing."""
+    from importlib import import_module
+
+    if figure is None:
+        return
+    if figure.path.suffix.lower() not in KINDS:
+        raise UserError(f"figures are written to .png, .svg or .pdf, not {figure.path.name!r}.")
+    try:
+        import_module("matplotlib").use("Agg")
+        import_module("semisvm.reporting")
+    except ImportError as error:
+        raise UserError(
+            f"--figure needs {error.name}, which is missing. Install it with: "
+            "pip install 'semisvm[plots]'"
+        ) from None
+
+
+def write(drawn: Any, figure: Output) -> None:
+    """Write a figure of matplotlib to the file."""
+    from semisvm.tables.writing import write_bytes
+
+    with write_bytes(figure.target) as stream:
+        kind = figure.path.suffix.lower().removeprefix(".")
+        drawn.savefig(stream, format=kind, bbox_inches="tight")

@@ -1,19 +1,23 @@
-"""Tables for people, JSON for machines; both from the same data."""
+"""Tables for people, JSON for machines; both from the same data.
+
+The next command, ready to paste, with the options of this one about the data.
+"""
 
 import json
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from semisvm.cli.spelling import in_options
-from semisvm.jsonable import plain
-from semisvm.visible import visible, visible_json
-from semisvm.wording import measured_time
+from semisvm.cli.errors import in_options
+from semisvm.estimators.registry import get, methods
+from semisvm.text import measured_time, plain, visible, visible_json
 
 if TYPE_CHECKING:
     from semisvm.model import Model
@@ -35,7 +39,7 @@ SOURCES = {
     "estimate": "estimated",
     "given": "given",
 }
-"""Where class shares come from, by the keys of `semisvm.report.data.PRIORS`."""
+"""Where class shares come from, by the keys of `semisvm.reporting.data.PRIORS`."""
 
 
 class _Terminal(Console):
@@ -152,3 +156,63 @@ def features_in_short(facts: dict[str, Any]) -> dict[str, Any]:
     if not facts["columns"]:
         return {}
     return {"columns": columns_in_short(facts["columns"]), **words_in_short(facts["kept_words"])}
+
+
+LEFT_OUT = ("as_json",)
+"""Options about the output of this command."""
+
+
+def fit_command(context: typer.Context, **options: Any) -> str:
+    """Write the ``semisvm fit`` that follows the command that is running.
+
+    Options that were given and that `fit` has too are repeated, quoted for the shell; not those
+    that the method does not have.
+
+    Parameters
+    ----------
+    context : Context
+        Of the command that runs.
+    **options
+        Of `fit`, by the names of its parameters; they replace those that were given.
+    """
+    commands: Any = context.find_root().command
+    target = {p.name: p for p in commands.commands["fit"].params}
+    given = {
+        p.name: context.params[p.name]
+        for p in context.command.params
+        if p.name in target
+        and p.name not in (*LEFT_OUT, *options)
+        and _was_given(context, str(p.name))
+    }
+    foreign = _foreign_options(options.get("algorithm"))
+    words = ["semisvm", "fit"]
+    for name, value in {**given, **options}.items():
+        if not foreign & set(target[name].opts):
+            words += _words(target[name], value)
+    return shlex.join(words)
+
+
+def _foreign_options(algorithm: str | None) -> set[str]:
+    """Return the options of other methods, which `fit` would refuse with this one."""
+    if algorithm is None:
+        return set()
+    own = {parameter.option for parameter in get(algorithm).parameters}
+    every = {parameter.option for method in methods() for parameter in method.parameters}
+    return {option for option in every - own if option is not None}
+
+
+def _was_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _words(parameter: Any, value: Any) -> Iterator[str]:
+    if parameter.param_type_name == "argument":
+        yield str(value)
+        return
+    for entry in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(entry, bool):
+            yield (parameter.opts if entry else parameter.secondary_opts)[0]
+        elif entry is not None:
+            # the long spelling says what it is
+            yield from (max(parameter.opts, key=len), str(entry))

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, get_args
 import typer
 
 from semisvm.cli.errors import UserError
-from semisvm.visible import visible
+from semisvm.text import visible
 
 if TYPE_CHECKING:
-    from semisvm.io import DataError
+    from semisvm.tables.errors import DataError
 
 STANDARD = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}
 
@@ -73,7 +73,7 @@ class Output:
         A terminal is shown control characters, anything else gets the text as it is, in
         UTF-8.
         """
-        from semisvm.io.writing import encoded, write_text
+        from semisvm.tables.writing import encoded, write_text
 
         if not self.is_standard:
             with write_text(self.path) as text:
@@ -99,10 +99,10 @@ class Output:
 
     def check(self) -> None:
         """Refuse a place that cannot be written to."""
-        from semisvm.io.places import check_place, explained
+        from semisvm.tables.writing import check_place, explained
 
         if self.rows:
-            from semisvm.io.folders import check_folder_place
+            from semisvm.tables.folders import check_folder_place
 
             check_folder_place(self.path)
         elif self.folder:
@@ -177,7 +177,7 @@ def file_option(*names: str, help: str, parser: Callable[[Any], Output] = text_o
 
 def attempt(write: Callable[[], object]) -> "DataError | None":
     """Write a file whose failure must not lose the rest; return why it cannot be written."""
-    from semisvm.io import DataError
+    from semisvm.tables.errors import DataError
 
     try:
         write()
@@ -234,7 +234,7 @@ def _companions(inputs: list[Path], kind: str | None) -> list[Path]:
     matrices = [path for path in inputs if kind == "npz" or path.suffix in (".npz", ".npy")]
     if not matrices:
         return []
-    from semisvm.io.npz import COMPANION
+    from semisvm.tables.array_files import COMPANION
 
     beside = [path.parent / COMPANION for path in matrices]
     return [path for path in beside if path.exists()]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters, trusting
+from semisvm.cli import clusters
 from semisvm.cli import options as shared
+from semisvm.cli import prediction_rules as trusting
 from semisvm.cli.errors import UserError
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import FileFormat
@@ -26,8 +27,8 @@ from semisvm.cli.several import predicted_rows as rows_of_labels
 from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
-    from semisvm.io import MatrixData, Table
     from semisvm.model import Model
+    from semisvm.tables.table import MatrixData, Table
 
 
 def predict(
@@ -65,9 +66,9 @@ def predict(
 
     With --workers or --cluster, workers compute what this process reads.
     """
-    from semisvm.converting import files_of
-    from semisvm.label_models import LabelsModel
-    from semisvm.model_files import load
+    from semisvm.model import LabelsModel
+    from semisvm.persistence.converting import files_of
+    from semisvm.persistence.files import load
 
     bundle = as_model(load(model), several=True)
     if isinstance(bundle, LabelsModel):
@@ -117,8 +118,7 @@ def as_model(loaded: Any, several: bool = False) -> "Model":
 
     Models of several labels per row are refused, unless the command knows what to do with them.
     """
-    from semisvm.label_models import LabelsModel
-    from semisvm.model import Model
+    from semisvm.model import LabelsModel, Model
 
     if hasattr(loaded, "steps"):
         raise UserError(
@@ -134,7 +134,7 @@ def as_model(loaded: Any, several: bool = False) -> "Model":
 def _pieces(
     bundle: "Model", data: Path, keep: list[str], options: dict[str, Any], added: Added
 ) -> Iterator["Table | MatrixData"]:
-    from semisvm.io import read_chunks
+    from semisvm.tables.reading import read_chunks
 
     if keep and data.is_dir():
         raise UserError("--keep copies columns of tables; these rows have none.")
@@ -167,7 +167,7 @@ def predicted_rows(
     """
     import numpy as np
 
-    from semisvm.trust.decisions import labels_or_none
+    from semisvm.model_selection.decisions import labels_or_none
 
     X = bundle.matrix(piece)
     scores, (codes, answered) = bundle.score_columns(X), asked.labels(bundle, X)

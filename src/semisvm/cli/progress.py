@@ -16,11 +16,11 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from semisvm.cli.errors import say
-from semisvm.cli.stopping import first_interrupt
-from semisvm.loop import Callback
-from semisvm.loop.schedules import SETTLING
+from semisvm.cli.interrupts import first_interrupt
+from semisvm.methods.loop import SETTLING
 from semisvm.model_selection.watching import Step, Told
-from semisvm.wording import rough_time
+from semisvm.solvers.trace import Callback
+from semisvm.text import rough_time
 
 PAUSE = 5.0
 """Minimum seconds between two plain lines."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from semisvm.io import MatrixData, Table
+    from semisvm.tables.table import MatrixData, Table
 
 PANEL = "Reading"
 LabelsFile = Annotated[
@@ -72,7 +72,7 @@ class FileFormat:
     ] = None
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `semisvm.io.read` and its like."""
+        """Return the arguments of `semisvm.tables.read` and its like."""
         return {
             "format": self.format,
             "encoding": self.encoding,
@@ -104,7 +104,7 @@ class Marks:
     ] = False
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `semisvm.io.read` and its like."""
+        """Return the arguments of `semisvm.tables.read` and its like."""
         return {"unlabeled": self.unlabeled, "na_is_class": self.na_is_class}
 
 
@@ -119,7 +119,7 @@ class Answered:
         self, data: "Table | MatrixData", label: str | None, marks: Marks
     ) -> tuple["Table | MatrixData", list[str]]:
         """Add the labels of --answers; return the data and notes about them."""
-        from semisvm.io.answers import join_answers
+        from semisvm.tables.answers import join_answers
 
         if self.key is not None:
             check_column(data, self.key)
@@ -130,7 +130,7 @@ class Answered:
 
     def without_key(self, data: "Table | MatrixData") -> "Table | MatrixData":
         """Leave out the key, from which nothing can be learnt."""
-        from semisvm.io import Table
+        from semisvm.tables.table import Table
 
         return data if self.key is None or not isinstance(data, Table) else data.without([self.key])
 
@@ -161,7 +161,7 @@ class LabelledFile:
     form: FileFormat
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `semisvm.io.read` and `semisvm.convert`."""
+        """Return the arguments of `semisvm.tables.read` and `semisvm.convert`."""
         return {
             "labels_file": self.labels,
             "zero_based": "auto" if self.zero_based is None else self.zero_based,
@@ -183,7 +183,7 @@ class LabelledFile:
         Rows in a folder are loaded, unless they may stay ``on_disk``. The label column may be
         missing if ``label_comes`` from answers.
         """
-        from semisvm.io.reading import read, read_to_label
+        from semisvm.tables.reading import read, read_to_label
 
         found = (read_to_label if label_comes else read)(data, label=label, **self.arguments())
         return found if on_disk else found.in_memory()
@@ -211,7 +211,8 @@ def _about_journals(answers: list[Path]) -> list[str]:
 
 def check_column(data: "Table | MatrixData", name: str) -> None:
     """Raise if data have no column of that name."""
-    from semisvm.io import DataError, Table
+    from semisvm.tables.errors import DataError
+    from semisvm.tables.table import Table
 
     if not isinstance(data, Table):
         raise DataError(f"a matrix has no columns with names, so no {name!r}.", data.path)
@@ -222,7 +223,7 @@ def take_weights(
     data: "Table | MatrixData", name: str | None
 ) -> tuple["Table | MatrixData", "NDArray[np.float64] | None"]:
     """Take the weights of the rows out of a column; bad ones are named with line and column."""
-    from semisvm.io import Table
+    from semisvm.tables.table import Table
 
     if name is None:
         return data, None

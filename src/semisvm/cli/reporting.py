@@ -12,8 +12,8 @@ from semisvm.cli.reading import FileFormat
 from semisvm.cli.vectors import Vectors
 
 if TYPE_CHECKING:
-    from semisvm.io import DataError
     from semisvm.model import Model
+    from semisvm.tables.errors import DataError
 
 ReportFile = Annotated[
     Output | None,
@@ -56,8 +56,9 @@ def report(
     """Write a report about a model as one HTML file, or a model card in Markdown."""
     from semisvm.cli.errors import UserError
     from semisvm.cli.output import print_json
-    from semisvm.model_files import load
-    from semisvm.report import report_data, write_card
+    from semisvm.persistence.files import load
+    from semisvm.reporting.card import write_card
+    from semisvm.reporting.data import report_data
 
     if output is None and card is None and not as_json:
         raise UserError("name the file to write with -o or --card, or use --json.")
@@ -96,7 +97,7 @@ def _evaluated(
 ) -> dict[str, Any]:
     """Judge a model by a file, as ``semisvm evaluate`` does, with example rows."""
     from semisvm.cli.evaluate import assessed_file
-    from semisvm.report import evaluation_data
+    from semisvm.reporting.data import evaluation_data
 
     facts, table = assessed_file(bundle, data, label, vectors, form)
     return evaluation_data(bundle, table, facts)
@@ -113,11 +114,11 @@ def write(
     output : Output or None
     comparison : Comparison or dict, optional
     **options
-        Of `semisvm.report.report_data`.
+        Of `semisvm.reporting.report_data`.
     """
     if output is None:
         return None
-    from semisvm.report import write_report
+    from semisvm.reporting.page import write_report
 
     return attempt(lambda: write_report(model, output.target, comparison, **options))
 

@@ -11,10 +11,10 @@ import typer
 
 from semisvm.cli.errors import UserError, say
 from semisvm.cli.outputs import Output
-from semisvm.visible import visible_json
+from semisvm.text import visible_json
 
 if TYPE_CHECKING:
-    from semisvm.io import MatrixData, Table
+    from semisvm.tables.table import MatrixData, Table
 
 Rows = list[dict[str, Any]]
 SUFFIXES = (".csv", ".tsv", ".jsonl")
@@ -34,7 +34,7 @@ EscapeFormulas = Annotated[
 
 def with_kept(piece: "Table | MatrixData", keep: list[str], columns: dict[str, list[Any]]) -> Rows:
     """Return the rows of columns to write, after columns of a table that are copied."""
-    from semisvm.io import Table
+    from semisvm.tables.table import Table
 
     if isinstance(piece, Table):
         names = _names_of_kept(keep, set(columns))
@@ -108,7 +108,7 @@ def row_writer(
     suffix = check_suffix(output, what, suffixes)
     to = Output(Path("-")) if output is None else output
     if suffix == PARQUET:
-        from semisvm.io.parquet_writing import parquet_writer
+        from semisvm.tables.parquet import parquet_writer
 
         with parquet_writer(to.path) as write:
             yield write
@@ -140,7 +140,7 @@ class _Cells:
     """A table of cells being written, which looks for formulas."""
 
     def __init__(self, stream: TextIO, delimiter: str, escape: bool | None) -> None:
-        from semisvm.io.formulas import escaped, is_formula
+        from semisvm.tables.delimited import escaped, is_formula
 
         self._table = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
         self._is_formula = is_formula

@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semisvm.cli import answers as tasks
 from semisvm.cli import options as shared
-from semisvm.cli import tasks
 from semisvm.cli.errors import UserError, parameters_are_the_users
 from semisvm.cli.features import Columns, Words
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import Answered, Answers, Key, LabelledFile, check_column
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
 from semisvm.cli.vectors import TrainingVectors
-from semisvm.naming import near_match
+from semisvm.text import near_match
 
 if TYPE_CHECKING:
-    from semisvm.active import Selection
+    from semisvm.model_selection.selection import Selection
 
 WAYS = ("clusters", "margin", "random")
 WHAT = "rows to label"
@@ -63,12 +63,10 @@ def select(
     tasks.check_tool(to, output)
     check_new(output, WHAT, any_suffix=to is not None)
     selection = _selection(by, seed)
-    from semisvm.cli.output import print_json, print_line, print_notes
-    from semisvm.cli.suggesting import fit_command
-    from semisvm.io import about_missing
-    from semisvm.io.answers import LABEL, check_columns, to_fill_in
-    from semisvm.io.tasks import to_tasks
+    from semisvm.cli.output import fit_command, print_json, print_line, print_notes
     from semisvm.preparing import features_of
+    from semisvm.tables.answers import LABEL, check_columns, to_fill_in, to_tasks
+    from semisvm.tables.labels import about_missing
 
     answered = Answered(answers, key)
     found = file.read(data, label, label_comes=bool(answers))
@@ -120,7 +118,7 @@ def _selection(by: str, seed: int) -> "Selection":
         near = near_match(by, WAYS)
         hint = f" Did you mean {near!r}?" if near else ""
         raise UserError(f"--by must be one of {', '.join(WAYS)}, not {by!r}.{hint}")
-    from semisvm.active import KMedianSelection, MarginSelection, RandomSelection
+    from semisvm.model_selection.selection import KMedianSelection, MarginSelection, RandomSelection
 
     made: dict[str, Any] = {
         "clusters": lambda: KMedianSelection(unlabeled=None, random_state=seed),

@@ -11,9 +11,9 @@ from semisvm.cli.reading import Marks, check_column
 from semisvm.cli.rows import with_kept
 
 if TYPE_CHECKING:
-    from semisvm.io import MatrixData, Table
-    from semisvm.io.several_labels import SeveralLabels
-    from semisvm.label_models import LabelsModel
+    from semisvm.model import LabelsModel
+    from semisvm.tables.several_labels import SeveralLabels
+    from semisvm.tables.table import MatrixData, Table
 
 SEPARATOR = ";"
 LABELS, TAGS, SEPARATED = "label_columns", "tags", "separator"
@@ -92,9 +92,9 @@ def take_labels(
     names: Sequence[str] | None = None,
 ) -> tuple["Table | MatrixData", "SeveralLabels"]:
     """Take labels out of the columns that the settings of a model name."""
-    from semisvm.io import Table
-    from semisvm.io.options import Options
-    from semisvm.io.several_labels import label_columns, tag_column
+    from semisvm.tables.options import Options
+    from semisvm.tables.several_labels import label_columns, tag_column
+    from semisvm.tables.table import Table
 
     columns = [settings[TAGS]] if TAGS in settings else list(settings[LABELS])
     for name in columns:
@@ -109,7 +109,7 @@ def take_labels(
 
 def read_shares(text: str | None, names: Sequence[str]) -> Any:
     """Read shares of labels such as ``spam=0.1,urgent=0.2``; those left out are estimated."""
-    from semisvm.cli.priors import ESTIMATE, LABELLED, read_numbers
+    from semisvm.cli.options import ESTIMATE, LABELLED, read_numbers
 
     if text is None or text == ESTIMATE:
         return None

@@ -14,11 +14,11 @@ import typer
 from semisvm.cli.errors import UserError, parameters_are_the_users
 
 if TYPE_CHECKING:
-    from semisvm.columns import ColumnFeatures
-    from semisvm.columns.encoders import Encoder
-    from semisvm.io import MatrixData, Table
-    from semisvm.io.vectors import RowVectors
     from semisvm.model import Model
+    from semisvm.tables.embeddings import Encoder
+    from semisvm.tables.features import ColumnFeatures
+    from semisvm.tables.table import MatrixData, Table
+    from semisvm.tables.vector_files import RowVectors
 
 PANEL = "Vectors"
 Embeddings = Annotated[
@@ -109,7 +109,7 @@ class TrainingVectors(Vectors):
 
         ``features`` are not fitted; with --no-words they are told to leave out the encoded columns.
         """
-        from semisvm.io import Table
+        from semisvm.tables.table import Table
 
         if self.no_words and self.encoder is None:
             raise UserError("--no-words is for --encoder.")
@@ -139,7 +139,7 @@ class TrainingVectors(Vectors):
     ) -> tuple["Table", list[str]]:
         """Return the data with the vectors of the texts, and which columns were encoded."""
         from semisvm.cli.progress import shown as show
-        from semisvm.columns.encoders import encode_texts, text_columns
+        from semisvm.tables.embeddings import encode_texts, text_columns
 
         function = _imported(str(self.encoder))
         names = list(features.text or text_columns(data))
@@ -153,13 +153,13 @@ class TrainingVectors(Vectors):
 
 
 def _loaded(path: Path) -> "RowVectors":
-    from semisvm.io.vectors import RowVectors
+    from semisvm.tables.vector_files import RowVectors
 
     return RowVectors.load(path)
 
 
 def _imported(encoder: str) -> "Encoder":
-    from semisvm.columns.encoders import load_encoder
+    from semisvm.tables.embeddings import load_encoder
 
     with parameters_are_the_users():
         return load_encoder(encoder)
@@ -212,8 +212,8 @@ class Added:
 
     def columns(self, names: list[str]) -> list[str]:
         """Return the columns to read from a file, of those that the model needs."""
-        from semisvm.columns.encoders import SUFFIX
-        from semisvm.io.vectors import EMBEDDINGS
+        from semisvm.tables.embeddings import SUFFIX
+        from semisvm.tables.vector_files import EMBEDDINGS
 
         added = {name + SUFFIX for name in self._columns}
         added |= set() if self._vectors is None else {EMBEDDINGS}
@@ -222,8 +222,8 @@ class Added:
     def to(self, data: Any) -> Any:
         """Add the vectors of the next rows; a matrix stays as it is."""
         from semisvm.cli.progress import shown as show
-        from semisvm.columns.encoders import encode_texts
-        from semisvm.io import Table
+        from semisvm.tables.embeddings import encode_texts
+        from semisvm.tables.table import Table
 
         if not isinstance(data, Table):
             return data

@@ -1,15 +1,33 @@
 """Data matrices behind one small interface: scores, pull-back, curvature, column scales."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from scipy import sparse
+from semisvm._lazy import attributes
 
-from semisvm.designs.base import Design, Floats, Index, RowList
-from semisvm.designs.csr import CsrDesign
-from semisvm.designs.dense import DenseDesign
-from semisvm.designs.stored import StoredCsrDesign
-from semisvm.designs.workers import Workers, thread_count
-from semisvm.ondisk import RowsOnDisk
+if TYPE_CHECKING:
+    from semisvm.designs.base import Design, Floats, Index, RowList
+    from semisvm.designs.csr import CsrDesign, StoredCsrDesign
+    from semisvm.designs.dense import DenseDesign
+    from semisvm.designs.disk import RowsOnDisk, open_rows
+    from semisvm.designs.disk_header import RowsError
+    from semisvm.designs.making import make_design
+    from semisvm.designs.workers import Workers, thread_count
+
+_HOMES = {
+    "CsrDesign": "semisvm.designs.csr",
+    "DenseDesign": "semisvm.designs.dense",
+    "Design": "semisvm.designs.base",
+    "Floats": "semisvm.designs.base",
+    "Index": "semisvm.designs.base",
+    "RowList": "semisvm.designs.base",
+    "RowsError": "semisvm.designs.disk_header",
+    "RowsOnDisk": "semisvm.designs.disk",
+    "StoredCsrDesign": "semisvm.designs.csr",
+    "Workers": "semisvm.designs.workers",
+    "make_design": "semisvm.designs.making",
+    "open_rows": "semisvm.designs.disk",
+    "thread_count": "semisvm.designs.workers",
+}
 
 __all__ = [
     "CsrDesign",
@@ -18,35 +36,18 @@ __all__ = [
     "Floats",
     "Index",
     "RowList",
+    "RowsError",
+    "RowsOnDisk",
     "StoredCsrDesign",
     "Workers",
     "make_design",
+    "open_rows",
     "thread_count",
 ]
 
 
-def make_design(
-    X: Any, bias: float, workers: Workers, renumber: bool = True, merge: bool = False
-) -> Design:
-    """Return a design for validated data.
+__getattr__ = attributes(__name__, _HOMES)
 
-    Parameters
-    ----------
-    X : CSR matrix or array, ndarray, or RowsOnDisk, of shape (n, d)
-        float64 or float32.
-    bias : float
-        Value of the implicit constant feature; 0 for a model without intercept.
-    workers : Workers
-        The threads of this fit.
-    renumber : bool
-        Whether many passes over most of the rows will follow.
-    merge : bool
-        Whether the fit regularises the length of the weights, so that columns may be rotated.
-    """
-    if isinstance(X, RowsOnDisk):
-        if X.is_sparse:
-            return StoredCsrDesign(X, bias, workers)
-        return DenseDesign(X.values, bias, workers)
-    if sparse.issparse(X):
-        return CsrDesign(X, bias, workers, renumber=renumber, merge=merge)
-    return DenseDesign(X, bias, workers)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

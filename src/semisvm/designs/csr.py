@@ -1,4 +1,7 @@
-"""Sparse rows in memory, with columns renumbered by frequency and merged if that pays."""
+"""Sparse rows in memory, with columns renumbered by frequency and merged if that pays.
+
+Sparse rows on the disk, whose columns were numbered when they were written.
+"""
 
 from functools import partial
 from itertools import pairwise
@@ -9,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.designs import _csr_kernels, _gram_kernels
+from semisvm.designs import _csr_kernels
+from semisvm.designs import _csr_kernels as _gram_kernels
 from semisvm.designs.base import Design, Floats, Index, RowList, RowOperator, read_only
+from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.workers import Workers
 
 # Renumbering costs about three passes over the data; it pays if a weight vector does not fit
@@ -313,3 +318,17 @@ def worth_renumbering(n_columns: int, n_entries: int) -> bool:
         return False
     copy_bytes = n_entries * np.dtype(_index_type(n_columns)).itemsize
     return n_entries >= RENUMBER_MIN_ENTRIES and copy_bytes <= RENUMBER_MAX_BYTES
+
+
+class StoredCsrDesign(CsrDesign):
+    """CSR arrays that are memory maps, used as they are.
+
+    Frequent columns already come first, in 16 bits where they fit, so there is neither a copy
+    of the values nor one of the indices: the design itself takes one vector over rows.
+    """
+
+    def __init__(self, X: RowsOnDisk, bias: float, workers: Workers) -> None:
+        self._kernels = _csr_kernels
+        self._order, self._merged = X.order, None
+        self._arrays = (read_only(X.indptr), read_only(X.indices), read_only(X.values))
+        Design.__init__(self, *X.shape, bias, workers)

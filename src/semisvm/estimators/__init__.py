@@ -12,20 +12,17 @@ if TYPE_CHECKING:
     from semisvm.estimators.cluster_kernel import ClusterKernelSVC
     from semisvm.estimators.clustered import ClusteredSVC
     from semisvm.estimators.committee import SemiSupervisedCommittee
-    from semisvm.estimators.concave import ConcaveSVC
+    from semisvm.estimators.concave import ConcaveSVC, MixedIntegerSVC
     from semisvm.estimators.constrained import (
         EntropyRegularizedClassifier,
         ExpectationConstrainedClassifier,
     )
-    from semisvm.estimators.feature_selection import FeatureSelectionSVC
-    from semisvm.estimators.gradient import GradientTSVC
+    from semisvm.estimators.gradient import GradientTSVC, LowDensitySeparation
     from semisvm.estimators.laplacian import LaplacianRLSC, LaplacianSVC
-    from semisvm.estimators.low_density import LowDensitySeparation
     from semisvm.estimators.means import MeanSVC
-    from semisvm.estimators.mixed_integer import MixedIntegerSVC
     from semisvm.estimators.multi_label import MultiLabelSVC
     from semisvm.estimators.newton import NewtonSVC
-    from semisvm.estimators.one_norm import OneNormSVC, RobustLPC
+    from semisvm.estimators.one_norm import FeatureSelectionSVC, OneNormSVC, RobustLPC
     from semisvm.estimators.posterior import PosteriorRegularizedClassifier
     from semisvm.estimators.semi_boost import SemiBoostClassifier
     from semisvm.estimators.transductive import TransductiveSVC
@@ -61,13 +58,13 @@ _HOMES = {
     "ConcaveSVC": "semisvm.estimators.concave",
     "EntropyRegularizedClassifier": "semisvm.estimators.constrained",
     "ExpectationConstrainedClassifier": "semisvm.estimators.constrained",
-    "FeatureSelectionSVC": "semisvm.estimators.feature_selection",
+    "FeatureSelectionSVC": "semisvm.estimators.one_norm",
     "GradientTSVC": "semisvm.estimators.gradient",
     "LaplacianRLSC": "semisvm.estimators.laplacian",
     "LaplacianSVC": "semisvm.estimators.laplacian",
-    "LowDensitySeparation": "semisvm.estimators.low_density",
+    "LowDensitySeparation": "semisvm.estimators.gradient",
     "MeanSVC": "semisvm.estimators.means",
-    "MixedIntegerSVC": "semisvm.estimators.mixed_integer",
+    "MixedIntegerSVC": "semisvm.estimators.concave",
     "MultiLabelSVC": "semisvm.estimators.multi_label",
     "NewtonSVC": "semisvm.estimators.newton",
     "OneNormSVC": "semisvm.estimators.one_norm",

@@ -14,17 +14,15 @@ from semisvm.estimators.parameters import (
     WarmSolverParameters,
     parameters,
 )
-from semisvm.loop import falling
-from semisvm.methods.assigning import beliefs_of
-from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
-from semisvm.methods.cooling import cool
-from semisvm.methods.deterministic_annealing import anneal
+from semisvm.methods.annealing import anneal, cool
 from semisvm.methods.free_energy import Path
-from semisvm.methods.solution import Solution
+from semisvm.methods.loop import falling
+from semisvm.methods.solution import BALANCE_TOL, Solution, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.tasks import Task
-from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.methods.transductive import beliefs_of
+from semisvm.tasks.making import Task
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_real
 
 # Rows with equal scores at the threshold have equal beliefs at every temperature, so the

@@ -10,29 +10,25 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
+from semisvm.designs.validation import is_spread, mean_square_length
+from semisvm.distributed import require_dask
 from semisvm.estimators.class_shares import SharesClassifier
 from semisvm.estimators.identity import identity_of
-from semisvm.hierarchy import Hierarchy
-from semisvm.hierarchy import build as build_hierarchy
-from semisvm.kernels import FeatureMap, fit_map
-from semisvm.kernels.functions import PRECOMPUTED
-from semisvm.loop import Identity, Recorder
+from semisvm.labels.hierarchy import Hierarchy
+from semisvm.labels.hierarchy import build as build_hierarchy
+from semisvm.labels.partial import PartialLabels
+from semisvm.labels.weights import RowWeights, checked_weights
 from semisvm.losses import LOG, LOSSES, Loss
 from semisvm.losses.log import probabilities
+from semisvm.maps.feature_maps import FeatureMap, fit_map
+from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.methods.solution import Solution, decoded
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.tasks import Task, make_task
-from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.partial_labels import PartialLabels
-from semisvm.remote import require_dask
-from semisvm.row_weights import RowWeights, checked_weights
-from semisvm.rows import is_spread, mean_square_length
-from semisvm.validation import (
-    check_choice,
-    check_count,
-    check_finite_model,
-    check_real,
-)
+from semisvm.solvers.snapshots import Identity
+from semisvm.solvers.trace import Recorder
+from semisvm.tasks.making import Task, make_task
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
+from semisvm.validation import check_choice, check_count, check_finite_model, check_real
 
 LINEAR = "linear"
 SHORTEST, LONGEST = 0.03, 30.0

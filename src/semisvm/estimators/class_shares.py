@@ -6,9 +6,9 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.estimators.scoring import ScoringClassifier
-from semisvm.loop import Recorder
+from semisvm.labels.partial import PartialLabels, check_empty_classes, resolve_prior
 from semisvm.methods.shares import TOL, Sampling, Shares, estimate_shares, sampled_shares
-from semisvm.partial_labels import PartialLabels, check_empty_classes, resolve_prior
+from semisvm.solvers.trace import Recorder
 
 ESTIMATE, LABELS = "estimate", "labels"
 UNSURE_WEIGHT = 0.3

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.parameters import Kernel, KernelParameters, SolverParameters, parameters
-from semisvm.kernels import FeatureMap
-from semisvm.kernels.clusters import fit_clusters
-from semisvm.kernels.functions import PRECOMPUTED
 from semisvm.losses import SQUARED_HINGE, Loss
+from semisvm.maps.cluster_kernel import fit_clusters
+from semisvm.maps.feature_maps import FeatureMap
+from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import solve_labeled
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_count
 
 

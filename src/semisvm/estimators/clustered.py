@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from semisvm.clusters.representatives import representatives
 from semisvm.designs.base import Index
+from semisvm.designs.validation import read_rows
 from semisvm.estimators.concave import ConcaveSVC
 from semisvm.estimators.parameters import parameters
-from semisvm.partial_labels import is_unlabeled, rows_to_choose
-from semisvm.rows import read_rows
+from semisvm.labels.partial import is_unlabeled, rows_to_choose
+from semisvm.maps.representatives import representatives
 from semisvm.validation import check_count, check_real
 
 Oracle = Callable[[Index], ArrayLike] | ArrayLike

@@ -20,13 +20,13 @@ from semisvm.estimators.parameters import ClassPrior, parameters
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.estimators.stacking import columns, learned_weights, mean_loss, share_estimate
 from semisvm.estimators.transductive import TransductiveSVC
-from semisvm.kernels.votes import ScoreMap
-from semisvm.loop import Recorder
+from semisvm.labels.partial import PartialLabels, resolve_prior
+from semisvm.labels.weights import RowWeights, checked_weights
 from semisvm.losses.log import probabilities
+from semisvm.maps.cluster_kernel import ScoreMap
 from semisvm.methods.solution import Solution
 from semisvm.methods.weighing import meeting_counts, spread
-from semisvm.partial_labels import PartialLabels, resolve_prior
-from semisvm.row_weights import RowWeights, checked_weights
+from semisvm.solvers.trace import Recorder
 from semisvm.validation import check_count, floats
 
 MEMBERS = (

@@ -14,12 +14,11 @@ from semisvm.designs import Floats
 from semisvm.estimators.maxent import MaxentClassifier
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.transductive import FIRST_WEIGHT_OF_MANY
-from semisvm.loop import Level, decades, follow, rising, settling
-from semisvm.methods.augmented_lagrangian import AugmentedLagrangian
-from semisvm.methods.maxent import first_state
+from semisvm.methods.loop import Level, decades, follow, rising, settling
+from semisvm.methods.maxent import AugmentedLagrangian, first_state
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import without_unlabeled_rows
-from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.validation import check_real
 
 

@@ -19,14 +19,14 @@ from sklearn.base import clone
 from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.designs import Design, Floats, Index, Workers, make_design
+from semisvm.designs.validation import take_rows
 from semisvm.estimators.base import LINEAR, LinearSemiSupervisedClassifier
-from semisvm.hierarchy import Hierarchy
-from semisvm.hierarchy import build as build_hierarchy
-from semisvm.kernels import FeatureMap
-from semisvm.loop import Recorder
+from semisvm.labels.hierarchy import Hierarchy
+from semisvm.labels.hierarchy import build as build_hierarchy
+from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, deal
+from semisvm.maps.feature_maps import FeatureMap
 from semisvm.methods.solution import decoded
-from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, deal
-from semisvm.rows import take_rows
+from semisvm.solvers.trace import Recorder
 
 NEW_ROWS, TRANSDUCTION = "new_rows", "transduction"
 USES = (NEW_ROWS, TRANSDUCTION)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.fingerprints import fingerprint, fingerprint_of_rows
-from semisvm.loop import Identity
-from semisvm.partial_labels import PartialLabels
+from semisvm.designs.fingerprints import fingerprint, fingerprint_of_rows
+from semisvm.labels.partial import PartialLabels
+from semisvm.solvers.snapshots import Identity
 
 WITHOUT_EFFECT = ("callback", "verbose", "n_jobs")
 """Parameters that do not change the model, up to rounding."""

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from semisvm.designs import Floats
-from semisvm.partial_labels import given_labels, is_unlabeled, label_array
-from semisvm.rows import take_rows
+from semisvm.designs.validation import take_rows
+from semisvm.labels.partial import given_labels, is_unlabeled, label_array
 
 SEMI_SUPERVISED = "sklearn.semi_supervised"
 INNER = ("estimator", "final_estimator", "base_estimator")

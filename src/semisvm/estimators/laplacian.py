@@ -10,20 +10,20 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.parameters import Kernel, KernelParameters, SolverParameters, parameters
-from semisvm.graphs import Roughness, fit_neighbors, neighbor_graph, normalized_laplacian
-from semisvm.hierarchy import Hierarchy
-from semisvm.kernels import FeatureMap
-from semisvm.kernels.functions import PRECOMPUTED
-from semisvm.kernels.local import NEIGHBORS, LocalMap
-from semisvm.loop import Recorder
+from semisvm.labels.hierarchy import Hierarchy
+from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED, SQUARED_HINGE, Loss
-from semisvm.methods.one_vs_rest import one_vs_rest
+from semisvm.maps.feature_maps import FeatureMap
+from semisvm.maps.kernels import PRECOMPUTED
+from semisvm.maps.laplacian import Roughness, normalized_laplacian
+from semisvm.maps.local import NEIGHBORS, LocalMap
+from semisvm.maps.neighbors import fit_neighbors, neighbor_graph
 from semisvm.methods.smooth_on_graph import solve_on_graph
-from semisvm.methods.solution import Solution, joined
-from semisvm.objectives.graph import GraphTerm
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.partial_labels import PartialLabels
+from semisvm.methods.solution import Solution, joined, one_vs_rest
+from semisvm.solvers.trace import Recorder
+from semisvm.tasks.graph import GraphTerm
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_count, check_real
 
 MAX_POWER = 50

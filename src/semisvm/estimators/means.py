@@ -11,8 +11,8 @@ from semisvm.estimators.parameters import ClassPrior, KernelParameters, SolverPa
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.label_means import METHODS, LabelMeans
 from semisvm.methods.solution import Solution
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_choice, check_real
 
 

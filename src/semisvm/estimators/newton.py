@@ -7,23 +7,18 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
-from semisvm.estimators.class_weights import (
-    ClassWeight,
-    check_class_weight,
-    times_class_weight,
-)
 from semisvm.estimators.parameters import (
     InterceptParameters,
     KernelParameters,
     WarmSolverParameters,
     parameters,
 )
+from semisvm.labels.partial import PartialLabels
+from semisvm.labels.weights import ClassWeight, RowWeights, check_class_weight, times_class_weight
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import solve_labeled
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.partial_labels import PartialLabels
-from semisvm.row_weights import RowWeights
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
 
 
 @parameters

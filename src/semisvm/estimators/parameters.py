@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from numpy.typing import ArrayLike
 
-from semisvm.loop import Callback
+from semisvm.solvers.trace import Callback
 
 Kernel = str | Callable[..., float]
 ClassPrior = ArrayLike | Mapping[Any, float] | str | None

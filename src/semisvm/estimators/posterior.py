@@ -7,12 +7,11 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.maxent import MaxentClassifier
 from semisvm.estimators.parameters import parameters
-from semisvm.loop import follow, settling
-from semisvm.methods.maxent import first_state
-from semisvm.methods.projecting import Projecting
+from semisvm.methods.loop import follow, settling
+from semisvm.methods.maxent import Projecting, first_state
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import without_unlabeled_rows
-from semisvm.objectives.many_classes import ManyClassTask
+from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.validation import check_real
 
 

@@ -17,15 +17,16 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats
+from semisvm.designs.disk import RowsOnDisk
+from semisvm.designs.validation import is_spread, read_rows
+from semisvm.distributed import require_dask
 from semisvm.estimators.interop import refuse_wrapper
 from semisvm.estimators.parameters import CommonParameters
-from semisvm.kernels.functions import PRECOMPUTED
-from semisvm.loop import FitKeeper, Recorder
+from semisvm.labels.partial import PartialLabels, encode, is_unlabeled
+from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.methods.solution import Solution
-from semisvm.ondisk import RowsOnDisk
-from semisvm.partial_labels import PartialLabels, encode, is_unlabeled
-from semisvm.remote import require_dask
-from semisvm.rows import is_spread, read_rows
+from semisvm.solvers.snapshots import FitKeeper
+from semisvm.solvers.trace import Recorder
 from semisvm.validation import check_same_length
 
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
@@ -194,7 +195,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         if not is_spread(X):
             self._doubt_marks(y)
             return float(super().score(X, y, sample_weight))
-        from semisvm.remote.results import accuracy
+        from semisvm.distributed.results import accuracy
 
         return accuracy(self.predict(X), y, sample_weight)
 
@@ -212,7 +213,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
     def _lazily(self, method: str, X: Any, dtype: Any, n_outputs: int = 1) -> Any:
         """Return what a method answers for X in parts, as a Dask array."""
         require_dask()
-        from semisvm.remote.results import over_chunks
+        from semisvm.distributed.results import over_chunks
 
         return over_chunks(self, method, X, dtype, None if n_outputs == 1 else n_outputs)
 
@@ -222,7 +223,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
 
     def _html_repr(self) -> str:
         """Return what notebooks show: scikit-learn's diagram, and below it the fit."""
-        from semisvm.pages.notebook import diagram_view, estimator_view
+        from semisvm.reporting.notebook import diagram_view, estimator_view
 
         diagram = diagram_view(str(estimator_html_repr(self)))
         return diagram + estimator_view(self) if hasattr(self, "trace_") else diagram

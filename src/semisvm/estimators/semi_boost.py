@@ -9,15 +9,16 @@ from scipy import sparse
 from sklearn.base import clone
 
 from semisvm.designs import Floats, Index
+from semisvm.designs.vectors import dot
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier
-from semisvm.graphs import fit_neighbors, neighbor_graph, similarities
-from semisvm.kernels.votes import VoteMap, vote
-from semisvm.loop import Recorder
+from semisvm.maps.cluster_kernel import VoteMap, vote
+from semisvm.maps.laplacian import similarities
+from semisvm.maps.neighbors import fit_neighbors, neighbor_graph
 from semisvm.methods.solution import Solution
+from semisvm.solvers.trace import Recorder
 from semisvm.validation import check_count, check_real
-from semisvm.vectors import dot
 
 FURTHEST = 150.0
 """Outputs are clipped here before they become exponents, so that products stay finite."""

@@ -5,21 +5,21 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.distributed.results import computed, in_chunks
+from semisvm.distributed.rows import SpreadRows, opened
+from semisvm.distributed.shard import Form
 from semisvm.estimators.base import LINEAR, warn_of_length
 from semisvm.estimators.identity import identity_of
-from semisvm.hierarchy import Hierarchy
-from semisvm.hierarchy import build as build_hierarchy
-from semisvm.loop import Identity, Recorder
+from semisvm.labels.hierarchy import Hierarchy
+from semisvm.labels.hierarchy import build as build_hierarchy
+from semisvm.labels.partial import PartialLabels, encode
+from semisvm.labels.weights import checked_weights
 from semisvm.methods.solution import decoded
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.tasks import Task, has_one_score
-from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.partial_labels import PartialLabels, encode
-from semisvm.remote.opening import opened
-from semisvm.remote.results import computed, in_chunks
-from semisvm.remote.shard import Form
-from semisvm.remote.spread import SpreadRows
-from semisvm.row_weights import checked_weights
+from semisvm.solvers.snapshots import Identity
+from semisvm.solvers.trace import Recorder
+from semisvm.tasks.making import Task, has_one_score
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_finite_model, check_same_length
 
 OVER_ROWS = ("transduction_", "label_distribution_")

@@ -18,10 +18,10 @@ from semisvm.estimators.held_out import (
     use_mass,
 )
 from semisvm.estimators.transductive import TransductiveSVC
-from semisvm.loop import Recorder
+from semisvm.labels.partial import PartialLabels, deal, prior_counts
 from semisvm.losses.log import probabilities
 from semisvm.methods.weighing import SLOPE, spread, stacked_weights, without_small
-from semisvm.partial_labels import PartialLabels, deal, prior_counts
+from semisvm.solvers.trace import Recorder
 
 LOGGED = 1e-300
 

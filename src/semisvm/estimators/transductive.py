@@ -14,15 +14,15 @@ from semisvm.estimators.parameters import (
     WarmSolverParameters,
     parameters,
 )
-from semisvm.loop import decades, rising, settling
-from semisvm.methods import assigning, switching
-from semisvm.methods.assigning import LABEL_STEPS
-from semisvm.methods.balance import BALANCE_TOL, refuse_balancing
-from semisvm.methods.solution import Solution
+from semisvm.methods import transductive as assigning
+from semisvm.methods import transductive as switching
+from semisvm.methods.loop import decades, rising, settling
+from semisvm.methods.solution import BALANCE_TOL, Solution, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.tasks import Task
-from semisvm.objectives.two_classes import TwoClassTask
+from semisvm.methods.transductive import LABEL_STEPS
+from semisvm.tasks.making import Task
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_choice, check_count, check_real
 
 FIRST_WEIGHT_OF_TWO = 1e-5
@@ -251,7 +251,7 @@ class TransductiveSVC(
         if start is None:
             levels = rising(FIRST_WEIGHT_OF_TWO, lam, rate, self.tol)
         state = first_state(task, start, self.tol)
-        return switching.finish(
+        return switching.finish_two(
             switching.Switching(task, state, self.max_switches),
             levels,
             lam=lam,
@@ -272,4 +272,4 @@ class TransductiveSVC(
             levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol)
         state = first_state(task, start, self.tol)
         method = assigning.assigning(task, state, self.label_step, self.max_switches)
-        return assigning.finish(method, levels, lam=lam, max_rounds=self.max_iter)
+        return assigning.finish_many(method, levels, lam=lam, max_rounds=self.max_iter)

@@ -21,7 +21,7 @@ from semisvm.designs.base import Floats
 from semisvm.label_steps._soft_kernels import gibbs
 from semisvm.label_steps.result import LabelStep, check_costs
 from semisvm.label_steps.transportation import Counts, exact
-from semisvm.row_weights import ALIKE, weighs
+from semisvm.labels.weights import ALIKE, weighs
 
 MAX_STEPS = 300
 # Counts that are missed by less than this, in rows, cause no warning.

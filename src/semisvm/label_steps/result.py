@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs.base import Floats
 from semisvm.label_steps import _transport_kernels as kernels
-from semisvm.row_weights import ALIKE, weighs
+from semisvm.labels.weights import ALIKE, weighs
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def check_costs(
     if not np.array_equal(whole, wanted) or np.any(whole < 0) or whole.sum() != len(table):
         raise ValueError(
             f"counts must be whole numbers >= 0 that sum to the {len(table)} rows, got "
-            f"{wanted.tolist()}. semisvm.partial_labels.prior_counts rounds shares to counts."
+            f"{wanted.tolist()}. semisvm.labels.partial.prior_counts rounds shares to counts."
         )
     return table, whole
 

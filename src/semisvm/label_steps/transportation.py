@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from semisvm.designs.base import Floats
 from semisvm.label_steps import _transport_kernels as kernels
 from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
-from semisvm.partial_labels import prior_counts
-from semisvm.row_weights import ALIKE, of_rows, weighs
+from semisvm.labels.partial import prior_counts
+from semisvm.labels.weights import ALIKE, of_rows, weighs
 
 # Prices of a sample of this size leave few rows to move.
 SAMPLE = 500

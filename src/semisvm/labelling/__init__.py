@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from semisvm._lazy import attributes
 
 if TYPE_CHECKING:
-    from semisvm.labelling.errors import ChangedError, SittingError
-    from semisvm.labelling.sitting import Sitting
+    from semisvm.labelling.records import ChangedError, SittingError
+    from semisvm.labelling.session import Sitting
 
 _HOMES = {
-    "ChangedError": "semisvm.labelling.errors",
-    "Sitting": "semisvm.labelling.sitting",
-    "SittingError": "semisvm.labelling.errors",
+    "ChangedError": "semisvm.labelling.records",
+    "Sitting": "semisvm.labelling.session",
+    "SittingError": "semisvm.labelling.records",
 }
 
 __all__ = ["ChangedError", "Sitting", "SittingError"]

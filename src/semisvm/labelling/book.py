@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from semisvm.jsonable import plain
-from semisvm.labelling.errors import SittingError
-from semisvm.labelling.records import FILE, Record
+from semisvm.labelling.records import FILE, Record, SittingError
+from semisvm.text import plain
 
 ANSWER, SKIP, REMOVE, CLASS, UNDO = "answer", "skip", "remove", "class", "undo"
 CHANGES = (ANSWER, SKIP, REMOVE, CLASS)

@@ -7,14 +7,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.estimators.registry import get
 from semisvm.labelling.learning import Fitted, labels_of, margins_of
+from semisvm.labels.partial import deal, encode
 from semisvm.model_selection.audit import mean_scores
+from semisvm.model_selection.conformal import nonconformity
 from semisvm.model_selection.crossfit import cross_fit
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.partial_labels import deal, encode
 from semisvm.preparing import Prepared
-from semisvm.registry import get
-from semisvm.trust.conformal import nonconformity
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -24,9 +24,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from semisvm.io import DataError
-from semisvm.io.places import explained, open_part, settle, sync, sync_folder
-from semisvm.labelling.errors import SittingError
+from semisvm.labelling.records import SittingError
+from semisvm.tables.errors import DataError
+from semisvm.tables.writing import explained, open_part, settle, sync, sync_folder
 
 FORMAT, VERSION = "semisvm-journal", 2
 """Lines of version 1 have no checksums."""

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.io.errors import in_short
 from semisvm.labelling.background import Background
 from semisvm.labelling.book import Book
-from semisvm.labelling.centres import Centres
 from semisvm.labelling.checking import HeldOut, hold_out
 from semisvm.labelling.learning import METHOD, Fitted, choose_method, fit_answers
-from semisvm.labelling.policy import Policy, least_certain
+from semisvm.labelling.policy import Centres, Policy, least_certain
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import CLUSTER, UNCERTAIN
+from semisvm.tables.errors import in_short
 
 EVERY = 5
 """Answers after which a new model is fitted."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.io.labels import objects, text_labels
-from semisvm.margins import margins
+from semisvm.estimators.margins import margins
+from semisvm.estimators.registry import get
 from semisvm.preparing import Prepared
-from semisvm.registry import get
+from semisvm.tables.labels import objects, text_labels
 
 METHOD = "tsvm"
 MANY_ROWS = 10_000
@@ -125,7 +125,7 @@ def fit_answers(
         Row -> class.
     last : Fitted, optional
     method : str
-        A name of `semisvm.registry`.
+        A name of `semisvm.estimators.registry`.
     parameters : mapping, optional
         Of the estimator.
     choice : dict, optional

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.estimators.registry import get
 from semisvm.labelling.book import Book
 from semisvm.labelling.checking import FEWEST as FEWEST_HELD_OUT
 from semisvm.labelling.checking import HeldOut, Index
@@ -28,8 +29,7 @@ from semisvm.labelling.estimates import (
 from semisvm.labelling.learning import Fitted
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import RANDOM, UNCERTAIN, ClassStatus, Guess, Interval, Status
-from semisvm.registry import get
-from semisvm.trust.explaining import column_weights, reasons
+from semisvm.model_selection.explaining import column_weights, reasons
 
 N_BECAUSE = 8
 """Features that are named with a guess."""

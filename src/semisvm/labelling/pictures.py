@@ -5,9 +5,8 @@ import binascii
 from pathlib import Path
 from typing import Any
 
-from semisvm.io.errors import is_missing
-from semisvm.labelling.errors import SittingError
-from semisvm.labelling.records import Picture
+from semisvm.labelling.records import Picture, SittingError
+from semisvm.tables.errors import is_missing
 
 IMAGE = "image"
 ENDINGS = (".png", ".jpg", ".jpeg")

@@ -7,14 +7,99 @@ ones are for the estimates: nothing but chance decides on them.
 An uncertain row is the one of a random handful of which the model is least certain. The least
 certain of *all* rows are much alike, and where classes overlap they are those whose answers teach
 little. A handful follows the density of the rows.
+
+Rows from clusters in which nothing is labelled.
+
+Rows that were asked for and have no answer yet.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from semisvm.labelling.records import CLUSTER, RANDOM, UNCERTAIN
+from semisvm.labelling.book import Book
+from semisvm.labelling.records import CLUSTER, RANDOM, UNCERTAIN, Query
+from semisvm.maps.kmedian import cluster
+from semisvm.maps.representatives import Reduction, spread_rows
+
+MOST_ROWS = 3000
+"""Rows that are clustered; of more rows a sample is."""
+N_COMPONENTS = 50
+MAX_ITER = 30
+FEW_COLUMNS = 20
+"""Columns up to which any row of a cluster may stand for it. In few dimensions the rows near a
+centre are alike in all respects and say little about slopes; in many, they are the typical ones
+(few: australian, wbc; many: ionosphere, sonar, coil_ssl, text1_pcmac)."""
+
+
+class Centres:
+    """Finds rows near the centres of clusters, as `semisvm.model_selection.KMedianSelection` does.
+
+    Of rows with few columns it takes any row of a cluster.
+
+    The rows, or a sample of many, are reduced once; then each call takes a fraction of a second.
+
+    Parameters
+    ----------
+    X : CSR matrix or array of shape (n, d)
+    seed : int
+    """
+
+    def __init__(self, X: Any, seed: int) -> None:
+        self._X = X
+        self._rng = np.random.RandomState(seed)
+        n = X.shape[0]
+        some = self._rng.permutation(n)[:MOST_ROWS]
+        self._rows = np.sort(some).astype(np.intp)
+        self._reduction = Reduction(X[self._rows], N_COMPONENTS, self._rng)
+
+    def find(self, count: int, answered: Iterable[int], skipped: Iterable[int] = ()) -> list[int]:
+        """Return rows of clusters, the largest first.
+
+        Parameters
+        ----------
+        count : int
+            How many clusters there are besides those of the answered rows.
+        answered : iterable of int
+            Rows that are centres already.
+        skipped : iterable of int
+            Rows that are not to be chosen.
+        """
+        labelled = np.array(sorted(answered), dtype=np.intp)
+        outside = np.setdiff1d(labelled, self._rows)
+        rows = np.append(self._rows, outside)
+        points = self._reduction.rows
+        if len(outside):
+            points = _stack(points, self._reduction.reduce(self._X[outside]))
+        known = np.isin(rows, labelled)
+        free = ~known & ~np.isin(rows, np.array(sorted(skipped), dtype=np.intp))
+        count = min(count, int(np.count_nonzero(free)))
+        if count == 0:
+            return []
+        found = cluster(
+            points,
+            count,
+            self._rng,
+            n_init=1,
+            max_iter=MAX_ITER,
+            fixed=np.flatnonzero(known),
+        )
+        if self._X.shape[1] <= FEW_COLUMNS:
+            found = replace(found, distances=self._rng.random_sample(len(rows)))
+        return [int(row) for row in rows[spread_rows(found, free)[:count]]]
+
+
+def _stack(first: Any, second: Any) -> Any:
+    is_sparse: bool = sparse.issparse(first)
+    if is_sparse:
+        return sparse.csr_matrix(sparse.vstack([first, second], format="csr"))
+    return np.ascontiguousarray(np.vstack([first, second]))
+
 
 FIRST = 8
 """Rows from clusters before anything else; and at least two per class."""
@@ -123,3 +208,60 @@ class Policy:
             if free(row):
                 return row
         return None
+
+
+EXPIRES = 600.0
+"""Seconds for which a row is kept for the client that was asked for it."""
+
+
+class Queries:
+    """One row per client, until it is answered or skipped, or the client is gone.
+
+    Parameters
+    ----------
+    policy : Policy
+    book : Book
+    """
+
+    def __init__(self, policy: Policy, book: Book) -> None:
+        self._policy, self._book = policy, book
+        self._out: dict[str | None, tuple[Query, float]] = {}
+        # not the time of day, which may jump
+        self.clock: Callable[[], float] = time.monotonic
+
+    def ask(self, client: str | None) -> Query | None:
+        """Return the row of a client, or the next one; None if no row is left."""
+        self._forget_old()
+        kept = self._out.pop(client, None)
+        query = self._next() if kept is None else kept[0]
+        if query is not None:
+            self._out[client] = query, self.clock()
+        return query
+
+    def reason_of(self, row: int) -> str | None:
+        """Return why somebody is asked for a row; None if nobody is."""
+        return next((query.reason for query, _ in self._out.values() if query.row == row), None)
+
+    def _next(self) -> Query | None:
+        waiting = [query for query, _ in self._out.values()]
+        taken = {query.row for query in waiting}
+        asked = dict(self._book.asked)
+        for query in waiting:
+            asked[query.reason] = asked.get(query.reason, 0) + 1
+        found = self._policy.next(
+            asked,
+            len(self._book.classes),
+            lambda row: row not in taken and self._book.is_open(row),
+        )
+        if found is None:
+            return None
+        row, reason = found
+        return Query(row, reason, WORDS[reason], len(self._book.marks) + len(waiting) + 1)
+
+    def _forget_old(self) -> None:
+        now = self.clock()
+        self._out = {
+            client: (query, since)
+            for client, (query, since) in self._out.items()
+            if now - since < EXPIRES and self._book.is_open(query.row)
+        }

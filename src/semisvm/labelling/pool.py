@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.columns import ColumnFeatures
-from semisvm.columns.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
-from semisvm.io import DataError, MatrixData, Table, as_table
-from semisvm.io.answers import LABEL, check_columns
-from semisvm.io.contents import counted, row_hashes
-from semisvm.io.options import Options
 from semisvm.labelling.pictures import IMAGE, holds_pictures
 from semisvm.labelling.records import Field
 from semisvm.labelling.searching import WordIndex
 from semisvm.preparing import Prepared, features_of
-from semisvm.scaling import fit_scaling
+from semisvm.tables.answers import LABEL, check_columns
+from semisvm.tables.contents import counted, row_hashes
+from semisvm.tables.errors import DataError
+from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
+from semisvm.tables.options import Options
+from semisvm.tables.scaling import fit_scaling
+from semisvm.tables.table import MatrixData, Table, as_table
 
 AddVectors = Callable[[Table, ColumnFeatures], tuple[Table, dict[str, Any]]]
 """Adds columns of vectors to a table; returns it, and what a model has to remember."""

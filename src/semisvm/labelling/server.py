@@ -12,10 +12,18 @@ from typing import Any, Self
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from semisvm.labelling.guard import BODY_SECONDS, LET_IN, Guard
 from semisvm.labelling.records import Status
-from semisvm.labelling.security import Doorkeeper, Hosts, Keys, is_loopback, netloc
-from semisvm.labelling.sitting import Sitting
+from semisvm.labelling.security import (
+    BODY_SECONDS,
+    LET_IN,
+    Doorkeeper,
+    Guard,
+    Hosts,
+    Keys,
+    is_loopback,
+    netloc,
+)
+from semisvm.labelling.session import Sitting
 from semisvm.labelling.web import Places, application
 
 MAX_CONNECTIONS = 100

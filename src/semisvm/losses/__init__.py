@@ -2,10 +2,8 @@
 
 from semisvm.losses.base import Loss, ManyClassLoss, Signs, SmoothManyClassLoss, TwoClassLoss
 from semisvm.losses.crammer_singer import CRAMMER_SINGER
-from semisvm.losses.hinge import HINGE
-from semisvm.losses.huber import HUBER
+from semisvm.losses.linear_tail import HINGE, HUBER, ROUNDED_HINGE
 from semisvm.losses.log import LOG
-from semisvm.losses.rounded_hinge import ROUNDED_HINGE
 from semisvm.losses.squared import SQUARED
 from semisvm.losses.squared_hinge import SQUARED_HINGE
 

@@ -1,4 +1,4 @@
-r"""Losses that are zero, then quadratic, then linear as the margin falls.
+"""Losses that are zero, then quadratic, then linear as the margin falls.
 
 Between an edge e and a tail f < e the loss is a parabola; below f it goes on as a straight line,
 so a row far on the wrong side pulls no harder than one at f::
@@ -10,6 +10,19 @@ so a row far on the wrong side pulls no harder than one at f::
 With many classes it is applied to each class against the rest, ::
 
     xi(s, y) = 1/2 [ l(s_y) + sum_{z != y} l(-s_z) ]
+
+The hinge l(o) = max(0, 1 - o), for two classes; its form for more is `crammer_singer`.
+
+It is not smooth: its weight step is that of `crammer_singer` with scores -o/2 and o/2.
+
+Huber's loss for classification: the squared hinge, linear below -1.
+
+A row on the wrong side of the opposite margin pulls no harder than one at that margin, so a
+wrong label does less harm. It is what scikit-learn calls "modified_huber".
+
+The hinge max(0, 1 - z) with its corner rounded between 1/2 and 3/2.
+
+The parabola meets both straight lines with their slopes, so Newton's method applies.
 """
 
 from functools import partial
@@ -18,7 +31,7 @@ import numpy as np
 
 from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
-from semisvm.losses.base import SmoothManyClassLoss, TwoClassLoss
+from semisvm.losses.base import Loss, SmoothManyClassLoss, TwoClassLoss
 
 
 def _values(e: float, f: float, c: float, z: Floats) -> Floats:
@@ -238,3 +251,36 @@ def many_class_loss(edge: float, tail: float, scale: float) -> SmoothManyClassLo
         move=partial(_many_move, e, f, c),
         label_slopes=partial(_many_label_slopes, e, f, c),
     )
+
+
+def _hinge_values(o: Floats) -> Floats:
+    return np.maximum(1.0 - o, 0.0)
+
+
+HINGE = Loss("hinge", default_reg=1e-3, two=TwoClassLoss(_hinge_values), margin_of_two=1.0)
+
+
+HUBER_EDGE, HUBER_TAIL, HUBER_SCALE = 1.0, -1.0, 1.0
+
+HUBER = Loss(
+    "huber",
+    default_reg=1e-3,
+    two=two_class_loss(HUBER_EDGE, HUBER_TAIL, HUBER_SCALE),
+    many=many_class_loss(HUBER_EDGE, HUBER_TAIL, HUBER_SCALE),
+    margin_of_two=HUBER_EDGE,
+    margin_of_many=2.0 * HUBER_EDGE,
+)
+
+
+HALF_WIDTH = 0.5
+ROUNDED_EDGE, ROUNDED_TAIL = 1.0 + HALF_WIDTH, 1.0 - HALF_WIDTH
+ROUNDED_SCALE = 1.0 / (4.0 * HALF_WIDTH)
+
+ROUNDED_HINGE = Loss(
+    "rounded_hinge",
+    default_reg=1e-3,
+    two=two_class_loss(ROUNDED_EDGE, ROUNDED_TAIL, ROUNDED_SCALE),
+    many=many_class_loss(ROUNDED_EDGE, ROUNDED_TAIL, ROUNDED_SCALE),
+    margin_of_two=ROUNDED_EDGE,
+    margin_of_many=2.0 * ROUNDED_EDGE,
+)

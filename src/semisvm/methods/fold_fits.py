@@ -8,17 +8,19 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.designs import Design, Floats, Index, Workers
-from semisvm.hierarchy import flat
-from semisvm.loop import Level, Recorder, decades, settling
+from semisvm.designs.validation import is_sparse, project, take_rows
+from semisvm.labels.hierarchy import flat
+from semisvm.labels.partial import UNLABELED_CODE, PartialLabels
+from semisvm.labels.weights import RowWeights, masses
 from semisvm.losses import Loss
-from semisvm.methods import assigning, switching
+from semisvm.methods import transductive as assigning
+from semisvm.methods import transductive as switching
+from semisvm.methods.loop import Level, decades, settling
 from semisvm.methods.supervised import first_state
-from semisvm.objectives.tasks import Task, make_task
-from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.partial_labels import UNLABELED_CODE, PartialLabels
-from semisvm.row_weights import RowWeights, masses
-from semisvm.rows import is_sparse, project, take_rows
 from semisvm.solvers import State
+from semisvm.solvers.trace import Recorder
+from semisvm.tasks.making import Task, make_task
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_finite_model
 
 # Five folds and a longer schedule cost twice as much, and were no better.
@@ -197,9 +199,9 @@ def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int
     if isinstance(task, TwoClassTask):
         method = switching.Switching(task, state, None)
         limits: dict[str, Any] = {"max_rounds": max_rounds, "balance_tol": None}
-        return switching.finish(method, levels, lam=1.0, **limits).w
+        return switching.finish_two(method, levels, lam=1.0, **limits).w
     several = assigning.Assigning(task, state)
-    return assigning.finish(several, levels, lam=1.0, max_rounds=max_rounds).w
+    return assigning.finish_many(several, levels, lam=1.0, max_rounds=max_rounds).w
 
 
 def _class_scores(task: Task) -> Floats:

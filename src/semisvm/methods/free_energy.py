@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.loop import Level, follow
-from semisvm.objectives.row_problems import RespondingProblem, SoftLabels
-from semisvm.objectives.tasks import Task
+from semisvm.methods.loop import Level, follow
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.newton import Backtracking, judge, minimize
+from semisvm.tasks.making import Task
+from semisvm.tasks.problems import RespondingProblem, SoftLabels
 
 # A point of the path whose outputs miss the class shares by more than this is returned only if no
 # point is better balanced. It is a fraction of the rarer of two classes, or of all rows.

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 
-from semisvm.blocks import OneScoreBlock
 from semisvm.designs import Floats
-from semisvm.loop import Level, follow
+from semisvm.designs.vectors import dot
+from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import Solution
-from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.solvers import State
 from semisvm.solvers.lbfgs import Iterate, minimize_lbfgs
-from semisvm.vectors import dot
+from semisvm.tasks.one_score import OneScoreBlock
+from semisvm.tasks.two_classes import TwoClassTask
 
 SHARPNESS = 3.0
 """exp(-3 f^2) is close to the squared hinge of the nearer label, and smooth."""

@@ -8,18 +8,16 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.label_steps import exact, top_labels
-from semisvm.loop import Level, follow
+from semisvm.labels.weights import masses, weighs
 from semisvm.losses import SQUARED_HINGE, Signs
-from semisvm.methods.in_one_place import scores_of
-from semisvm.methods.one_vs_rest import one_vs_rest
-from semisvm.methods.solution import Solution, joined
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.two_classes import TwoClassTask
-from semisvm.row_weights import masses, weighs
+from semisvm.methods.loop import Level, follow
+from semisvm.methods.solution import Solution, joined, one_vs_rest, scores_of
 from semisvm.solvers import State
 from semisvm.solvers.inner_products import RowGram
 from semisvm.solvers.label_means import MeanMargin, Plane
 from semisvm.solvers.smo import PairState, hinge_problem, solve_pairs
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import out_of_range
 
 # A step of the solver is one pass over a vector of rows; a solution takes thousands.

@@ -50,8 +50,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import gammaln, softmax
 
-from semisvm.blocks.many_scores import Codes
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
+from semisvm.designs.validation import is_sparse
+from semisvm.labels.partial import PartialLabels
+from semisvm.labels.weights import masses
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.fold_fits import (
     Fold,
@@ -62,9 +64,7 @@ from semisvm.methods.fold_fits import (
     supervised_fractions,
     used_rows,
 )
-from semisvm.partial_labels import PartialLabels
-from semisvm.row_weights import masses
-from semisvm.rows import is_sparse
+from semisvm.tasks.many_scores import Codes
 
 N_ROUNDS = 2
 # The shares are known to a few parts in a hundred: tighter models would not tell more.

@@ -4,9 +4,9 @@ import numpy as np
 
 from semisvm.methods.solution import Solution
 from semisvm.methods.supervised import recording
-from semisvm.objectives.graph import GraphProblem, GraphTerm
-from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.solvers import State, minimize
+from semisvm.tasks.graph import GraphProblem, GraphTerm
+from semisvm.tasks.two_classes import TwoClassTask
 
 
 def solve_on_graph(task: TwoClassTask, term: GraphTerm, *, tol: float, max_iter: int) -> Solution:

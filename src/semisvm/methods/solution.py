@@ -1,13 +1,73 @@
-"""What a method returns."""
+"""What a method returns.
+
+Outputs that keep the class shares: when the intercept may be moved for it.
+
+Shared by methods that need all rows in one place and hold vectors over them.
+
+Many classes as two-class problems: each class against the rest, over the same rows.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Floats
+from semisvm.losses import Loss
+from semisvm.solvers import State
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.one_score import OneScoreBlock
+from semisvm.tasks.two_classes import TwoClassTask
+
+BALANCE_TOL = 0.1
+"""Default of balance_tol: error of the share of positive outputs, relative to the rarer class."""
+
+
+def refuse_balancing(balance_tol: float | None) -> None:
+    """Raise ValueError for a tolerance that models with one score per class would ignore."""
+    if balance_tol is not None and balance_tol != BALANCE_TOL:
+        raise ValueError(
+            f"balance_tol={balance_tol!r} would have no effect: the intercept is moved only for "
+            "two classes without a hierarchy, and not with loss='crammer_singer'. Use "
+            "balance_tol=None."
+        )
+
+
+@dataclass
+class ScoredState(State):
+    """A state with the scores of all rows."""
+
+    scores: Floats = field(default_factory=lambda: np.empty(0))
+
+
+def scores_of(block: OneScoreBlock, w: Floats) -> Floats:
+    """Compute the scores of all rows."""
+    design = block.design
+    return design.scores(w, design.all_rows, np.zeros(design.n_rows))
+
+
+def one_vs_rest(task: ManyClassTask, loss: Loss) -> list[TwoClassTask]:
+    """Return the two-class problems of all classes; they share the design."""
+    return [_against_rest(task, y, loss) for y in range(len(task.counts))]
+
+
+def _against_rest(task: ManyClassTask, y: int, loss: Loss) -> TwoClassTask:
+    block = task.rows.in_one_place()
+    return TwoClassTask.of(
+        block.design,
+        block.labeled,
+        block.unlabeled,
+        block.codes == y,
+        block.weight,
+        n_positive=task.counts[y].item(),
+        loss=loss,
+        reg=task.reg,
+        recorder=task.recorder.part(y, len(task.counts)),
+        mass=block.mass,
+        share=float(task.shares[y]) if task.n_unlabeled else None,
+    )
 
 
 @dataclass

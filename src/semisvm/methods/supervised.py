@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.loop import Level, follow
+from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import Solution
-from semisvm.objectives.tasks import Task
 from semisvm.solvers import State
 from semisvm.solvers.newton import LineSearch
+from semisvm.tasks.making import Task
 
 
 def first_state(task: Task, start: Floats | None, tol: float) -> State:

@@ -20,7 +20,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from semisvm.designs import Floats
 from semisvm.label_steps.transportation import Counts
-from semisvm.row_weights import ALIKE
+from semisvm.labels.weights import ALIKE
 
 PULL = 2.0
 SLOPE = 2.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from semisvm._lazy import attributes
 
 if TYPE_CHECKING:
+    from semisvm.labels.partial import hide_labels
     from semisvm.model_selection.audit import Audit, Doubt, audit_labels
     from semisvm.model_selection.calibration import CalibratedPartialClassifier
     from semisvm.model_selection.choice import Choice
@@ -16,12 +17,21 @@ if TYPE_CHECKING:
     from semisvm.model_selection.priors import estimate_prior
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
     from semisvm.model_selection.search import AnnealedSVCCV, TransductiveSVCCV
+    from semisvm.model_selection.selection import (
+        KMedianSelection,
+        MarginSelection,
+        RandomSelection,
+        Selection,
+    )
     from semisvm.model_selection.side_by_side import compare
     from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
     from semisvm.model_selection.verdict import Verdict
-    from semisvm.partial_labels import hide_labels
 
 _HOMES = {
+    "KMedianSelection": "semisvm.model_selection.selection",
+    "MarginSelection": "semisvm.model_selection.selection",
+    "RandomSelection": "semisvm.model_selection.selection",
+    "Selection": "semisvm.model_selection.selection",
     "Audit": "semisvm.model_selection.audit",
     "Doubt": "semisvm.model_selection.audit",
     "audit_labels": "semisvm.model_selection.audit",
@@ -37,7 +47,7 @@ _HOMES = {
     "PartialLabelKFold": "semisvm.model_selection.splits",
     "PartialScorer": "semisvm.model_selection.scoring",
     "TransductiveKFold": "semisvm.model_selection.splits",
-    "hide_labels": "semisvm.partial_labels",
+    "hide_labels": "semisvm.labels.partial",
     "partial_scorer": "semisvm.model_selection.scoring",
     "with_twins": "semisvm.model_selection.splits",
 }
@@ -49,8 +59,12 @@ __all__ = [
     "Choice",
     "Comparison",
     "Doubt",
+    "KMedianSelection",
+    "MarginSelection",
     "PartialLabelKFold",
     "PartialScorer",
+    "RandomSelection",
+    "Selection",
     "TransductiveKFold",
     "TransductiveSVCCV",
     "Verdict",

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs import Floats, Index
+from semisvm.labels.partial import encode
+from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.calibration import Calibrator
 from semisvm.model_selection.crossfit import CrossFit, counting_codes, cross_fit_all
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.partial_labels import encode
-from semisvm.row_weights import checked_weights
 
 
 @dataclass(frozen=True)

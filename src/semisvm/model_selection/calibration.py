@@ -15,13 +15,13 @@ from semisvm.designs.base import Floats
 from semisvm.estimators.held_out import NEW_ROWS, USES
 from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.multi_label import MultiLabelSVC
+from semisvm.labels.partial import encode
+from semisvm.labels.weights import checked_weights
 from semisvm.methods.weighing import spread
+from semisvm.model_selection.conformal import Conformal
 from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit, cross_fit_all
+from semisvm.model_selection.predicting import TrustedPredictions
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.partial_labels import encode
-from semisvm.row_weights import checked_weights
-from semisvm.trust.conformal import Conformal
-from semisvm.trust.predicting import TrustedPredictions
 from semisvm.validation import check_choice
 
 STEEPEST = 1e3

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Index
+from semisvm.designs.disk import RowsOnDisk
+from semisvm.designs.validation import read_rows, take_rows
 from semisvm.estimators.held_out import NEW_ROWS, USES
+from semisvm.labels.partial import PartialLabels, encode
+from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.choice import Choice
 from semisvm.model_selection.pool import Entry, pool
 from semisvm.model_selection.scoring import OF_SCORES
 from semisvm.model_selection.trial import Trial
 from semisvm.model_selection.watching import Told
-from semisvm.ondisk import RowsOnDisk
-from semisvm.partial_labels import PartialLabels, encode
-from semisvm.row_weights import checked_weights
-from semisvm.rows import read_rows, take_rows
+from semisvm.text import rough_time
 from semisvm.validation import check_choice, check_real
-from semisvm.wording import rough_time
 
 MOST_UNLABELED = 1_500
 """Unlabelled rows that are used to choose; all are used for the last fit."""

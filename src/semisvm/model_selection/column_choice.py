@@ -1,6 +1,6 @@
 """Which columns to leave out or to damp, by labels that are held out.
 
-The shares of blocks of columns (`semisvm.columns.shares`) follow from what varies, not from what
+The shares of blocks of columns (`semisvm.tables.shares`) follow from what varies, not from what
 informs: a second text of noise has as many directions as the first. So each text, column of
 vectors and category, all numbers and all categories are left out in turn, and damped, and a
 supervised SVM predicts held-out labels without and with them. It needs the labelled rows only, so
@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.columns import ColumnFeatures
-from semisvm.columns.kinds import CATEGORICAL, NUMERIC
 from semisvm.compiling import WorkClock
 from semisvm.designs import Floats, Index
+from semisvm.designs.validation import take_rows
 from semisvm.estimators.newton import NewtonSVC
+from semisvm.labels.partial import PartialLabels
 from semisvm.model_selection.race import row_losses
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.naming import listing
-from semisvm.partial_labels import PartialLabels
-from semisvm.rows import take_rows
+from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC
+from semisvm.text import listing
 
 FACTORS = (0.0, 0.3)
 CLEAR = 3.0

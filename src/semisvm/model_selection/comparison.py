@@ -7,10 +7,17 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.held_out import NEW_ROWS
-from semisvm.model_selection.chance import AgainstChance, against_chance
 from semisvm.model_selection.intervals import difference_interval, score_interval
 from semisvm.model_selection.scoring import ANY, BOUNDS
-from semisvm.model_selection.verdict import HELPED, NO_EVIDENCE, Verdict, verdict_of, word_of
+from semisvm.model_selection.verdict import (
+    HELPED,
+    NO_EVIDENCE,
+    AgainstChance,
+    Verdict,
+    against_chance,
+    verdict_of,
+    word_of,
+)
 
 Interval = tuple[float, float]
 
@@ -286,7 +293,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""
-        from semisvm.pages.notebook import comparison_view
+        from semisvm.reporting.notebook import comparison_view
 
         return str(comparison_view(self))
 

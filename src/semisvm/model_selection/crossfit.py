@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import get_tags
 
 from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.designs.disk import RowsOnDisk
+from semisvm.designs.validation import read_rows, take_rows
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.held_out import (
     NEW_ROWS,
@@ -22,11 +24,9 @@ from semisvm.estimators.held_out import (
 )
 from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.scoring import ScoringClassifier
+from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, encode, hide_labels
+from semisvm.labels.weights import masses
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.ondisk import RowsOnDisk
-from semisvm.partial_labels import UNLABELED_CODE, PartialLabels, encode, hide_labels
-from semisvm.row_weights import masses
-from semisvm.rows import read_rows, take_rows
 from semisvm.validation import check_choice
 
 MOST_ROWS = 20_000

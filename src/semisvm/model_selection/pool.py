@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from semisvm.costs import Size
+from semisvm.designs.costs import Size
+from semisvm.designs.validation import typical_variance
+from semisvm.estimators.registry import Method, methods
+from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED_HINGE
-from semisvm.method import Method
-from semisvm.partial_labels import PartialLabels
-from semisvm.registry import methods
-from semisvm.rows import typical_variance
 
 STRENGTH = 1.0 / 3.0
 """Regularisation, in units of the typical variance of the rows, that is tried besides the

@@ -5,11 +5,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
+from semisvm.designs.validation import read_rows
+from semisvm.labels.partial import encode
+from semisvm.labels.weights import checked_weights
 from semisvm.losses import LOSSES
 from semisvm.methods.shares import MAX_ITER, TOL, estimate_shares
-from semisvm.partial_labels import encode
-from semisvm.row_weights import checked_weights
-from semisvm.rows import read_rows
 from semisvm.validation import check_choice, check_count, check_real, check_same_length
 
 

@@ -21,7 +21,7 @@ from semisvm.designs import Floats, Index
 from semisvm.methods.weighing import SLOPE, contrasts, spread, stacked_weights
 from semisvm.model_selection.pool import Entry
 from semisvm.model_selection.watching import Step, Told
-from semisvm.wording import rough_time
+from semisvm.text import rough_time
 
 BEHIND = 2.5
 """Standard errors of the log-loss by which a method is behind the best if it is given up because

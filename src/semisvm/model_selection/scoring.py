@@ -13,8 +13,8 @@ from sklearn.metrics import (
     log_loss,
 )
 
-from semisvm.partial_labels import given_labels, is_unlabeled, label_array
-from semisvm.rows import take_rows
+from semisvm.designs.validation import take_rows
+from semisvm.labels.partial import given_labels, is_unlabeled, label_array
 from semisvm.validation import check_choice
 
 Weights = NDArray[Any] | None

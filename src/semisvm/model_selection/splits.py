@@ -15,8 +15,8 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedGroupKFold
 from sklearn.utils import check_random_state
 
 from semisvm.designs.base import Index
-from semisvm.partial_labels import deal, encode, hide_labels, label_array
-from semisvm.rows import take_rows
+from semisvm.designs.validation import take_rows
+from semisvm.labels.partial import deal, encode, hide_labels, label_array
 from semisvm.validation import check_count, check_same_length
 
 Split = tuple[Index, Index]

@@ -23,22 +23,26 @@ from semisvm.estimators.held_out import (
     outside_parts,
     use_mass,
 )
+from semisvm.estimators.registry import Method, get, without_effect
 from semisvm.estimators.transductive import TransductiveSVC
-from semisvm.method import Method
+from semisvm.labels.partial import PartialLabels
 from semisvm.methods.weighing import contrasts, spread, stacked_weights, without_small
-from semisvm.model_selection.chance import MOST_FREQUENT
-from semisvm.model_selection.choice import COMMITTEE, Choice, Member
+from semisvm.model_selection.choice import (
+    COMMITTEE,
+    Choice,
+    Member,
+    about_scores,
+    about_weights,
+    given_up,
+)
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.pool import Entry
 from semisvm.model_selection.race import Race, Runner
-from semisvm.model_selection.reasons import about_scores, about_weights, given_up
 from semisvm.model_selection.scoring import AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.verdict import MOST_FREQUENT
 from semisvm.model_selection.watching import Told
-from semisvm.naming import series
-from semisvm.partial_labels import PartialLabels
-from semisvm.registry import get, without_effect
-from semisvm.wording import counted, measured_time
+from semisvm.text import counted, measured_time, series
 
 N_SPLITS = 5
 FEWEST_LABELS = 4

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
-from semisvm import vectors
-from semisvm.designs import Floats
+from semisvm.designs import Floats, vectors
 from semisvm.designs.workers import Workers
 
 # If CG has not finished after this many steps, the problem is badly scaled: from there on the

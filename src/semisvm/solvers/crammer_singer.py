@@ -52,14 +52,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from semisvm.designs import Design, Floats, RowList
-from semisvm.hierarchy import Hierarchy, flat
+from semisvm.designs.vectors import dot
+from semisvm.labels.hierarchy import Hierarchy, flat
 from semisvm.solvers import _crammer_singer_kernels as kernels
 from semisvm.solvers.margin_faces import climb
 from semisvm.solvers.newton import State
-from semisvm.vectors import dot
 
 if TYPE_CHECKING:
-    from semisvm.blocks import OneScoreBlock
+    from semisvm.tasks.one_score import OneScoreBlock
 
 SEED = 0
 # A row is active while its gap is above this fraction of its part of the tolerance. With at

@@ -23,7 +23,8 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.designs.base import Floats
-from semisvm.programs import LinearModel, LinearProgram, LinearSolution, ProgramError, Status
+from semisvm.solvers.highs import LinearModel
+from semisvm.solvers.programs import LinearProgram, LinearSolution, ProgramError, Status
 
 MAX_GAP = 1e-5
 """Relative difference of the two objectives beyond which the solution cannot be trusted."""

@@ -35,10 +35,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from semisvm.designs import Design, Floats, Index
-from semisvm.row_weights import ALIKE
+from semisvm.designs.vectors import dot
+from semisvm.labels.weights import ALIKE
 from semisvm.solvers.inner_products import WholeGram
 from semisvm.solvers.smo import PairProblem, PairState, hinge_problem, solve_pairs
-from semisvm.vectors import dot
 
 Signs = NDArray[np.bool_]
 

@@ -31,8 +31,9 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from semisvm.designs.base import Floats
-from semisvm.programs import LinearModel, LinearProgram, MixedIntegerProgram, ProgramError
+from semisvm.solvers.highs import LinearModel
 from semisvm.solvers.hinge_program import Balance
+from semisvm.solvers.programs import LinearProgram, MixedIntegerProgram, ProgramError
 
 SLACK = 1e-6
 """Relative slack of the bounds, as a protection against rounding."""

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.vectors import dot
+from semisvm.designs.vectors import dot
 
 MEMORY = 10
 MAX_STEPS = 500

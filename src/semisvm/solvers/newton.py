@@ -18,10 +18,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from semisvm.designs import Floats
+from semisvm.designs.vectors import add, blend, dot, dots_with
 from semisvm.solvers import conjugate_gradients
 from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.problems import Linearization, Problem, ReducedProblem
-from semisvm.vectors import add, blend, dot, dots_with
 
 # A first step from zero starts with every row active; solving it accurately is a waste.
 CRUDE_CG_STEPS = 10

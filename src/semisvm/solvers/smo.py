@@ -38,9 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Floats, Index
+from semisvm.designs.vectors import dot
 from semisvm.solvers import _smo_kernels as kernels
 from semisvm.solvers.inner_products import Gram
-from semisvm.vectors import dot
 
 # Pairs to move between two looks at the largest violation. Rounding may keep it from falling: the
 # ascent ends after so many looks in a row at which it has not shrunk.

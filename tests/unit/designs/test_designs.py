@@ -19,7 +19,7 @@ from semisvm.designs import (
     make_design,
     workers,
 )
-from semisvm.kernels import fit_map
+from semisvm.maps import fit_map
 
 BIAS = 0.7
 

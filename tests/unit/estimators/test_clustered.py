@@ -6,7 +6,7 @@ from scipy import sparse
 
 from problems import two_blobs
 from semisvm import ClusteredSVC, ConcaveSVC
-from semisvm.active import KMedianSelection
+from semisvm.model_selection import KMedianSelection
 
 X, Y = two_blobs(100, 4, gap=4)
 

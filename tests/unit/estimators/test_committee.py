@@ -7,18 +7,11 @@ from sklearn.linear_model import LogisticRegression
 import semisvm
 from problems import hide
 from promises import clusters
-from semisvm import (
-    AnnealedSVC,
-    LaplacianSVC,
-    NewtonSVC,
-    SemiSupervisedCommittee,
-    TransductiveSVC,
-    registry,
-)
+from semisvm import AnnealedSVC, LaplacianSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
 from semisvm.designs import Workers
-from semisvm.estimators import class_shares
+from semisvm.estimators import class_shares, registry
 from semisvm.estimators.held_out import Grounds, held_out_scores, outside_parts, use_mass
-from semisvm.partial_labels import encode, hide_labels
+from semisvm.labels.partial import encode, hide_labels
 
 MEMBERS = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("lapsvm", LaplacianSVC())]
 SHARING = ["svm", "tsvm", "da", "gradient", "means3vm", "lapsvm", "lds", "tsvm-log", "semiboost"]

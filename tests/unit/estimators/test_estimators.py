@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide, sparse_text, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, Trace, TransductiveSVC
-from semisvm.partial_labels import prior_counts
+from semisvm.labels.partial import prior_counts
 
 ESTIMATORS = [NewtonSVC, TransductiveSVC, AnnealedSVC]
 SEMI = [TransductiveSVC, AnnealedSVC]

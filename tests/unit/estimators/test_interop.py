@@ -23,15 +23,15 @@ from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from problems import hide, two_blobs
 from semisvm import NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
-from semisvm.active import MarginSelection
-from semisvm.displays import LearningCurveDisplay
 from semisvm.estimators.interop import fit_partly, scores_of, takes_unlabeled
 from semisvm.model_selection import (
     CalibratedPartialClassifier,
+    MarginSelection,
     PartialLabelKFold,
     audit_labels,
     compare,
 )
+from semisvm.reporting import LearningCurveDisplay
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import semisvm
 from problems import charged_block, hide, short_texts, sparse_text, two_blobs
 from semisvm import LaplacianRLSC, LaplacianSVC, NewtonSVC
 from semisvm.designs import Workers, make_design
-from semisvm.graphs import (
+from semisvm.losses import SQUARED, SQUARED_HINGE
+from semisvm.maps import (
     Roughness,
     fit_neighbors,
     neighbor_graph,
@@ -18,11 +19,10 @@ from semisvm.graphs import (
     normalized_laplacian,
     similarities,
 )
-from semisvm.kernels.local import LocalMap
-from semisvm.losses import SQUARED, SQUARED_HINGE
-from semisvm.objectives import graph
-from semisvm.objectives.graph import GraphProblem, GraphTerm
+from semisvm.maps.local import LocalMap
 from semisvm.solvers import State, minimize
+from semisvm.tasks import graph
+from semisvm.tasks.graph import GraphProblem, GraphTerm
 
 BOTH = pytest.mark.parametrize("cls", [LaplacianSVC, LaplacianRLSC])
 

@@ -16,11 +16,11 @@ from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.designs import workers
 from semisvm.label_steps import exact
 from semisvm.label_steps.result import chosen_cost
-from semisvm.loop import Level, Recorder, follow
+from semisvm.labels.partial import prior_counts
 from semisvm.losses import LOSSES
-from semisvm.methods.assigning import Assigning
-from semisvm.methods.cooling import Cooling
-from semisvm.partial_labels import prior_counts
+from semisvm.methods import Level, Recorder, follow
+from semisvm.methods.annealing import Cooling
+from semisvm.methods.transductive import Assigning
 from semisvm.solvers import State
 
 SEMI = [TransductiveSVC, AnnealedSVC]

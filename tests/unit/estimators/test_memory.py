@@ -9,13 +9,13 @@ from papers.timing import peak_bytes
 from scipy import sparse
 
 from semisvm import AnnealedSVC, TransductiveSVC
-from semisvm.blocks import OneScoreBlock
 from semisvm.designs import Workers, make_design
+from semisvm.designs.validation import read_rows
+from semisvm.labels.partial import encode
 from semisvm.losses import SQUARED_HINGE
 from semisvm.methods.fold_fits import used_rows
-from semisvm.partial_labels import encode
-from semisvm.rows import read_rows
 from semisvm.solvers.woodbury import heavy_rows
+from semisvm.tasks import OneScoreBlock
 
 N_ROWS = 20_000
 

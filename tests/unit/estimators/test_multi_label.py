@@ -11,9 +11,9 @@ from sklearn.model_selection import GridSearchCV
 import semisvm
 from problems import sparse_text
 from semisvm import AnnealedSVC, GradientTSVC, MeanSVC, MultiLabelSVC, NewtonSVC, TransductiveSVC
+from semisvm.labels.multi_label import read_shares, read_table
 from semisvm.model_selection import CalibratedPartialClassifier
 from semisvm.model_selection.calibration import calibrate_labels
-from semisvm.multi_labels import read_shares, read_table
 
 SHARES = [0.5, 0.4, 0.3]
 

@@ -7,8 +7,8 @@ import pytest
 
 from problems import hide, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
-from semisvm.loop import rising
 from semisvm.losses import LOSSES
+from semisvm.methods import rising
 
 TWO = sorted(name for name, loss in LOSSES.items() if loss.two is not None)
 SEMI = [TransductiveSVC, AnnealedSVC]

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide, two_blobs
 from semisvm import ConcaveSVC, FeatureSelectionSVC, OneNormSVC, RobustLPC, train
-from semisvm.io import MatrixData
 from semisvm.methods.concave import supergradient
 from semisvm.solvers.hinge_program import HingeProgram
+from semisvm.tables import MatrixData
 
 
 def least_norm_of_fewest_errors(X, y):

@@ -12,8 +12,8 @@ import semisvm
 from problems import hide, sparse_text, two_blobs
 from semisvm import NewtonSVC, SemiBoostClassifier
 from semisvm.estimators.semi_boost import Confidence, vote_weight
-from semisvm.graphs import fit_neighbors, neighbor_graph, similarities
-from semisvm.model_files import ModelFileError
+from semisvm.maps import fit_neighbors, neighbor_graph, similarities
+from semisvm.persistence import ModelFileError
 
 
 def measure(seed=0, n=30, n_labels=8):

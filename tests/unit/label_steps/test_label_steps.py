@@ -17,12 +17,12 @@ from semisvm.label_steps import (
     dual_value,
     entropic,
     exact,
-    greedy,
     simplex,
     switching,
     transportation,
 )
-from semisvm.partial_labels import prior_counts
+from semisvm.label_steps import switching as greedy
+from semisvm.labels.partial import prior_counts
 
 
 def brute_force(costs, counts):

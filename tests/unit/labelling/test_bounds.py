@@ -12,8 +12,7 @@ import pytest
 from fake_sitting import FakeSitting
 from page_client import TOKEN, content, cookie, post, send
 from semisvm.labelling import server as server_module
-from semisvm.labelling.guard import MAX_BODY
-from semisvm.labelling.security import Doorkeeper, Hosts, Keys, RefusedError
+from semisvm.labelling.security import MAX_BODY, Doorkeeper, Hosts, Keys, RefusedError
 from semisvm.labelling.server import MAX_CONNECTIONS, PageServer
 from waiting import PATIENCE, wait_until
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from semisvm.labelling.centres import FEW_COLUMNS, Centres
+from semisvm.labelling.policy import FEW_COLUMNS, Centres
 
 
 def blobs(n_columns, n=60):

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from semisvm.io import DataError
 from semisvm.labelling import SittingError
 from semisvm.labelling import journal as journal_module
 from semisvm.labelling.journal import Journal
+from semisvm.tables import DataError
 
 
 def events(found):

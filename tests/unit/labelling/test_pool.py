@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semisvm.io import DataError, MatrixData
 from semisvm.labelling import Sitting, SittingError
+from semisvm.tables import DataError, MatrixData
 
 
 def png(shade):

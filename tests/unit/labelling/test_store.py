@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from semisvm.io import DataError, join_answers, read
 from semisvm.labelling import Sitting, SittingError
 from semisvm.labelling import journal as journal_module
 from semisvm.labelling.pool import make_pool
 from semisvm.labelling.store import Store, unwritten
+from semisvm.tables import DataError, join_answers, read
 
 ROWS = [(f"k{i}", f"text number {i} about topic {i % 7}", i * 3 % 11) for i in range(30)]
 

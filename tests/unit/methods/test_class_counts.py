@@ -5,9 +5,9 @@ import pytest
 
 from promises import clusters
 from semisvm import AnnealedSVC
+from semisvm.labels.partial import prior_counts
 from semisvm.losses import LOSSES
-from semisvm.methods.cooling import Cooling
-from semisvm.partial_labels import prior_counts
+from semisvm.methods.annealing import Cooling
 from semisvm.solvers import State
 
 SHARES = {2: [0.2, 0.8], 3: [0.1, 0.3, 0.6]}

@@ -6,16 +6,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxent_problems import CONSTRAINED, blobs, central_differences, mean_entropy, task_of
 from problems import hide, sparse_text
-from semisvm import (
-    EntropyRegularizedClassifier,
-    ExpectationConstrainedClassifier,
-    NewtonSVC,
-)
+from semisvm import EntropyRegularizedClassifier, ExpectationConstrainedClassifier, NewtonSVC
 from semisvm.designs import Workers
+from semisvm.labels.partial import prior_counts
 from semisvm.losses import LOG
 from semisvm.losses.log import probabilities
-from semisvm.methods.augmented_lagrangian import Subproblem, UnlabeledTerms
-from semisvm.partial_labels import prior_counts
+from semisvm.methods.maxent import Subproblem, UnlabeledTerms
 from semisvm.solvers.lbfgs import Iterate, line_search, minimize_lbfgs
 
 

@@ -11,16 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide
 from semisvm import AnnealedSVC
-from semisvm.blocks import ManyScoreBlock, ManyScoreRows
 from semisvm.designs import Workers, make_design
-from semisvm.hierarchy import build, flat
-from semisvm.loop import Recorder
+from semisvm.labels.hierarchy import build, flat
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.methods.cooling import DECIDING, Cooling
+from semisvm.methods import Recorder
+from semisvm.methods.annealing import DECIDING, Cooling
 from semisvm.methods.free_energy import FreeEnergy
-from semisvm.objectives.many_classes import ManyClassTask
-from semisvm.objectives.row_problems import SoftLabels
 from semisvm.solvers import newton
+from semisvm.tasks import ManyScoreBlock, ManyScoreRows
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.problems import SoftLabels
 
 LAM, M = 0.7, 4
 SMOOTH = pytest.mark.parametrize("loss", ["squared_hinge", "squared", "log"])

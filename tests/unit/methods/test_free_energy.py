@@ -14,10 +14,10 @@ from semisvm import AnnealedSVC
 from semisvm.label_steps import binary_beliefs
 from semisvm.label_steps.beliefs import soft_costs
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.methods.deterministic_annealing import Annealing
+from semisvm.methods.annealing import Annealing
 from semisvm.methods.free_energy import FreeEnergy
-from semisvm.objectives.row_problems import SoftLabels
 from semisvm.solvers import newton
+from semisvm.tasks.problems import SoftLabels
 
 LAM = 0.7
 SMOOTH = pytest.mark.parametrize("loss", ["squared_hinge", "squared", "log"])

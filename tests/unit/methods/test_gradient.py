@@ -8,7 +8,7 @@ from sklearn.preprocessing import normalize
 
 from problems import hide, short_texts, sparse_text, two_blobs, two_class_task
 from semisvm import GradientTSVC, NewtonSVC, TransductiveSVC
-from semisvm.loop import Level
+from semisvm.methods import Level
 from semisvm.methods.gradient_descent import Descending, Outputs
 
 

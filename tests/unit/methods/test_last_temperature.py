@@ -6,7 +6,7 @@ from scipy.special import expit, logit, softmax
 
 from problems import hide, two_blobs
 from semisvm import AnnealedSVC
-from semisvm.model_files import load, save
+from semisvm.persistence import load, save
 
 T = 0.2
 REG = 0.05

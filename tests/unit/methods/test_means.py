@@ -12,11 +12,11 @@ from sklearn.svm import SVC
 from problems import hide, sparse_text, two_blobs
 from semisvm import MeanSVC
 from semisvm.designs import DenseDesign, Workers, make_design
-from semisvm.loop import Level, Recorder
 from semisvm.losses import SQUARED_HINGE
+from semisvm.methods import Level, Recorder
 from semisvm.methods.label_means import Alternating, CuttingPlanes
-from semisvm.objectives.two_classes import TwoClassTask
 from semisvm.solvers.label_means import MeanMargin
+from semisvm.tasks.two_classes import TwoClassTask
 
 TIGHT = {"tol": 1e-10, "max_iter": 10**6}
 

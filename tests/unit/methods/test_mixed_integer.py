@@ -11,7 +11,7 @@ from scipy import sparse
 
 from problems import hide, two_blobs
 from semisvm import ConcaveSVC, MixedIntegerSVC
-from semisvm.programs import ProgramWarning
+from semisvm.solvers import ProgramWarning
 from semisvm.solvers.hinge_program import Balance, HingeProgram
 from semisvm.solvers.label_program import LabelProgram, undecided
 

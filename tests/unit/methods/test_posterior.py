@@ -10,16 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from maxent_problems import central_differences, task_of
-from semisvm import (
-    ExpectationConstrainedClassifier,
-    NewtonSVC,
-    PosteriorRegularizedClassifier,
-)
+from semisvm import ExpectationConstrainedClassifier, NewtonSVC, PosteriorRegularizedClassifier
 from semisvm.designs import Workers
 from semisvm.label_steps import entropic
+from semisvm.labels.partial import prior_counts
 from semisvm.losses import LOG
-from semisvm.methods.projecting import Projection
-from semisvm.partial_labels import prior_counts
+from semisvm.methods.maxent import Projection
 
 
 def test_posterior_objective_never_rises(problem):

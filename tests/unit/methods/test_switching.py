@@ -7,8 +7,8 @@ import pytest
 
 from problems import hide, two_blobs
 from semisvm import AnnealedSVC, GradientTSVC, TransductiveSVC
-from semisvm.methods import switching
-from semisvm.methods.switching import Switching
+from semisvm.methods import transductive as switching
+from semisvm.methods.transductive import Switching
 from semisvm.solvers import newton
 
 

@@ -6,7 +6,7 @@ import pytest
 from problems import hide, two_blobs
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.model_selection import compare
-from semisvm.model_selection.chance import against_chance
+from semisvm.model_selection.verdict import against_chance
 
 
 def test_a_model_of_noise_is_no_better():

@@ -9,15 +9,16 @@ from scipy import sparse
 
 from problems import hide, sparse_text, two_blobs
 from promises import clusters
-from semisvm import compiling, registry
+from semisvm import compiling
+from semisvm.designs.validation import typical_variance
+from semisvm.estimators import registry
+from semisvm.labels.partial import encode
 from semisvm.model_selection import choose, choosing, trial
+from semisvm.model_selection.choice import about_weights
 from semisvm.model_selection.pool import Entry, candidates, pool, suited_reg
 from semisvm.model_selection.race import Race, Runner
-from semisvm.model_selection.reasons import about_weights
 from semisvm.model_selection.trial import too_few
 from semisvm.model_selection.watching import Step
-from semisvm.partial_labels import encode
-from semisvm.rows import typical_variance
 
 SVM, TSVM, DA = (registry.get(name) for name in ("svm", "tsvm", "da"))
 CODES = np.arange(40) % 2

@@ -3,10 +3,9 @@
 import numpy as np
 
 import semisvm
-from semisvm.columns import ColumnFeatures
-from semisvm.io import Table
+from semisvm.labels.partial import PartialLabels, encode
 from semisvm.model_selection.column_choice import choose_columns
-from semisvm.partial_labels import PartialLabels, encode
+from semisvm.tables import ColumnFeatures, Table
 
 N = 300
 

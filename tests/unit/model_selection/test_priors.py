@@ -20,6 +20,7 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     TransductiveSVC,
 )
+from semisvm.labels.partial import encode
 from semisvm.methods import fold_fits
 from semisvm.methods.fold_fits import used_rows
 from semisvm.methods.shares import (
@@ -34,7 +35,6 @@ from semisvm.methods.shares import (
     shrunk_fractions,
 )
 from semisvm.model_selection import TransductiveSVCCV, estimate_prior, hide_labels
-from semisvm.partial_labels import encode
 
 FAMILY = [
     TransductiveSVC,

@@ -7,7 +7,8 @@ from sklearn.base import clone
 from problems import hide, two_blobs
 from semisvm import AnnealedSVC, TransductiveSVC
 from semisvm.designs import Workers, make_design
-from semisvm.hierarchy import build
+from semisvm.labels.hierarchy import build
+from semisvm.labels.partial import encode
 from semisvm.model_selection import (
     AnnealedSVCCV,
     PartialLabelKFold,
@@ -15,9 +16,7 @@ from semisvm.model_selection import (
     hide_labels,
     partial_scorer,
 )
-from semisvm.model_selection.paths import Grid
-from semisvm.model_selection.search import best_setting
-from semisvm.partial_labels import encode
+from semisvm.model_selection.search import Grid, best_setting
 
 PAIRS = [(TransductiveSVCCV, TransductiveSVC), (AnnealedSVCCV, AnnealedSVC)]
 

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 from problems import hide, two_blobs
 from semisvm import NewtonSVC, TransductiveSVC
+from semisvm.labels.partial import encode, is_unlabeled
 from semisvm.model_selection import (
     PartialLabelKFold,
     TransductiveKFold,
@@ -20,7 +21,6 @@ from semisvm.model_selection import (
     with_twins,
 )
 from semisvm.model_selection.scoring import average_precision
-from semisvm.partial_labels import encode, is_unlabeled
 
 NAMES = np.array(["down", "up"])
 

@@ -10,11 +10,11 @@ from sklearn.preprocessing import StandardScaler
 
 from problems import hide, two_blobs
 from semisvm import NewtonSVC, TransductiveSVC
-from semisvm.io import Table
 from semisvm.model_selection import choose, compare
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.verdict import word_of
-from semisvm.report import render_card, report_data
+from semisvm.reporting import render_card, report_data
+from semisvm.tables import Table
 from semisvm.training import bundled, prepare
 
 BASE = [0.70, 0.74, 0.66, 0.72, 0.68]

@@ -18,7 +18,7 @@ from margin_problems import (
     text,
 )
 from semisvm.designs import workers
-from semisvm.hierarchy import build
+from semisvm.labels.hierarchy import build
 from semisvm.losses.crammer_singer import margin_costs
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from semisvm.programs import ProgramError
+from semisvm.solvers import ProgramError
 from semisvm.solvers.hinge_program import Balance, HingeProgram, middle_intercept
 
 

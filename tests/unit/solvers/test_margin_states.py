@@ -13,7 +13,7 @@ from margin_problems import (
     soft,
     solve,
 )
-from semisvm.hierarchy import build
+from semisvm.labels.hierarchy import build
 from semisvm.solvers import _crammer_singer_kernels, crammer_singer
 from semisvm.solvers.crammer_singer import MarginState
 

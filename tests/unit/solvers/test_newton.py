@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 
 from problems import charged_block, linearized, solve_from, sparse_text, two_blobs, weight_step
-from semisvm import vectors
-from semisvm.blocks import scored_rows
-from semisvm.designs import Workers, make_design
+from semisvm.designs import Workers, make_design, vectors
 from semisvm.losses import LOSSES
-from semisvm.objectives.row_problems import RowsProblem
 from semisvm.solvers import conjugate_gradients, newton
 from semisvm.solvers.newton import line_search
+from semisvm.tasks import scored_rows
+from semisvm.tasks.problems import RowsProblem
 
 SMOOTH = sorted(name for name, loss in LOSSES.items() if loss.two and loss.two.smooth)
 PIECEWISE = ["squared", "squared_hinge"]

@@ -6,9 +6,8 @@ import pytest
 from problems import hide, sparse_text, two_blobs
 from semisvm import TransductiveSVC
 from semisvm.designs import Workers, make_design
-from semisvm.objectives import sharing
-from semisvm.solvers.span import Span
-from semisvm.solvers.woodbury import HeavyRows, heavy_rows
+from semisvm.solvers.woodbury import HeavyRows, Span, heavy_rows
+from semisvm.tasks import base as sharing
 
 REG = 1e-2
 

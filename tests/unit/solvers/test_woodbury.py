@@ -11,14 +11,14 @@ from problems import (
     weight_step,
 )
 from semisvm import TransductiveSVC
-from semisvm.blocks import ManyScoreBlock, ManyScoreRows
 from semisvm.designs import Workers, make_design
-from semisvm.hierarchy import flat
+from semisvm.labels.hierarchy import flat
 from semisvm.losses import LOSSES, SQUARED_HINGE
-from semisvm.objectives import sharing
-from semisvm.objectives.row_problems import RowsProblem
 from semisvm.solvers import woodbury
 from semisvm.solvers.woodbury import HeavyRows, heavy_rows
+from semisvm.tasks import ManyScoreBlock, ManyScoreRows
+from semisvm.tasks import base as sharing
+from semisvm.tasks.problems import RowsProblem
 
 REG = 1e-2
 

@@ -1,5 +1,0 @@
-"""k-median clustering in the 1-norm."""
-
-from semisvm.clusters.kmedian import KMedian
-
-__all__ = ["KMedian"]

@@ -1,0 +1,283 @@
+"""X in parts, as the driver sees it.
+
+Opening X where it is: on the cluster of the current client, or in this process.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask import config
+from dask.system import CPU_COUNT
+from numpy.typing import NDArray
+from scipy import sparse
+
+from semisvm.designs import Floats, Index, Workers
+from semisvm.designs.disk import MOST_LOADED
+from semisvm.distributed.shard import Form, GivenLabels, Local
+from semisvm.distributed.sources import source_of
+from semisvm.distributed.wire import Wire
+from semisvm.labels.weights import ALIKE, weighs
+from semisvm.tasks.many_scores_driver import ManyScoreRows
+from semisvm.tasks.one_score_driver import OneScoreRows
+
+
+@dataclass(frozen=True)
+class RemoteBlock:
+    """What the driver knows about a block that is elsewhere.
+
+    Attributes
+    ----------
+    labeled : array of row indices in the block
+    codes : int array of shape (l,)
+        Their classes.
+    weight : array of shape (l,)
+    n_unlabeled : int
+        In all blocks.
+    n_weights, n_classes, work : int
+    bias : float
+    workers : Workers
+        Threads of the driver.
+    weighs : bool
+        Whether rows without label have masses of their own.
+    """
+
+    labeled: Index
+    codes: Index
+    weight: Floats
+    n_unlabeled: int
+    n_weights: int
+    n_classes: int
+    work: int
+    bias: float
+    workers: Workers
+    weighs: bool = False
+
+
+class SpreadRows:
+    """A matrix whose rows are in shards, on workers or in this process.
+
+    Parameters
+    ----------
+    shards : Cluster or Local
+
+    Attributes
+    ----------
+    shape : tuple (n, d)
+    dtype : dtype
+    sizes : int array of shape (n_chunks,)
+        Rows per chunk.
+    """
+
+    def __init__(self, shards: Any) -> None:
+        self.shards = shards
+        self.bias = 0.0
+        self._read_facts()
+
+    def _read_facts(self) -> None:
+        self.facts = self._by_chunk(self.shards.call("facts", self._none()))
+        widths = {fact.n_columns for fact in self.facts}
+        if len(widths) > 1:
+            raise ValueError(f"the parts of X have different numbers of columns: {sorted(widths)}.")
+        self.sizes = np.array([fact.n_rows for fact in self.facts], dtype=np.int64)
+        self.begins = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.shape = (int(self.begins[-1]), widths.pop())
+        self.dtype = np.result_type(*(np.dtype(fact.type) for fact in self.facts))
+        self.nbytes = sum(fact.nbytes for fact in self.facts)
+
+    def _none(self) -> list[tuple[()]]:
+        return [()] * len(self.shards.chunks)
+
+    def _by_chunk(self, parts: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return what shards told about their chunks in the order of the chunks."""
+        found: dict[int, Any] = {}
+        for chunks, part in zip(self.shards.chunks, parts, strict=True):
+            found.update(zip(chunks, part, strict=True))
+        return [found[k] for k in range(len(found))]
+
+    def _by_shard(self, values: Sequence[Any]) -> list[list[Any]]:
+        return [[values[k] for k in chunks] for chunks in self.shards.chunks]
+
+    def divided(self, vector: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the parts of a vector over rows that belong to the chunks."""
+        return np.split(vector, self.begins[1:-1])
+
+    def _divided_rows(self, index: Index) -> list[Index]:
+        """Return row numbers, ascending, by chunk and counted from its first row."""
+        cuts = np.searchsorted(index, self.begins)
+        return [
+            index[a:b] - first
+            for a, b, first in zip(cuts[:-1], cuts[1:], self.begins[:-1], strict=True)
+        ]
+
+    def mean_square_length(self) -> float:
+        """Return the mean squared length of the rows; one for rows of zeros."""
+        return float(sum(fact.square for fact in self.facts)) / max(self.shape[0], 1) or 1.0
+
+    def check(self) -> float:
+        """Return the largest absolute value; that all are finite was checked by the shards."""
+        return max(fact.largest for fact in self.facts)
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of all rows; it is computed where they are."""
+        parts = self._by_chunk(self.shards.call("fingerprints", self._none()))
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+
+    def can_load(self, rows: Index) -> bool:
+        """Tell whether so many rows may be brought into the memory of this process."""
+        each = self.nbytes / max(self.shape[0], 1)
+        return len(rows) * each <= MOST_LOADED
+
+    def take(self, rows: Index) -> Any:
+        """Return the listed rows, ascending, in the memory of this process."""
+        wanted = self._by_shard(self._divided_rows(rows))
+        parts = self._by_chunk(self.shards.call("take", [(one,) for one in wanted]))
+        return sparse.vstack(parts, format="csr") if self.is_sparse else np.concatenate(parts)
+
+    def project(self, line: Floats) -> Floats:
+        """Return the product of each row with a vector: a number per row, as the labels are."""
+        parts = self.shards.call("project", [(line,)] * len(self.shards.chunks))
+        return np.concatenate(self._by_chunk(parts))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are sparse."""
+        return bool(self.facts[0].is_sparse)
+
+    def map_rows(self, feature_map: Any) -> None:
+        """Replace the rows by their features."""
+        self.shards.call("map_rows", [(feature_map,)] * len(self.shards.chunks), lasting=True)
+        self._read_facts()
+
+    def rows(
+        self,
+        form: Form,
+        labeled: Index,
+        codes: NDArray[np.intp],
+        weight: Floats,
+        workers: Workers,
+        mass: Floats = ALIKE,
+    ) -> OneScoreRows | ManyScoreRows:
+        """Make blocks of the chunks; return the driver's view of them.
+
+        Parameters
+        ----------
+        form : Form
+        labeled : array of row indices, ascending
+        codes : int array of shape (l,)
+            Classes of the labelled rows.
+        weight : array of shape (l,)
+            Their weights, summing to one.
+        workers : Workers
+            Threads of the driver.
+        mass : array of shape (u,) or (1,)
+            For how many rows each of the other rows counts.
+        """
+        self.bias = form.bias
+        rows = self._divided_rows(labeled)
+        ends = np.cumsum([len(part) for part in rows])[:-1]
+        sizes = self.sizes - np.array([len(part) for part in rows])
+        masses = [mass] * len(rows)
+        if weighs(mass):
+            masses = np.split(mass, np.cumsum(sizes)[:-1])
+        parts = (rows, np.split(codes, ends), np.split(weight, ends), masses)
+        given = [GivenLabels(*part) for part in zip(*parts, strict=True)]
+        calls = [(form, own) for own in self._by_shard(given)]
+        works = self._by_chunk(self.shards.call("make_blocks", calls, lasting=True))
+        n_nodes = 1 if form.one_score else form.hierarchy.n_nodes
+        n_weights, m = (self.shape[1] + 1) * n_nodes, form.hierarchy.paths.shape[1]
+        blocks: Any = [
+            RemoteBlock(
+                one.rows,
+                one.codes,
+                one.weight,
+                form.n_unlabeled,
+                n_weights,
+                m,
+                work,
+                form.bias,
+                workers,
+                one.weighs,
+            )
+            for one, work in zip(given, works, strict=True)
+        ]
+        ask = self.shards.asking() if isinstance(self.shards, Local) else None
+        ask = ask or Wire(self.shards, form.one_score)
+        return OneScoreRows(blocks, ask) if form.one_score else ManyScoreRows(blocks, ask)
+
+    def counters(self) -> dict[str, Callable[[], float]]:
+        """Return what tells how often rows were read, and about rounds and bytes of questions."""
+        shards, n = self.shards, max(self.shape[0], 1)
+        found: dict[str, Callable[[], float]] = {"passes": lambda: shards.rows_read() / n}
+        if not isinstance(shards, Local):
+            found |= {"rounds": lambda: shards.rounds, "bytes": lambda: shards.bytes}
+        return found
+
+    # What a fit asks of a design -----------------------------------------------------------
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+    @property
+    def n_weights(self) -> int:
+        """Length of a weight vector."""
+        return self.shape[1] + 1
+
+    @property
+    def n_shards(self) -> int:
+        """Number of shards: it changes the last bits, as do the threads of one process."""
+        return len(self.shards.chunks)
+
+    def decode(self, w: Floats) -> tuple[Floats, float]:
+        """Return coefficients and the intercept."""
+        return w[:-1].copy(), float(w[-1] * self.bias)
+
+    def encode(self, coef: Floats, intercept: float) -> Floats:
+        """Return the weight vector for coefficients; inverse of `decode`."""
+        return np.append(coef, intercept / self.bias if self.bias else 0.0)
+
+
+def current_client() -> Any:
+    """Return the client of a cluster that the user has connected to; None if there is none."""
+    try:
+        from distributed import Client
+    except ImportError:
+        return None
+    try:
+        client = Client.current(allow_global=True)
+    except ValueError:
+        return None
+    if client.asynchronous:
+        raise TypeError("fit waits for its result: use a Client that is not asynchronous.")
+    return client
+
+
+@contextmanager
+def opened(X: Any, n_jobs: int | None, threads: int) -> Iterator[SpreadRows]:
+    """Open X for one fit; what the fit holds of it is freed at the end.
+
+    Parameters
+    ----------
+    X : Dask array, Dask dataframe or sequence of RowsOnDisk
+    n_jobs : int, optional
+        What the user gave; None is all threads of a worker, or all that Dask uses here.
+    threads : int
+        The same as a number.
+    """
+    source, client = source_of(X), current_client()
+    if client is None:
+        all_of_them = int(config.get("num_workers", None) or CPU_COUNT)
+        shards: Any = Local(source, all_of_them if n_jobs is None else threads)
+    else:
+        from semisvm.distributed.cluster import Cluster
+
+        shards = Cluster(client, source, None if n_jobs is None else threads)
+    try:
+        yield SpreadRows(shards)
+    finally:
+        shards.close()

@@ -1,0 +1,335 @@
+"""Some blocks of rows where they are: on a worker of a cluster, or in this process.
+
+A shard is created with its rows, tells facts about them, makes blocks of them once the labels are
+known, and then answers questions. What it answers is small: vectors over columns are added up
+over its blocks before they travel.
+
+Chunks in this process: one shard, whose blocks its threads share.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.designs import Design, Floats, Index, Workers, make_design
+from semisvm.designs.disk import RowsOnDisk
+from semisvm.designs.fingerprints import fingerprint_of_rows
+from semisvm.designs.validation import is_sparse, mean_square_length, project, read_rows, take_rows
+from semisvm.distributed.sources import Source
+from semisvm.labels.hierarchy import Hierarchy
+from semisvm.labels.weights import ALIKE, weighs
+from semisvm.losses import LOSSES
+from semisvm.tasks.driver import Ask
+from semisvm.tasks.many_beliefs import ManyScoreBlock
+from semisvm.tasks.many_scores import Codes
+from semisvm.tasks.one_score import OneScoreBlock
+from semisvm.tasks.sums import added
+
+Block = OneScoreBlock | ManyScoreBlock
+Question = tuple[str, tuple[Any, ...], Sequence[tuple[Any, ...]] | None]
+"""Name of a method of the blocks, its arguments, and further ones per block."""
+
+TAKES = frozenset({"score", "curvature", "look", "answer"})
+"""Questions whose first argument is a vector over columns."""
+WHOLE = -1
+GIVES = {"linearize": 1, "curvature": WHOLE, "column_scales": WHOLE, "advance": 2}
+GIVES |= {"follow_labels": 2, "follow_beliefs": 1, "answered": WHOLE}
+GIVES_OF_ONE = {**GIVES, "respond": 1}
+"""Questions answered by a vector over columns, and its place in the answer."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the driver knows about a chunk of rows.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+    nbytes : int
+        Bytes of the rows in memory, or of a copy there.
+    type : str
+        Type of the values.
+    is_sparse : bool
+    square : float
+        Sum of the squares of all values.
+    largest : float
+        Largest absolute value.
+    """
+
+    n_rows: int
+    n_columns: int
+    nbytes: int
+    type: str
+    is_sparse: bool
+    square: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class GivenLabels:
+    """The labelled rows of a chunk.
+
+    Attributes
+    ----------
+    rows : array of row indices in the chunk, ascending
+    codes : int array of shape (l,)
+    weight : array of shape (l,)
+        They sum to one over all chunks.
+    mass : array of shape (u,) or (1,)
+        For how many rows each of the other rows counts; see `RowWeights`.
+    """
+
+    rows: Index
+    codes: Codes
+    weight: Floats
+    mass: Floats = field(default_factory=lambda: ALIKE)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether rows without label have masses of their own."""
+        return weighs(self.mass)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What kind of blocks to make: the same for all chunks.
+
+    Attributes
+    ----------
+    one_score : bool
+    loss : str
+    bias : float
+        Value of the constant feature.
+    n_unlabeled : int
+        In all chunks, or the sum of their masses.
+    hierarchy : Hierarchy
+    """
+
+    one_score: bool
+    loss: str
+    bias: float
+    n_unlabeled: int
+    hierarchy: Hierarchy
+
+
+class Shard:
+    """Chunks of rows, and later their blocks.
+
+    Parameters
+    ----------
+    chunks : sequence of {array-like, sparse matrix, data frame, RowsOnDisk}
+    n_threads : int
+    """
+
+    def __init__(self, chunks: Sequence[Any], n_threads: int = 1) -> None:
+        self.workers = Workers(n_threads)
+        self.rows = [read_rows(chunk, in_passes=True) for chunk in chunks]
+        self.blocks: list[Block] = []
+        self._gives: dict[str, int] = {}
+        # per block, the columns of the user that its own columns are, if they differ
+        self._columns: list[Index | None] = []
+
+    def facts(self) -> list[Facts]:
+        """Return what is known about the chunks."""
+        return [_facts(rows) for rows in self.rows]
+
+    def fingerprints(self) -> list[str]:
+        """Return the fingerprints of the chunks."""
+        return [fingerprint_of_rows(rows) for rows in self.rows]
+
+    def take(self, wanted: Sequence[Index]) -> list[Any]:
+        """Return some rows of each chunk, as matrices."""
+        return [take_rows(rows, index) for rows, index in zip(self.rows, wanted, strict=True)]
+
+    def project(self, line: Floats) -> list[Floats]:
+        """Return the products of the rows of each chunk with a vector."""
+        return [project(rows, line) for rows in self.rows]
+
+    def map_rows(self, feature_map: Any) -> None:
+        """Replace the rows by their features."""
+        self.rows = [_features(rows, feature_map) for rows in self.rows]
+
+    def make_blocks(self, form: Form, given: Sequence[GivenLabels]) -> list[int]:
+        """Make a block of each chunk; return how many entries a pass over each of them reads."""
+        self._gives = GIVES_OF_ONE if form.one_score else GIVES
+        self.blocks, self._columns = [], []
+        for rows, labels in zip(self.rows, given, strict=True):
+            design = make_design(rows, form.bias, self.workers, renumber=False)
+            self.blocks.append(_block(design, form, labels))
+            order = getattr(design, "_order", None)
+            self._columns.append(None if order is None else np.append(order, rows.shape[1]))
+        return [block.work for block in self.blocks]
+
+    @property
+    def rows_read(self) -> int:
+        """Number of rows that all products so far have read."""
+        return sum(block.design.rows_read for block in self.blocks)
+
+    def ask(self, questions: Sequence[Question]) -> list[list[Any]]:
+        """Answer questions in order: one list per question, with one answer per block."""
+        return [self._answers(*question) for question in questions]
+
+    def _answers(
+        self, name: str, arguments: tuple[Any, ...], each: Sequence[tuple[Any, ...]] | None
+    ) -> list[Any]:
+        own = [()] * len(self.blocks) if each is None else each
+        answers = []
+        for block, columns, more in zip(self.blocks, self._columns, own, strict=True):
+            sent = arguments
+            if columns is not None and name in TAKES:
+                sent = (_narrow(arguments[0], columns, block), *arguments[1:])
+            answer = getattr(block, name)(*sent, *more)
+            answers.append(answer if columns is None else self._widened(name, answer, columns))
+        return _together(answers, self._gives[name]) if name in self._gives else answers
+
+    def _widened(self, name: str, answer: Any, columns: Index) -> Any:
+        """Return an answer with its vector in the order of the user's columns."""
+        if name == "labeled_rows":
+            return _of_columns(answer, columns)
+        place = self._gives.get(name)
+        vector = None if place is None else _vector(answer, place)
+        if place is None or vector is None:
+            return answer
+        n = int(columns[-1]) + 1
+        wide = np.zeros((n, len(vector) // len(columns)))
+        wide[columns] = vector.reshape(len(columns), -1)
+        return _with_vector(answer, place, wide.ravel())
+
+    def close(self) -> None:
+        """End the threads and forget all rows."""
+        self.workers.close()
+        self.rows, self.blocks = [], []
+
+
+def _facts(rows: Any) -> Facts:
+    n, d = rows.shape
+    sparse_rows = rows.is_sparse if isinstance(rows, RowsOnDisk) else is_sparse(rows)
+    if isinstance(rows, RowsOnDisk) or not sparse_rows:
+        nbytes = int(rows.nbytes)
+    else:
+        nbytes = int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
+    return Facts(n, d, nbytes, rows.dtype.str, sparse_rows, *_sizes_of_values(rows))
+
+
+def _sizes_of_values(rows: Any) -> tuple[float, float]:
+    """Return the sum of the squares and the largest absolute value."""
+    if isinstance(rows, RowsOnDisk):
+        return mean_square_length(rows) * rows.shape[0], rows.check()
+    values = rows.data if is_sparse(rows) else rows
+    if not values.size:
+        return 0.0, 0.0
+    largest = max(abs(float(values.max())), abs(float(values.min())))
+    return mean_square_length(rows) * rows.shape[0] if largest else 0.0, largest
+
+
+def _features(rows: Any, feature_map: Any) -> Floats:
+    if not isinstance(rows, RowsOnDisk):
+        return np.ascontiguousarray(feature_map.transform(rows))
+    parts = [feature_map.transform(part) for part in rows.parts()]
+    return np.concatenate(parts) if parts else np.empty((0, len(feature_map.pivots)))
+
+
+def _block(design: Design, form: Form, labels: GivenLabels) -> Block:
+    free = np.ones(design.n_rows, dtype=np.bool_)
+    free[labels.rows] = False
+    rows, loss = (design, labels.rows, np.flatnonzero(free)), LOSSES[form.loss]
+    if form.one_score:
+        assert loss.two is not None
+        positive = labels.codes == 1
+        return OneScoreBlock(
+            *rows, positive, labels.weight, form.n_unlabeled, loss.two, labels.mass
+        )
+    assert loss.many is not None
+    given = (labels.codes, labels.weight)
+    return ManyScoreBlock(*rows, *given, form.n_unlabeled, loss.many, form.hierarchy, labels.mass)
+
+
+def _narrow(vector: Floats, columns: Index, block: Block) -> Floats:
+    """Return the part of a vector over the user's columns that a block has columns for."""
+    wide = vector.reshape(int(columns[-1]) + 1, -1)
+    return np.ascontiguousarray(wide[columns]).ravel()
+
+
+def _of_columns(matrix: Any, columns: Index) -> Any:
+    """Return rows with the user's columns."""
+    n = int(columns[-1])
+    if is_sparse(matrix):
+        parts = (matrix.data, columns[matrix.indices], matrix.indptr)
+        found = sparse.csr_matrix(parts, shape=(matrix.shape[0], n))
+        found.sort_indices()
+        return found
+    wide = np.zeros((len(matrix), n))
+    wide[:, columns[:-1]] = matrix
+    return wide
+
+
+def _vector(answer: Any, place: int) -> Floats | None:
+    if place == WHOLE or answer is None:
+        return answer
+    found: Floats | None = answer[place]
+    return found
+
+
+def _with_vector(answer: Any, place: int, vector: Floats | None) -> Any:
+    if place == WHOLE:
+        return vector
+    return (*answer[:place], vector, *answer[place + 1 :])
+
+
+def _together(answers: list[Any], place: int) -> list[Any]:
+    """Put the sum of the vectors of all blocks into the first answer.
+
+    If one block has no answer, because it would have to start anew, none is needed.
+    """
+    if place != WHOLE and any(answer is None for answer in answers):
+        return [None] * len(answers)
+    vectors = [_vector(answer, place) for answer in answers]
+    if all(vector is None for vector in vectors):
+        return answers
+    total = added(vectors, 0)
+    first, *rest = answers
+    return [
+        _with_vector(first, place, total),
+        *(_with_vector(answer, place, None) for answer in rest),
+    ]
+
+
+class Local:
+    """The one shard of a fit without a cluster.
+
+    Parameters
+    ----------
+    source : Source
+    n_threads : int
+    """
+
+    def __init__(self, source: Source, n_threads: int) -> None:
+        self._shard = Shard(source.compute(), n_threads)
+        self.chunks = [list(range(source.n_chunks))]
+
+    def call(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], lasting: bool = False
+    ) -> list[Any]:
+        """Call a method of the shard."""
+        return [getattr(self._shard, method)(*arguments[0])]
+
+    def asking(self) -> Ask:
+        """Return the function that asks the blocks."""
+
+        def ask(
+            name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] | None = None
+        ) -> Sequence[Any]:
+            return self._shard.ask([(name, arguments, each)])[0]
+
+        return ask
+
+    def rows_read(self) -> int:
+        """Return the number of rows read so far."""
+        return self._shard.rows_read
+
+    def close(self) -> None:
+        """Free the rows."""
+        self._shard.close()

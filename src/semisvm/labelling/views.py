@@ -1,0 +1,200 @@
+"""What a sitting can be asked without changing anything."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.labelling.book import Book
+from semisvm.labelling.learner import Learner
+from semisvm.labelling.outlook import Outlook
+from semisvm.labelling.pictures import IMAGE, read_picture
+from semisvm.labelling.pool import Pool
+from semisvm.labelling.records import (
+    ChangedError,
+    Found,
+    FoundRow,
+    Guess,
+    Picture,
+    RowView,
+    SittingError,
+    Status,
+)
+from semisvm.labelling.store import Store
+
+WHICH = ("all", "answered", "open", "skipped")
+
+
+class Looking:
+    """Rows, guesses, lists and the status of a sitting."""
+
+    _lock: Any
+    _pool: Pool
+    _book: Book
+    _store: Store
+    _learner: Learner
+    _outlook: Outlook
+    _news: int
+    _export_error: str | None
+
+    def view(self, row: int) -> RowView:
+        """Return a row as a person sees it."""
+        with self._lock:
+            self._check_row(row)
+            mark = self._book.marks.get(row)
+        about = (self._pool.name_of(row), self._pool.fields(row))
+        if mark is None:
+            return RowView(int(row), *about)
+        skipped = mark.value is None
+        return RowView(int(row), *about, mark.value, skipped, mark.reason, mark.seq)
+
+    def picture(self, row: int, name: str) -> Picture:
+        """Return a picture of a row.
+
+        Parameters
+        ----------
+        row : int
+        name : str
+            Of the column.
+        """
+        self._check_row(row)
+        for found in self._pool.fields(row):
+            if found.name == name and found.kind == IMAGE:
+                return read_picture(found.value, self._pool.folder)
+        raise SittingError(f"The column {name!r} holds no pictures.")
+
+    def guess(self, row: int) -> Guess | None:
+        """Return what the model says about a row; None before the first fit."""
+        self._check_row(row)
+        fitted = self._learner.fitted
+        return None if fitted is None else self._outlook.guess(fitted, int(row))
+
+    def search(self, words: str = "", which: str = "all", start: int = 0, count: int = 20) -> Found:
+        """Find rows by words, all of which must occur; in any case, in any column.
+
+        Parameters
+        ----------
+        words : str
+        which : {"all", "answered", "open", "skipped"}
+        start, count : int
+            The piece of the list to return; answered rows come with the latest first.
+        """
+        if which not in WHICH:
+            raise SittingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.")
+        found = self._pool.search(words)
+        if which == "all":
+            return self._piece(found, start, count)
+        with self._lock:
+            marks = dict(self._book.marks)
+        if which == "open":
+            is_open = np.ones(len(self._pool), dtype=bool)
+            is_open[list(marks)] = False
+            return self._piece(found[is_open[found]], start, count)
+        skipped = which == "skipped"
+        latest = sorted(marks, key=lambda row: -marks[row].seq)
+        there = set(found.tolist())
+        rows = [r for r in latest if r in there and (marks[r].value is None) == skipped]
+        return self._piece(rows, start, count)
+
+    def sure(self, value: str | None = None, start: int = 0, count: int = 20) -> Found:
+        """Return open rows whose guess is sure, the most certain first.
+
+        Guesses of a class are sure from the margin on from which at least nine tenths of such
+        guesses are right, as answers show that models guessed without seeing them. Where there is
+        no such margin, the list is empty; its note says why.
+
+        Parameters
+        ----------
+        value : str, optional
+            Only rows that the model takes for this class.
+        start, count : int
+            The piece of the list to return.
+        """
+        self._learner.check()
+        with self._lock:
+            if value is not None:
+                self._check_class(value)
+            fitted, marked = self._learner.fitted, list(self._book.marks)
+            nothing = np.zeros(0, dtype=np.intp)
+            rows = nothing if fitted is None else self._outlook.sure(fitted, marked, value)
+            note = "" if value is None else self._outlook.why_sure(fitted, value)
+        return self._piece(rows, start, count, note)
+
+    def doubts(self, start: int = 0, count: int = 20) -> Found:
+        """Return answers that models which have not seen them contradict, the strongest first.
+
+        They may be mistakes. The guesses that come with them are those of these models. Where the
+        models are no better than the most frequent class, the list is empty; its note says so.
+        """
+        self._learner.check()
+        with self._lock:
+            rows, note = self._outlook.doubts(self._learner.fitted, self._book.answers())
+        return self._piece(rows, start, count, note)
+
+    def _piece(
+        self, rows: Sequence[int] | NDArray[np.intp], start: int, count: int, note: str = ""
+    ) -> Found:
+        piece = rows[max(0, start) : max(0, start) + max(0, count)]
+        return Found(len(rows), [self._in_short(int(row)) for row in piece], note)
+
+    def _in_short(self, row: int) -> FoundRow:
+        mark = self._book.marks.get(row)
+        about = (None, False) if mark is None else (mark.value, mark.value is None)
+        answered = mark is not None and mark.value is not None
+        told = self._outlook.held_out_guess(row) if answered else self._open_guess(row)
+        guess, probability = (None, None) if told is None else told
+        shown = (self._pool.name_of(row), self._pool.summary(row))
+        more = (self._version_of(row), self._pool.picture_of(row))
+        return FoundRow(row, *shown, *about, guess, probability, *more)
+
+    def _open_guess(self, row: int) -> tuple[str, float | None] | None:
+        fitted, outlook = self._learner.fitted, self._outlook
+        if fitted is None:
+            return None
+        value = fitted.guess(row)
+        return value, outlook.probabilities(fitted, row)[value] if outlook.is_calibrated else None
+
+    def status(self) -> Status:
+        """Return how far the sitting is."""
+        with self._lock:
+            learner = self._learner
+            notes = [*self._store.notes, *self._pool_notes()]
+            if self._export_error is not None:
+                notes.append(self._export_error)
+            return self._outlook.status(
+                learner.fitted,
+                version=self._store.version + self._news,
+                fitting=learner.is_fitting,
+                fit_error=learner.error,
+                saved=self._store.is_kept,
+                notes=notes,
+            )
+
+    def _pool_notes(self) -> list[str]:
+        prepared = self._pool.prepared
+        return [] if prepared is None else list(prepared.notes)
+
+    def _check_row(self, row: int) -> None:
+        if not isinstance(row, (int, np.integer)) or not 0 <= row < len(self._pool):
+            raise SittingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
+
+    def _version_of(self, row: int) -> int:
+        mark = self._book.marks.get(row)
+        return 0 if mark is None else mark.seq
+
+    def _check_version(self, row: int, version: int | None) -> None:
+        """Refuse a change of a row that is no longer as somebody saw it."""
+        if version is None or version == self._version_of(row):
+            return
+        mark = self._book.marks.get(row)
+        now = "has no answer any more" if mark is None else f"was answered {mark.value!r}"
+        if mark is not None and mark.value is None:
+            now = "was skipped"
+        name = self._pool.name_of(row)
+        raise ChangedError(f"Row {name} {now} meanwhile, in another window.")
+
+    def _check_class(self, value: str) -> None:
+        if value not in self._book.classes:
+            known = ", ".join(self._book.classes) or "none yet"
+            raise SittingError(f"There is no class {value!r}; add it first. The classes: {known}.")

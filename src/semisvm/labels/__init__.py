@@ -1,0 +1,1 @@
+"""Partly labelled data: which rows have which label, class shares, weights, hierarchies."""

@@ -1,1 +1,0 @@
-"""What methods minimise: two classes, many classes, outputs that are smooth on a graph."""

@@ -1,1 +1,0 @@
-"""Parts of pages: HTML, drawings and tables, for reports and for notebooks."""

@@ -1,0 +1,462 @@
+"""The file itself: a zip of one JSON document and arrays, checked before it is read.
+
+The sizes in the directory of the zip, in the JSON document and in the headers of the
+arrays must agree, and their sum must be reasonable, before memory is asked for.
+
+How much memory a model file may use, counted before it is allocated.
+
+What is wrong with a model file.
+
+One array of a model file: what its header says is compared before memory is asked for.
+"""
+
+import hashlib
+import io
+import json
+import math
+import re
+import struct
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Self
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from semisvm.tables.opening import there_to_read
+from semisvm.tables.writing import write_bytes
+
+MAX_BYTES = 4 << 30
+FREE_BYTES = 64 << 20
+MAX_RATIO = 100
+"""Bytes in memory to bytes in the file, beyond `FREE_BYTES`; weights and words shrink far less."""
+
+
+@dataclass
+class Budget:
+    """What is spent of the memory that a file may take.
+
+    Attributes
+    ----------
+    limit : int
+        Bytes.
+    spent : int
+    """
+
+    limit: int
+    spent: int = 0
+
+    @classmethod
+    def of(cls, packed: int, max_bytes: int | None = None) -> Self:
+        """Make the budget of a file of so many bytes, or the one that a user allows."""
+        if max_bytes is None:
+            max_bytes = min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * packed))
+        return cls(max_bytes)
+
+    def spend(self, size: int) -> None:
+        """Count bytes that are about to be needed, or refuse the file."""
+        self.spent += size
+        if self.spent > self.limit:
+            raise ModelFileError(
+                f"this file would unpack to {self.spent:,} bytes or more, of which {self.limit:,} "
+                "are allowed for its size. If you trust it, pass a larger max_bytes=."
+            )
+
+
+class ModelFileError(ValueError):
+    """A model that cannot be written, or a file that cannot be read as a model.
+
+    Parameters
+    ----------
+    message : str
+    path : str or Path, optional
+    """
+
+    def __init__(self, message: str, path: str | Path | None = None) -> None:
+        self.message = message
+        self.path = None if path is None else str(path)
+        super().__init__(message, self.path)
+
+    def __str__(self) -> str:
+        return self.message if self.path is None else f"{self.path}: {self.message}"
+
+
+KINDS = "biufU"
+LARGEST_ITEM = 8
+"""Bytes of a number; text may be longer."""
+MAX_HEADER = 1_000
+MAX_AXES = 3
+PIECE = 1 << 20
+
+# What numpy writes for arrays of numbers and text. Its own parser also takes other forms and
+# types, and raises what the parser of Python raises.
+HEADER = re.compile(
+    rb"\{'descr': '([<>|=][biufU]\d{1,10})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:\d{1,19},? ?)*)\), \} *\n?"
+)
+LENGTH_FORMATS = {(1, 0): "<H", (2, 0): "<I"}
+LAST_CHARACTER, FIRST_SURROGATE, LAST_SURROGATE = 0x10FFFF, 0xD800, 0xDFFF
+
+
+def array_type(name: Any) -> np.dtype[Any]:
+    """Return the type of a name such as "<f8", if arrays of models may have it."""
+    if not isinstance(name, str) or not re.fullmatch(r"[<>|=][biufU]\d{1,10}", name):
+        raise ValueError(f"arrays of type {str(name)[:40]!r} are not read")
+    dtype = np.dtype(name)
+    if dtype.kind != "U" and dtype.itemsize > LARGEST_ITEM:
+        raise ValueError(f"arrays of type {name!r} are not read")
+    return dtype
+
+
+def size_of(shape: Any, dtype: np.dtype[Any]) -> int:
+    """Return the bytes of an array, whose shape may be anything."""
+    if not isinstance(shape, (list, tuple)) or len(shape) > MAX_AXES:
+        raise ValueError("a shape is not one of a few whole numbers")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError("a shape is not one of whole numbers")
+    return math.prod(shape) * dtype.itemsize
+
+
+def read_array(member: IO[bytes], length: int, entry: Mapping[str, Any]) -> NDArray[Any]:
+    """Read one array, after its three declared sizes were found to agree.
+
+    Parameters
+    ----------
+    member : stream
+    length : int
+        Its bytes, as the directory of the archive says.
+    entry : mapping
+        "type" and "shape", as the document says.
+    """
+    shape, fortran, dtype, header = _header(member)
+    if list(shape) != entry["shape"] or dtype.str != entry["type"]:
+        raise ValueError("an array is not what the document says")
+    size = size_of(shape, dtype)
+    if header + size != length:
+        raise ValueError("an array is longer or shorter than it says")
+    array = np.frombuffer(read_exactly(member, size), dtype=dtype)
+    return _sound(array).reshape(shape, order="F" if fortran else "C")
+
+
+def read_exactly(member: IO[bytes], size: int) -> bytearray:
+    """Read all of a member piece by piece, or raise if its length is another."""
+    content = bytearray(size)
+    at = 0
+    # a read of everything would unpack what the directory does not admit to
+    while at < size:
+        piece = member.read(min(PIECE, size - at))
+        if not piece:
+            raise ValueError("a part is shorter than it says")
+        content[at : at + len(piece)] = piece
+        at += len(piece)
+    if member.read(1):
+        raise ValueError("a part is longer than it says")
+    return content
+
+
+def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    version = npy.read_magic(member)
+    form = LENGTH_FORMATS[version]
+    (length,) = struct.unpack(form, member.read(struct.calcsize(form)))
+    found = HEADER.fullmatch(member.read(length)) if length <= MAX_HEADER else None
+    if found is None:
+        raise ValueError("an array has a header that is not known here")
+    kind, fortran, shape = (part.decode("ascii") for part in found.groups())
+    axes = tuple(int(axis) for axis in shape.split(",") if axis.strip())
+    start = npy.MAGIC_LEN + struct.calcsize(form) + length
+    return axes, fortran == "True", array_type(kind), start
+
+
+def _sound(array: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in the byte order of this machine, truth values that are 0 or 1, and text.
+
+    Raises
+    ------
+    ValueError
+        If text has characters that there are not.
+    """
+    if array.dtype.kind == "b":
+        return array.view(np.uint8) != 0
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if native.dtype.kind == "U" and native.dtype.itemsize:
+        codes = native.view(np.uint32)
+        halves = (codes >= FIRST_SURROGATE) & (codes <= LAST_SURROGATE)
+        if (codes > LAST_CHARACTER).any() or halves.any():
+            raise ValueError("text of an array is not text")
+    return native
+
+
+DOCUMENT = "model.json"
+FORMAT = "semisvm model"
+VERSION = 1
+
+MAX_PARTS = 10_000
+MAX_DIRECTORY = 1 << 20
+"""Bytes of the directory of the zip; that of `MAX_PARTS` arrays has two thirds of it."""
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+MAX_WHOLE = 1 << 64
+
+BYTES_A_VALUE = 100
+"""Maximum memory of one value of the document besides its text: an empty dict has 72 bytes."""
+BYTES_A_CHARACTER = 4
+"""Of its text: one rare character makes four bytes of each of the others."""
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def write_archive(
+    path: str | Path | BinaryIO, document: dict[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write a document and arrays, atomically; the same content gives the same bytes."""
+    members, directory = _pack(arrays)
+    whole = {"format": FORMAT, "version": VERSION, **document, "arrays": directory}
+    text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    with write_bytes(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        _add(archive, DOCUMENT, text.encode("utf-8"))
+        for name, array in members.items():
+            with archive.open(_info(name), "w", force_zip64=array.nbytes > 1 << 30) as member:
+                npy.write_array(member, array, allow_pickle=False)
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    archive.writestr(_info(name), content)
+
+
+def _pack(arrays: Mapping[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """Choose how each array is stored: whole, by its entries, or as another one."""
+    members: Arrays = {}
+    directory: dict[str, Any] = {}
+    seen: dict[Any, str] = {}
+    for name, array in arrays.items():
+        if array.dtype.kind not in KINDS:
+            raise ModelFileError(f"an array of type {array.dtype} ({name}) cannot be saved.")
+        twin = seen.setdefault(_content(array), name)
+        if twin != name:
+            directory[name] = {"same_as": twin}
+        elif _is_mostly_zero(array):
+            places = np.flatnonzero(_bits(array))
+            order = "F" if npy.header_data_from_array_1_0(array)["fortran_order"] else "C"
+            entries = {
+                "places": _store(members, places.astype(np.int64)),
+                "values": _store(members, array.ravel()[places]),
+            }
+            directory[name] = {"shape": list(array.shape), "order": order, **entries}
+        else:
+            directory[name] = {"whole": _store(members, array)}
+    if len(members) >= MAX_PARTS:
+        raise ModelFileError(f"a model of {len(members):,} arrays is too large for a file.")
+    return members, directory
+
+
+def _content(array: NDArray[Any]) -> tuple[Any, ...]:
+    """Return what two arrays share if one can stand for the other."""
+    layout = array.flags.c_contiguous, array.flags.forc
+    return array.dtype.str, array.shape, layout, hashlib.sha256(array.tobytes()).digest()
+
+
+def _store(members: Arrays, array: NDArray[Any]) -> dict[str, Any]:
+    name = f"arrays/{len(members)}.npy"
+    members[name] = array
+    return {"file": name, "type": array.dtype.str, "shape": list(array.shape)}
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    """View numbers as whole ones, in which -0.0 is not zero."""
+    return np.ascontiguousarray(array).ravel().view(f"u{array.itemsize}")
+
+
+def _is_mostly_zero(array: NDArray[Any]) -> bool:
+    if array.dtype.kind != "f" or array.size < 100:
+        return False
+    # an entry is stored with its place, so it takes twice the room
+    return bool(2 * np.count_nonzero(_bits(array)) < array.size)
+
+
+def read_archive(
+    path: str | Path, max_bytes: int | None = None
+) -> tuple[dict[str, Any], Arrays, Budget]:
+    """Read what `write_archive` wrote.
+
+    Returns
+    -------
+    document : dict
+    arrays : dict of arrays
+    budget : Budget
+        What is left of the memory that the file may take.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, damaged, or larger than it may be.
+    DataError
+        If there is no such file, or it may not be read.
+    """
+    with there_to_read(path), open(path, "rb") as stream:
+        careful = _Careful(stream)
+        budget = Budget.of(careful.size, max_bytes)
+        return *_read(careful, budget), budget
+
+
+class _Careful(io.BufferedIOBase):
+    """A file of which no more is read at a time than a model file has in one place.
+
+    zipfile reads the directory, and makes an object of every entry, before it can be asked
+    how many there are.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            size = max(self.size - self._stream.tell(), 0)
+        if size > MAX_DIRECTORY:
+            raise ModelFileError("this is not a model file: its directory is too large.")
+        return self._stream.read(size)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+
+def _read(stream: _Careful, budget: Budget) -> tuple[dict[str, Any], Arrays]:
+    try:
+        archive = zipfile.ZipFile(stream)
+    except zipfile.BadZipFile as error:
+        raise ModelFileError(
+            f"this is not a model file, or it is damaged or truncated ({error})."
+        ) from error
+    infos = _checked_directory(archive, stream.size, budget)
+    if DOCUMENT not in infos:
+        raise ModelFileError(f"this is not a model file: it has no {DOCUMENT}.")
+    with archive.open(DOCUMENT) as member:
+        content = bytes(read_exactly(member, infos[DOCUMENT].file_size))
+    document = _document(content, budget)
+    arrays, used = _unpack(archive, infos, document["arrays"], budget)
+    if used | {DOCUMENT} != set(infos):
+        raise ModelFileError("this model file holds parts that its document does not name.")
+    return document, arrays
+
+
+def _checked_directory(
+    archive: zipfile.ZipFile, packed: int, budget: Budget
+) -> dict[str, zipfile.ZipInfo]:
+    infos = {info.filename: info for info in archive.infolist()}
+    if len(infos) != len(archive.infolist()) or len(infos) > MAX_PARTS:
+        raise ModelFileError("this model file has too many parts, or parts of one name.")
+    if any(info.flag_bits & 1 for info in infos.values()):
+        raise ModelFileError("this is an encrypted zip archive, not a model file.")
+    if any(info.compress_type not in COMPRESSIONS for info in infos.values()):
+        raise ModelFileError("this zip archive is compressed in another way than model files.")
+    if sum(info.compress_size for info in infos.values()) > packed:
+        raise ModelFileError("the parts of this model file overlap.")
+    budget.spend(sum(info.file_size for info in infos.values()))
+    return infos
+
+
+def _document(content: bytes, budget: Budget) -> dict[str, Any]:
+    # every value but the first comes after one of these
+    values = sum(content.count(mark) for mark in (b",", b"[", b"{"))
+    budget.spend(BYTES_A_CHARACTER * len(content) + BYTES_A_VALUE * values)
+    try:
+        document = json.loads(
+            content.decode("utf-8"), parse_int=_whole, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"the {DOCUMENT} of this model file is damaged ({error}).") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError("this is a zip archive, but not a model file.")
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"this model file has no sensible version ({str(version)[:40]!r}).")
+    if version > VERSION:
+        raise ModelFileError(
+            f"this model file has version {version}, written by a newer semisvm; this one reads up "
+            f"to version {VERSION}. Upgrade semisvm to read it."
+        )
+    return document
+
+
+def _whole(digits: str) -> int:
+    value = int(digits)
+    if abs(value) > MAX_WHOLE:
+        raise ValueError("it has a whole number of more than 64 bits")
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _unpack(
+    archive: zipfile.ZipFile,
+    infos: Mapping[str, zipfile.ZipInfo],
+    directory: Mapping[str, Any],
+    budget: Budget,
+) -> tuple[Arrays, set[str]]:
+    arrays: Arrays = {}
+    read: Arrays = {}
+
+    def fetch(entry: Mapping[str, Any]) -> NDArray[Any]:
+        # shared, however often it is named: each part was counted once
+        name = entry["file"]
+        if name not in read:
+            info = infos[name]
+            with archive.open(info) as member:
+                read[name] = read_array(member, info.file_size, entry)
+        return read[name]
+
+    try:
+        for name, entry in directory.items():
+            if "same_as" in entry:
+                arrays[name] = arrays[entry["same_as"]]
+            elif "whole" in entry:
+                arrays[name] = fetch(entry["whole"])
+            else:
+                budget.spend(size_of(entry["shape"], array_type(entry["values"]["type"])))
+                arrays[name] = _spread(entry, fetch(entry["places"]), fetch(entry["values"]))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"the arrays of this model file are damaged ({error}).") from error
+    return arrays, set(read)
+
+
+def _spread(entry: Mapping[str, Any], places: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    shape = tuple(entry["shape"])
+    if places.dtype.kind not in "iu" or places.shape != values.shape or places.ndim != 1:
+        raise ValueError("places and values differ in number")
+    if values.dtype != array_type(entry["values"]["type"]).newbyteorder("="):
+        raise ValueError("an array is not what the document says")
+    if len(places) and places.min() < 0:
+        raise ValueError("a place is negative")
+    if entry["order"] not in ("C", "F"):
+        raise ValueError("an array has no known order")
+    flat = np.zeros(math.prod(shape), dtype=values.dtype)
+    flat[places] = values
+    return np.asarray(flat.reshape(shape), order=entry["order"])
+
+
+def split_names(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Arrays]:
+    """Group arrays whose names are "part.rest" by part; each group has the rest as names."""
+    found: dict[str, Arrays] = {}
+    for name, array in arrays.items():
+        part, _, rest = name.partition(".")
+        found.setdefault(part, {})[rest] = array
+    return found

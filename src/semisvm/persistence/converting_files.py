@@ -1,0 +1,215 @@
+"""Conversion of files by the workers of a cluster: each file by one of them.
+
+A worker counts what is in a file, and writes its rows to a folder of their own. The driver adds up
+the counts and puts the folders together, in the order of the files. So the result is that of one
+process, except for the last bits of means of numbers, and medians of more than 100,000 rows,
+which are those of another sample.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs.disk import open_rows
+from semisvm.distributed.ordered import in_order
+from semisvm.tables.labels import Codes, LabelCodes
+from semisvm.tables.options import Options
+from semisvm.tables.reading import read_chunks
+from semisvm.tables.rows_writing import MOST_COLUMNS, RowsWriter, rows_writer
+from semisvm.tables.streaming import StreamedFeatures
+from semisvm.tables.table import Table
+
+PARTS = "parts"
+
+
+@dataclass(frozen=True)
+class OneFile:
+    """A file, and how it is to be read.
+
+    Attributes
+    ----------
+    path : Path
+    label : str, optional
+    apart : bool
+        Whether the labels are in another file.
+    options : Options
+    format : str, optional
+    """
+
+    path: Path
+    label: str | None
+    apart: bool
+    options: Options
+    format: str | None
+
+
+@dataclass
+class Written:
+    """What a worker tells about the rows that it wrote.
+
+    Attributes
+    ----------
+    n_rows : int
+    labels : LabelCodes
+        Of which the rows have the codes.
+    streamed : StreamedFeatures, optional
+        With the squares of the features of these rows.
+    """
+
+    n_rows: int
+    labels: LabelCodes
+    streamed: StreamedFeatures | None = None
+
+
+def tables_of(file: OneFile, columns: list[str] | None = None) -> Iterator[Table]:
+    """Yield the rows of a table, some at a time."""
+    options = file.options
+    for piece in read_chunks(
+        file.path,
+        columns=columns,
+        format=file.format,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        quotes=options.quotes,
+        sheet=options.sheet,
+        absent=columns is not None,
+        seen=options.seen,
+    ):
+        assert isinstance(piece, Table)
+        yield piece
+
+
+def codes_of(labels: LabelCodes, file: OneFile, piece: Table) -> Codes:
+    """Return the codes of the label column of some rows."""
+    name = file.label
+    assert name is not None
+    return labels.of_cells(
+        piece.column(name), file.options, lambda message, row: piece.error(message, row, name)
+    )
+
+
+def count_table(file: OneFile, streamed: StreamedFeatures, columns: list[str]) -> StreamedFeatures:
+    """Count what is in a file."""
+    for piece in tables_of(file, columns):
+        streamed.count(piece)
+    return streamed
+
+
+def write_table(
+    file: OneFile, streamed: StreamedFeatures, columns: list[str], folder: Path
+) -> Written:
+    """Write the features of a file, which are not yet scaled, to a folder."""
+    features, labels = streamed.features, LabelCodes()
+    streamed.begin()
+    width = features.n_features_out_ if streamed.is_dense else None
+    with rows_writer(folder, features.dtype, width) as writer:
+        for piece in tables_of(file, columns):
+            writer.add(streamed.transform(piece), piece.path)
+            if file.label is not None:
+                writer.add_codes(codes_of(labels, file, piece))
+        width = features.n_features_out_
+        writer.finish(width, max_columns=width, classes=labels.numbered())
+    return Written(writer.n_rows, labels, streamed)
+
+
+def add_svmlight(writer: RowsWriter, labels: LabelCodes, file: OneFile, told: Any = None) -> None:
+    """Append the rows of a svmlight file, with its own indices, and the codes of its labels."""
+    from semisvm.tables.svmlight import block_labels, read_blocks
+
+    for block in read_blocks(file.path, file.options, blank_rows=file.apart):
+        writer.add_entries(block.indptr, block.indices, block.values, file.path)
+        if not file.apart:
+            values: Any = [None] * len(block.labels)
+            if block.has_labels:
+                values = block_labels(block.labels, block.lines, file.path, file.options).tolist()
+            writer.add_codes(labels.of_values(values))
+        if told is not None:
+            told.rows = writer.n_rows
+
+
+def write_svmlight(file: OneFile, folder: Path, dtype: np.dtype[Any]) -> Written:
+    """Write the rows of a svmlight file to a folder."""
+    labels = LabelCodes()
+    with rows_writer(folder, dtype) as writer:
+        add_svmlight(writer, labels, file)
+        writer.finish(max_columns=MOST_COLUMNS, classes=labels.numbered())
+    return Written(writer.n_rows, labels)
+
+
+class OnCluster:
+    """The conversion of several files by the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    files : sequence of OneFile
+    done : (file, rows) -> None
+        Called when a pass over a file has ended.
+    """
+
+    def __init__(
+        self, client: Any, files: Sequence[OneFile], done: Callable[[OneFile, int], None]
+    ) -> None:
+        self._client = client
+        self._files = files
+        self._done = done
+
+    def count(self, streamed: StreamedFeatures, columns: list[str]) -> None:
+        """Count what is in all files."""
+        calls = [(file, streamed.empty(), columns) for file in self._files]
+        for file, found in self._answers(count_table, calls):
+            streamed.merge_counts(found)
+            self._done(file, found.n_rows)
+
+    def write_tables(
+        self, writer: RowsWriter, labels: LabelCodes, streamed: StreamedFeatures, columns: list[str]
+    ) -> None:
+        """Write the features of all files."""
+        places = self._places(writer)
+        pairs = zip(self._files, places, strict=True)
+        calls = [(file, streamed, columns, place) for file, place in pairs]
+        streamed.begin()
+        for number, (file, told) in enumerate(self._answers(write_table, calls)):
+            assert told.streamed is not None
+            streamed.merge_statistics(told.streamed)
+            _append(writer, labels, places[number], told)
+            self._done(file, told.n_rows)
+        shutil.rmtree(writer.folder / PARTS)
+
+    def write_svmlight(self, writer: RowsWriter, labels: LabelCodes, dtype: np.dtype[Any]) -> None:
+        """Write the rows of all files."""
+        places = self._places(writer)
+        calls = [(file, place, dtype) for file, place in zip(self._files, places, strict=True)]
+        for number, (file, told) in enumerate(self._answers(write_svmlight, calls)):
+            _append(writer, labels, places[number], told)
+            self._done(file, told.n_rows)
+        shutil.rmtree(writer.folder / PARTS)
+
+    def _places(self, writer: RowsWriter) -> list[Path]:
+        parts = (writer.folder / PARTS).absolute()
+        parts.mkdir()
+        return [parts / f"{number}.rows" for number in range(len(self._files))]
+
+    def _answers(
+        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[OneFile, Any]]:
+        answers = in_order(self._client, function, calls)
+        yield from zip(self._files, answers, strict=True)
+
+
+def _append(writer: RowsWriter, labels: LabelCodes, place: Path, told: Written) -> None:
+    """Move the rows of a file to those before them."""
+    X = open_rows(place)
+    for part in X.parts():
+        if X.is_sparse:
+            writer.add_entries(part.indptr, part.indices, part.data, place)
+        else:
+            writer.add(part, place)
+    if X.codes is not None:
+        # the code -1 is the last entry
+        writer.add_codes(np.append(labels.merged(told.labels), np.int32(-1))[X.codes])
+    shutil.rmtree(place)

@@ -1,0 +1,233 @@
+"""Feature maps of kernels as plain data and arrays, and back."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from semisvm.maps.cluster_kernel import ClusterMap, ScoreMap, VoteMap
+from semisvm.maps.feature_maps import ExpansionMap, FeatureMap, KernelMap
+from semisvm.maps.kernels import Kernel
+from semisvm.maps.local import NEIGHBORS, LocalMap
+from semisvm.maps.neighbors import fit_neighbors
+from semisvm.maps.paths import PathMap
+from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names
+from semisvm.persistence.schemas import KERNEL_PARAMETERS, MAPS
+
+LINEAR = "linear"
+VOTES, MEMBERS = "votes", "members"
+ENSEMBLES: dict[str, Callable[[Sequence[Any]], VoteMap | ScoreMap]] = {
+    VOTES: VoteMap,
+    MEMBERS: ScoreMap,
+}
+MOST_KERNEL_ROWS = 10_000_000
+"""Training rows of a precomputed kernel, whose matrix has the square of it."""
+
+Stored = Mapping[str, NDArray[Any]]
+
+
+def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
+    """Return a map as data for JSON and arrays."""
+    if found is None:
+        return None, {}
+    if isinstance(found, PathMap):
+        return _paths_state(found)
+    if isinstance(found, (VoteMap, ScoreMap)):
+        return _members_state(found)
+    if isinstance(found, LocalMap):
+        return _local_state(found)
+    assert isinstance(found, ExpansionMap)
+    if not isinstance(found.kernel.metric, str):
+        raise ModelFileError(
+            "a kernel that is a function cannot be saved; use a kernel by name, or "
+            "kernel='precomputed'."
+        )
+    state: dict[str, Any] = {
+        "kind": "expansion",
+        "metric": found.kernel.metric,
+        "parameters": dict(found.kernel.parameters),
+    }
+    arrays = {"pivots": found.pivots, **_rows(state, found.rows)}
+    if isinstance(found, KernelMap):
+        state |= {"kind": "kernel", "residual": found.residual}
+        arrays["corner"] = found.corner
+    if isinstance(found, ClusterMap):
+        state["kind"] = "clusters"
+        arrays |= {"centres": found.centres, "codes": found.codes}
+    return state, arrays
+
+
+def restore_map(
+    state: Mapping[str, Any] | None, arrays: Stored, budget: Budget
+) -> FeatureMap | None:
+    """Make a map from its state; files from before there were kernels have none."""
+    if state is None:
+        return None
+    kind = state.get("kind")
+    if not isinstance(kind, str) or kind not in MAPS:
+        raise ModelFileError("this model file has a kernel that is not known here.")
+    whole = {**state, **arrays}
+    MAPS[kind](whole, "map", {})
+    if kind == "paths":
+        return _restore_paths(whole)
+    if kind == "local":
+        return _restore_local(whole)
+    if kind in ENSEMBLES:
+        return ENSEMBLES[kind](_restore_members(state, arrays, budget))
+    return _restore_kernel(whole)
+
+
+def _restore_kernel(state: Mapping[str, Any]) -> ExpansionMap:
+    metric = state["metric"]
+    KERNEL_PARAMETERS[metric](state["parameters"], "map.parameters", {})
+    kernel = Kernel(metric, {k: float(v) for k, v in state["parameters"].items()})
+    rows = None if kernel.precomputed else _restore_rows(state)
+    thin: bool = sparse.issparse(rows)
+    if thin and metric == "laplacian":
+        raise ModelFileError("the kernel of the model needs dense rows.")
+    if state["kind"] == "expansion":
+        return ExpansionMap(kernel, state["pivots"], rows)
+    corner = state["corner"]
+    if (corner.diagonal() <= 0.0).any():
+        raise ModelFileError("the kernel of the model does not fit its pivot rows.")
+    parts = (kernel, state["pivots"], rows, corner, float(state["residual"]))
+    if state["kind"] == "kernel":
+        return KernelMap(*parts)
+    if rows is None or not state["centres"].size:
+        raise ModelFileError("the clusters of the model do not fit its rows.")
+    return ClusterMap(*parts, centres=state["centres"], codes=state["codes"])
+
+
+def check_map(found: FeatureMap | None, kernel: str, columns: int) -> None:
+    """Raise if a map is not that of a kernel, or not for rows of so many columns.
+
+    Parameters
+    ----------
+    found : FeatureMap or None
+    kernel : str
+        The parameter of the estimator.
+    columns : int
+    """
+    name, fits = _suits(found, columns)
+    if name != kernel:
+        raise ModelFileError("the features of the model are not those of its kernel.")
+    if not fits:
+        raise ModelFileError("the kernel of the model does not fit its number of features.")
+
+
+def _suits(found: FeatureMap | None, columns: int) -> tuple[str, bool]:
+    """Return the kernel that a map is made for, and whether rows of so many columns suit it."""
+    if found is None:
+        return LINEAR, True
+    if isinstance(found, (VoteMap, ScoreMap)):
+        kind = VOTES if isinstance(found, VoteMap) else MEMBERS
+        return kind, all(member.n_features_in_ == columns for member in found.members)
+    if isinstance(found, PathMap):
+        return "paths", found.rows.shape[1] == columns
+    if isinstance(found, LocalMap):
+        return NEIGHBORS, found.rows.shape[1] == columns
+    assert isinstance(found, ExpansionMap)
+    if found.rows is None:
+        fits = columns <= MOST_KERNEL_ROWS and bool((found.pivots < columns).all())
+    else:
+        fits = bool(found.rows.shape[1] == columns)
+    return str(found.kernel.metric), fits
+
+
+def _members_state(found: VoteMap | ScoreMap) -> tuple[dict[str, Any], Arrays]:
+    # members are estimators, which may have maps of their own
+    from semisvm.persistence.states import estimator_state
+
+    states, arrays = [], Arrays()
+    for k, member in enumerate(found.members):
+        state, own = estimator_state(member)
+        states.append(state)
+        arrays.update({f"{k}.{name}": array for name, array in own.items()})
+    kind = VOTES if isinstance(found, VoteMap) else MEMBERS
+    return {"kind": kind, "members": states}, arrays
+
+
+def _restore_members(state: Mapping[str, Any], arrays: Stored, budget: Budget) -> list[Any]:
+    from semisvm.persistence.states import restore_estimator
+
+    of_members = split_names(arrays)
+    # an ensemble may be a member of a committee, and nothing else is nested
+    inner = ENSEMBLES if state["kind"] == VOTES else (MEMBERS,)
+    members: list[Any] = []
+    for k, member in enumerate(state["members"]):
+        if (member.get("map") or {}).get("kind") in inner:
+            raise ModelFileError("the model is an ensemble of ensembles.")
+        members.append(restore_estimator(member, of_members.get(str(k), {}), budget))
+        known = [0, 1] if state["kind"] == VOTES else members[0].classes_.tolist()
+        if members[-1].classes_.tolist() != known:
+            raise ModelFileError("a member of the model has other classes than it should.")
+    return members
+
+
+def _rows(state: dict[str, Any], rows: Any) -> Arrays:
+    """Return rows as arrays, and note their shape."""
+    if rows is None:
+        return {}
+    state["shape"] = [int(size) for size in rows.shape]
+    thin: bool = sparse.issparse(rows)
+    if not thin:
+        return {"rows": np.asarray(rows)}
+    return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
+
+
+def _restore_rows(state: Mapping[str, Any]) -> Any:
+    if "rows" in state:
+        return state["rows"]
+    parts = (state["data"], state["indices"], state["indptr"])
+    rows = sparse.csr_matrix(parts, shape=tuple(state["shape"]))
+    rows.check_format(full_check=True)
+    return rows
+
+
+def _paths_state(found: PathMap) -> tuple[dict[str, Any], Arrays]:
+    state: dict[str, Any] = {
+        "kind": "paths",
+        "unit": found.unit,
+        "rho": found.rho,
+        "n_neighbors": int(found.neighbors.n_neighbors),
+    }
+    arrays = {"lengths": found.lengths, "centre": found.centre, "vectors": found.vectors}
+    return state, {**arrays, **_rows(state, found.rows)}
+
+
+def _restore_paths(state: Mapping[str, Any]) -> PathMap:
+    rows = _restore_rows(state)
+    neighbors = fit_neighbors(rows, state["n_neighbors"])
+    unit, rho = float(state["unit"]), float(state["rho"])
+    return PathMap(neighbors, rows, unit, rho, state["lengths"], state["centre"], state["vectors"])
+
+
+def _local_state(found: LocalMap) -> tuple[dict[str, Any], Arrays]:
+    k = int(found.neighbors.n_neighbors)
+    state: dict[str, Any] = {"kind": "local", "n_neighbors": k}
+    arrays = _rows(state, found.rows)
+    if found.graph is not None:
+        shape = (found.rows.shape[0], -1)
+        arrays["distances"] = found.graph.data.reshape(shape)
+        arrays["nearest"] = found.graph.indices.reshape(shape)
+    if found.labeled is not None:
+        arrays["labeled"] = found.labeled
+    return state, arrays
+
+
+def _restore_local(state: Mapping[str, Any]) -> LocalMap:
+    rows = _restore_rows(state)
+    neighbors = fit_neighbors(rows, state["n_neighbors"])
+    if not {"distances", "nearest", "labeled"} & set(state):
+        return LocalMap(neighbors, rows)
+    if not {"distances", "nearest", "labeled"} <= set(state):
+        raise ModelFileError("the graph of the model is not complete.")
+    distances, nearest = state["distances"], state["nearest"].astype(np.intp)
+    if distances.shape[1] != neighbors.n_neighbors:
+        raise ModelFileError("the graph of the model does not fit its number of neighbours.")
+    ends = np.arange(0, distances.size + 1, distances.shape[1])
+    shape = (len(distances), len(distances))
+    graph = sparse.csr_matrix((distances.ravel(), nearest.ravel(), ends), shape=shape)
+    return LocalMap(neighbors, rows, graph, state["labeled"].astype(np.intp))

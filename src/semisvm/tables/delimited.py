@@ -1,0 +1,245 @@
+"""CSV and TSV files, by the csv module of Python, which knows where it is.
+
+Cells that a spreadsheet would take for formulas.
+
+A program that opens a CSV file may run ``=HYPERLINK(...)``, whoever wrote it. An apostrophe
+before such a cell makes it text. It is added and taken away so that each cell comes back as
+it was; numbers, and signs on their own, are no formulas.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+
+from semisvm.tables.errors import DataError
+from semisvm.tables.opening import open_text
+from semisvm.tables.options import Options
+from semisvm.tables.table import Column, Table
+from semisvm.text import listing
+
+TRIGGERS = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+NUMBER = re.compile(r"[+-]?(\d[\d.,]*|[.,]\d+)(e[+-]?\d+)?%?", re.IGNORECASE)
+MARK = "'"
+
+
+def is_formula(cell: Any) -> bool:
+    """Tell whether a cell is text that a spreadsheet may run.
+
+    >>> [is_formula(cell) for cell in ("=1+1", "-1", "-", "@SUM(A1)", -1.5)]
+    [True, False, False, True, False]
+    """
+    if not isinstance(cell, str) or cell[:1] not in TRIGGERS or not cell:
+        return False
+    return any(map(str.isalnum, cell)) and not _is_number(cell)
+
+
+def _is_number(cell: str) -> bool:
+    if NUMBER.fullmatch(cell.strip()):
+        return True
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def escaped(cell: Any) -> Any:
+    """Return a cell with an apostrophe before it if it is a formula, or was one before that.
+
+    >>> [escaped(cell) for cell in ("=1+1", "'=1+1", "-1", "it's")]
+    ["'=1+1", "''=1+1", '-1', "it's"]
+    """
+    return MARK + cell if isinstance(cell, str) and is_formula(cell.lstrip(MARK)) else cell
+
+
+def unescaped(cell: str) -> str:
+    """Return the cell that `escaped` was given.
+
+    >>> unescaped("'=1+1"), unescaped("'quoted'")
+    ('=1+1', "'quoted'")
+    """
+    return cell[1:] if cell.startswith(MARK) and is_formula(cell.lstrip(MARK)) else cell
+
+
+LONGEST_CELL = 1 << 26
+"""Characters; a quote that is never closed must not swallow a file larger than memory."""
+OTHERS = (";", "\t", "|")
+"""What may separate the cells of a CSV file whose header has no comma."""
+
+Row = tuple[int, list[str]]
+
+
+def read_delimited(path: str | Path, options: Options, delimiter: str) -> Iterator[Table]:
+    """Read a CSV or TSV file, ``options.chunk_rows`` rows at a time.
+
+    Parameters
+    ----------
+    path : str or Path
+    options : Options
+    delimiter : str
+        Used if the options name none; a comma gives way to the semicolons, tabs or bars of a
+        header without commas.
+    """
+    with open_text(path, options.encoding, options.seen) as text:
+        first = text.readline()
+        if not first.strip():
+            raise DataError(_empty_message(text), path)
+        given = options.delimiter
+        separator = _separator(first, delimiter) if given is None else given
+        rows = _rows(chain([first], text), path, separator, options.quotes)
+        with _long_cells:
+            _, header = next(rows)
+        names = column_names(header, path)
+        wanted = options.wanted(names, path)
+        yield from _tables(rows, names, wanted, path, options)
+
+
+def _empty_message(text: Iterable[str]) -> str:
+    if any(line.strip() for line in text):
+        return "the first line is blank; it must name the columns."
+    return "the file is empty."
+
+
+def _separator(header: str, usual: str) -> str:
+    if usual != "," or "," in header:
+        return usual
+    return next((other for other in OTHERS if other in header), usual)
+
+
+class _LongCells:
+    """Lets the csv module read long cells, in blocks that may overlap in several threads.
+
+    Its limit belongs to the whole process. The first block to begin raises it, the last
+    one to end puts it back, unless somebody else has set it in the meantime.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._blocks, self._before = Lock(), 0, 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            limit = csv.field_size_limit()
+            if self._blocks == 0:
+                self._before = limit
+            csv.field_size_limit(max(LONGEST_CELL, limit))
+            self._blocks += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if self._blocks == 0 and csv.field_size_limit() == LONGEST_CELL:
+                csv.field_size_limit(self._before)
+
+
+_long_cells = _LongCells()
+
+
+def _rows(lines: Iterable[str], path: str | Path, delimiter: str, quotes: bool) -> Iterator[Row]:
+    """Yield the line at which each row begins, and its cells, as many as the first has.
+
+    Blank lines are skipped.
+    """
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise DataError(f"the delimiter cannot be {delimiter!r}: it must be one character.")
+    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
+    begin, header = 1, None
+    try:
+        for cells in reader:
+            if cells:
+                header = header or cells
+                if len(cells) != len(header):
+                    raise _ragged(cells, header, path, begin)
+                yield begin, cells
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(_explain(error), path, begin) from error
+
+
+def _explain(error: csv.Error) -> str:
+    text = str(error)
+    if "unexpected end of data" in text:
+        return 'a quote (") opens here and is never closed. ' + _QUOTE_HINT
+    if "field larger than" in text:
+        return (
+            f'a cell is longer than {LONGEST_CELL:,} characters: probably a quote (") that opens '
+            "here is never closed. " + _QUOTE_HINT
+        )
+    if "expected after" in text:
+        return 'text follows a closing quote ("). ' + _QUOTE_HINT
+    return f"the row cannot be read ({text})."
+
+
+_QUOTE_HINT = (
+    'Write quotes inside a quoted cell twice (""), or use quotes=False if quotes mean nothing in '
+    "this file."
+)
+
+
+def column_names(
+    header: list[str], path: str | Path, line: int = 1, word: str = "line"
+) -> list[str]:
+    """Return the names that the first row of a table gives to its columns.
+
+    A blank name becomes ``column_3`` in the third column. Names must differ.
+    """
+    names = [name.strip() or f"column_{k}" for k, name in enumerate(header, start=1)]
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        names_are = "name" if len(twice) == 1 else "names"
+        message = f"the header has the {names_are} {listing(twice)} more than once. Rename columns."
+        raise DataError(message, path, line, word=word)
+    return names
+
+
+def _tables(
+    rows: Iterator[Row], names: list[str], wanted: list[str], path: str | Path, options: Options
+) -> Iterator[Table]:
+    any_row = False
+    while True:
+        lines: list[int] = []
+        cells: list[list[str]] = []
+        with _long_cells:
+            for line, row in islice(rows, options.chunk_rows):
+                lines.append(line)
+                cells.append(row)
+        if not lines:
+            break
+        yield _table(lines, cells, names, wanted, path, options)
+        any_row = True
+    if not any_row:
+        raise DataError("there is a header but no row below it.", path)
+
+
+def _ragged(row: list[str], header: list[str], path: str | Path, line: int) -> DataError:
+    if len(row) < len(header):
+        detail = f"{listing(header[len(row) :], 3)} missing"
+    else:
+        detail = f"the first extra cell is {row[len(header)][:40]!r}"
+    return DataError(
+        f"the row has {len(row)} cells, but the header has {len(header)} ({detail}). Cells that "
+        "hold the delimiter or a line break must be quoted.",
+        path,
+        line,
+    )
+
+
+def _table(
+    lines: list[int],
+    rows: list[list[str]],
+    names: list[str],
+    wanted: list[str],
+    path: str | Path,
+    options: Options,
+) -> Table:
+    cells = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    kept: dict[str, Column] = {name: cells[name] for name in wanted}
+    table = Table(kept, None, str(path), np.array(lines, dtype=np.int64))
+    return table if options.label is None else table.labelled(cells[options.label], options)

@@ -1,0 +1,498 @@
+"""From a table of columns to a sparse matrix."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.tables.blocks import Arrays, Block, CategoricalBlock, NumericBlock, State
+from semisvm.tables.embeddings import VectorBlock
+from semisvm.tables.errors import DataError, missing_column
+from semisvm.tables.informative import find_informative
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
+from semisvm.tables.shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
+from semisvm.tables.table import Table, as_table
+from semisvm.tables.text import HASHED, STOP_WORDS, HashedTextBlock, TextBlock, as_tokens
+from semisvm.tables.vector_files import holds_vectors
+from semisvm.validation import check_real
+
+KINDS = (TEXT, NUMERIC, CATEGORICAL)
+ZERO_WEIGHT = "its weight is zero"
+RESTORERS: dict[str, Any] = {
+    TEXT: TextBlock.restore,
+    NUMERIC: NumericBlock.restore,
+    CATEGORICAL: CategoricalBlock.restore,
+    HASHED: HashedTextBlock.restore,
+    VECTOR: VectorBlock.restore,
+}
+
+
+class ColumnFeatures(TransformerMixin, BaseEstimator):
+    r"""Features from the columns of a table, each by what it holds.
+
+    - Text: tf-idf with counts 1 + log(tf), idf over all rows, rows of length one. Every
+      text column is a block of its own.
+    - Numbers: standardised; a missing one counts as the median, and columns with missing
+      values have an indicator. All of them are one block.
+    - Categories: one indicator per level. Levels that are rare share one; levels that were
+      not seen in training, and missing ones, have none. All of them are one block.
+    - Vectors, such as embeddings: cells that are lists of numbers of one length, or an array of
+      two dimensions. The mean is subtracted; a missing vector counts as the mean. Every
+      column is a block of its own.
+
+    The squared length of an average row is one, so that the default ``reg`` of the estimators
+    suits. Each block has a share of it in proportion to the number of directions in which its
+    rows vary, ``sum(l)**2 / sum(l**2)`` with the eigenvalues of its covariance: hundreds for a
+    text, three for a category of four levels. So a column of few values cannot make clusters
+    that drown the others. Numbers and categories divide their part by the number of columns. If
+    labels are given, those that are clearly associated with them have a larger share beside texts
+    and vectors. ``notes_`` names the columns that are damped and raised.
+
+    Columns of no given kind are looked at. A column of words with many distinct values is
+    text, few distinct values are categories, numbers are numbers. Constant columns, dates
+    and identifiers (words that hardly repeat; whole numbers that count the rows, or whose
+    column has the name of an identifier) are left out, and ``notes_`` says so.
+
+    Parameters
+    ----------
+    text, numeric, categorical : sequence of str, optional
+        Columns that are of this kind, whatever they look like.
+    features : sequence of str, optional
+        The columns to use, besides those of a given kind; by default all. With an empty
+        sequence those of given kinds are the only ones.
+    ngram_range : tuple (shortest, longest), default=(1, 1)
+        Words, or also pairs of words with (1, 2); at most 20.
+    min_df : int or float, default=2
+        Words in fewer rows (or a smaller share) are left out.
+    max_df : int or float, default=1.0
+        Words in more rows (or a larger share) are left out.
+    max_features : int, optional
+        Keep the most frequent words only.
+    hash_columns : int, optional
+        Give every text column so many features, to which its words are hashed. There is no
+        vocabulary then, and no idf, so nothing grows with the data. By default words are
+        features.
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        The latter make n-grams of characters, "char_wb" within words only: for languages without
+        spaces, compounds and misspelt words.
+    stop_words : sequence of str or str, optional
+        Words to leave out, before n-grams are made; or the code of a language, such as "en",
+        whose list is that of the package stopwordsiso.
+    min_count : int, default=2
+        Levels in fewer rows are rare.
+    max_levels : int, default=100
+        Levels beyond the most frequent ones are rare.
+    column_weights : mapping of str to float, optional
+        Factors of columns, by which their features are multiplied besides; zero leaves a column
+        out. "text", "numeric", "categorical" and "vector" stand for all columns of that kind
+        that have no factor of their own, unless a column is called so. An average row has length
+        one in any case. Columns with a factor, or of a kind with one, are not raised.
+    raised : float, optional
+        How far numbers and categories that are clearly associated with the labels are raised to an
+        equal share of the length beside texts and vectors: 0 for not at all, 1 for an equal one,
+        and in between on a logarithmic scale. By default 0.15, which suits methods that look for
+        clusters; 0.5 suits supervised methods.
+    unlabeled : scalar, default=-1
+        Value in y that marks unlabelled rows, in addition to None and NaN.
+    dtype : float64 or float32, default=float64
+    sparse_output : bool, default=True
+        False gives a dense array, which ``set_output(transform="pandas")`` needs. If there are
+        vectors, and all other columns are numbers, the features are a dense array in any case.
+
+    Attributes
+    ----------
+    blocks_ : list
+        Text, hashed text, numeric, categorical and vector blocks, in this order.
+    scales_ : array of shape (number of blocks,)
+        What the blocks are multiplied by.
+    kinds_ : dict of str
+        Kind of every column that is used.
+    informative_ : dict of float
+        Columns that are raised, with the p-values of their association with the labels.
+    notes_ : list of str
+        What was left out, damped or raised, and why.
+    n_features_out_ : int
+
+    Examples
+    --------
+    >>> from semisvm.columns import ColumnFeatures
+    >>> table = {
+    ...     "subject": ["cheap pills now", "lunch on monday", "cheap cheap flights", "monday plan"],
+    ...     "size": [3, None, 12, 7],
+    ... }
+    >>> features = ColumnFeatures(text=["subject"]).fit(table)
+    >>> features.kinds_
+    {'subject': 'text', 'size': 'numeric'}
+    >>> features.get_feature_names_out().tolist()
+    ['subject__cheap', 'subject__monday', 'size', 'size__missing']
+    >>> features.transform(table).shape
+    (4, 4)
+    """
+
+    def __init__(
+        self,
+        *,
+        text: Sequence[str] | None = None,
+        numeric: Sequence[str] | None = None,
+        categorical: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        min_df: int | float = 2,
+        max_df: int | float = 1.0,
+        max_features: int | None = None,
+        hash_columns: int | None = None,
+        analyzer: str = "word",
+        stop_words: Sequence[str] | str | None = None,
+        min_count: int = 2,
+        max_levels: int = 100,
+        column_weights: Mapping[str, float] | None = None,
+        raised: float | None = None,
+        unlabeled: Any = -1,
+        dtype: DTypeLike = np.float64,
+        sparse_output: bool = True,
+    ) -> None:
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.features = features
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.hash_columns = hash_columns
+        self.analyzer = analyzer
+        self.stop_words = stop_words
+        self.min_count = min_count
+        self.max_levels = max_levels
+        self.column_weights = column_weights
+        self.raised = raised
+        self.unlabeled = unlabeled
+        self.dtype = dtype
+        self.sparse_output = sparse_output
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Look at the columns and learn the features.
+
+        Parameters
+        ----------
+        X : Table, dict of columns, or data frame
+            Labelled and unlabelled rows alike; the label is not among the columns.
+        y : array-like of shape (n,), optional
+            Labels, and the marker for unlabelled rows. They show which numbers and categories
+            inform; without them, and with several labels per row, all count by what varies.
+        """
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and return the features of the same rows.
+
+        Parameters
+        ----------
+        X : Table, dict of columns, or data frame
+        y : array-like of shape (n,), optional
+            Labels, and the marker for unlabelled rows.
+
+        Returns
+        -------
+        features : CSR matrix of shape (n, d), or array or frame if asked for
+            An array also if there are vectors, and all other columns are numbers.
+        """
+        table = as_table(X)
+        if len(table) == 0:
+            raise DataError("the table has no rows.", table.path)
+        notes: list[str] = []
+        if self.raised is not None and check_real("raised", self.raised, at_least=0.0) > 1.0:
+            raise ValueError(f"raised must be at most 1, got {self.raised!r}.")
+        kinds = self._find_kinds(table, notes)
+        self.informative_ = self._find_informative(table, kinds, y)
+        blocks, parts = self._fit_blocks(table, kinds)
+        self.blocks_ = blocks
+        statistics = BlockStatistics(len(blocks))
+        statistics.add(parts)
+        self.scales_, about_shares = self._weigh(statistics)
+        self.kinds_ = kinds
+        self.notes_ = notes + about_shares
+        self.n_features_out_ = sum(part.shape[1] for part in parts)
+        return self._join(parts)
+
+    def transform(self, X: Any) -> Any:
+        """Compute the features of a table.
+
+        Parameters
+        ----------
+        X : Table, dict of columns, or data frame
+            With the columns of the fit, in any order; others are ignored.
+
+        Returns
+        -------
+        features : CSR matrix of shape (n, d), or array or frame if asked for
+            An array also if there are vectors, and all other columns are numbers.
+        """
+        check_is_fitted(self)
+        table = as_table(X)
+        return self._join([block.matrix(table) for block in self.blocks_])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names.
+
+        They are ``column__word``, ``column``, ``column__missing``, ``column=level`` and
+        ``column[0]``.
+        """
+        check_is_fitted(self)
+        names = [name for block in self.blocks_ for name in block.names()]
+        return np.array(names, dtype=object)
+
+    def source_columns(self) -> NDArray[np.object_]:
+        """Return the column that each feature comes from, shape (d,)."""
+        check_is_fitted(self)
+        return np.array([name for block in self.blocks_ for name in block.sources()], dtype=object)
+
+    def is_coordinate(self) -> NDArray[np.bool_]:
+        """Tell which features are coordinates of vectors, shape (d,)."""
+        check_is_fitted(self)
+        kinds = [isinstance(block, VectorBlock) for block in self.blocks_]
+        return np.repeat(kinds, [block.width() for block in self.blocks_])
+
+    def kept_words(self, count: int = 10) -> dict[str, dict[str, Any]]:
+        """Return how many words of every text column are features, and the most frequent ones.
+
+        Parameters
+        ----------
+        count : int, default=10
+            Number of words to name, by the number of rows that they are in.
+        """
+        check_is_fitted(self)
+        return {
+            block.column: {"words": block.width(), "most_frequent": block.frequent(count)}
+            for block in self.blocks_
+            if isinstance(block, TextBlock)
+        }
+
+    @property
+    def columns_(self) -> list[str]:
+        """Columns that `transform` needs."""
+        return list(self.kinds_)
+
+    def _given(self) -> dict[str, str]:
+        given: dict[str, str] = {}
+        for kind in KINDS:
+            for name in getattr(self, kind) or ():
+                if given.setdefault(name, kind) != kind:
+                    raise ValueError(
+                        f"the column {name!r} is given as both {given[name]} and {kind}."
+                    )
+        return given
+
+    def _find_kinds(self, table: Table, notes: list[str]) -> dict[str, str]:
+        given = self._given()
+        free = table.names if self.features is None else list(self.features)
+        for name in [*given, *free]:
+            if name not in table.columns:
+                raise missing_column(name, table.names, table.path)
+        kinds = {}
+        for name in dict.fromkeys([*free, *given]):
+            if name in given:
+                numbers = given[name] == NUMERIC and holds_vectors(table.columns[name])
+                kinds[name] = VECTOR if numbers else given[name]
+                continue
+            kind = find_kind(table, name)
+            if kind.name is None:
+                notes.append(f"the column {name!r} is left out: {kind.reason}")
+            else:
+                kinds[name] = kind.name
+        self._factors = self._find_factors(table, kinds)
+        for name in [name for name in kinds if self._factors[name] == 0.0]:
+            del kinds[name]
+            notes.append(f"the column {name!r} is left out: {ZERO_WEIGHT}")
+        if self.hash_columns is not None:
+            kinds = {name: HASHED if kind == TEXT else kind for name, kind in kinds.items()}
+        if not kinds:
+            reasons = "; ".join(notes) or "there is no column"
+            raise DataError(
+                f"no column is left to learn from ({reasons}). Name columns with text=, numeric= "
+                "or categorical=.",
+                table.path,
+            )
+        return kinds
+
+    def _find_factors(self, table: Table, kinds: Mapping[str, str]) -> dict[str, float]:
+        """Return the factors of columns, after a check."""
+        given = dict(self.column_weights or {})
+        for name, factor in given.items():
+            if name not in table.columns and name not in (*KINDS, VECTOR):
+                raise missing_column(name, table.names, table.path)
+            check_real(f"the weight of {name!r}", factor, at_least=0.0)
+        # a column that is called like a kind means itself
+        of_kinds = {kind: factor for kind, factor in given.items() if kind not in table.columns}
+        return {name: float(given.get(name, of_kinds.get(k, 1.0))) for name, k in kinds.items()}
+
+    def _find_informative(self, table: Table, kinds: Mapping[str, str], y: Any) -> dict[str, float]:
+        """Return p-values of columns to raise: not where a factor was given, or nothing is wide."""
+        if y is not None and len(y) != len(table):
+            raise ValueError(f"there are {len(y)} labels for {len(table)} rows.")
+        if self.raised == 0.0 or {*kinds.values()} <= {*SINGLE}:
+            return {}
+        given = {*(self.column_weights or {})}
+        of_kinds = given - {*table.columns}
+        free = {name: k for name, k in kinds.items() if name not in given and k not in of_kinds}
+        return find_informative(table, free, y, self.unlabeled)
+
+    def _weigh(self, statistics: BlockStatistics) -> tuple[NDArray[np.float64], list[str]]:
+        """Return what to multiply the blocks by, and notes."""
+        # the columns of a block have the same factor
+        weights = [self._factors[block.columns[0]] for block in self.blocks_]
+        raised = FOR_CLUSTERS if self.raised is None else self.raised
+        return weigh(self.blocks_, statistics, weights, self.informative_, raised)
+
+    def _parted(self, columns: list[str]) -> list[list[str]]:
+        """Part columns of one kind by their factors, and whether they are raised: into blocks."""
+        found: dict[tuple[float, bool], list[str]] = {}
+        for name in columns:
+            key = (self._factors[name], name in self.informative_)
+            found.setdefault(key, []).append(name)
+        return list(found.values())
+
+    def _fit_blocks(self, table: Table, kinds: Mapping[str, str]) -> tuple[list[Block], list[Any]]:
+        of = columns_by_kind(kinds)
+        blocks: list[Block] = []
+        parts = []
+        for name in of[TEXT]:
+            block, part = TextBlock.fit(table, name, **self._words(), **self._limits())
+            blocks.append(block)
+            parts.append(part)
+        rest = self._hashed(of[HASHED])
+        rest += [NumericBlock.fit(table, part) for part in self._parted(of[NUMERIC])]
+        levels = (self.min_count, self.max_levels)
+        for part in self._parted(of[CATEGORICAL]):
+            rest.append(CategoricalBlock.fit(table, part, *levels))
+        rest += [VectorBlock.fit(table, name) for name in of[VECTOR]]
+        return blocks + rest, parts + [block.matrix(table) for block in rest]
+
+    def _words(self) -> dict[str, Any]:
+        """Return what a word is."""
+        words = {"ngram_range": tuple(self.ngram_range), "analyzer": self.analyzer}
+        stopped = as_tokens(self.stop_words, self.analyzer)
+        return words if stopped is None else {**words, STOP_WORDS: stopped}
+
+    def _limits(self) -> dict[str, Any]:
+        """Return which words are features."""
+        limits = ("min_df", "max_df", "max_features")
+        return {name: getattr(self, name) for name in limits}
+
+    def _hashed(self, columns: list[str]) -> list[Block]:
+        width = self.hash_columns or 0
+        return [HashedTextBlock.of(name, width, **self._words()) for name in columns]
+
+    def _join(self, parts: Iterable[Any]) -> Any:
+        kept, scales = np.dtype(self.dtype), self.scales_.tolist()
+        if is_array(self.kinds_):
+            parts = list(parts)
+            joined, first = np.empty((len(parts[0]), self.n_features_out_), dtype=kept), 0
+            for part, scale in zip(parts, scales, strict=True):
+                place = joined[:, first : first + part.shape[1]]
+                np.multiply(part, scale, out=place, casting="same_kind")
+                first += part.shape[1]
+            return joined
+        scaled = [sparse.csr_matrix(part) * s for part, s in zip(parts, scales, strict=True)]
+        together = sparse.csr_matrix(sparse.hstack(scaled, format="csr"), dtype=kept)
+        return together if self.sparse_output else together.toarray()
+
+    def to_state(self) -> tuple[State, Arrays]:
+        """Return what restores the fitted transformer: data for JSON, and arrays by name."""
+        check_is_fitted(self)
+        arrays: Arrays = {"scales": self.scales_}
+        blocks = []
+        for k, block in enumerate(self.blocks_):
+            state, parts = block.state()
+            blocks.append({"kind": block.kind, **state})
+            arrays.update({f"{k}.{name}": part for name, part in parts.items()})
+        parameters = self.get_params()
+        if self.sparse_output:
+            del parameters["sparse_output"]  # files had no such entry before there was a choice
+        # what y is read with is of no use to new rows
+        del parameters["unlabeled"]
+        for name in ("hash_columns", STOP_WORDS, "column_weights", "raised"):
+            if parameters[name] is None:
+                del parameters[name]
+        if self.column_weights is not None:
+            pairs = self.column_weights.items()
+            parameters["column_weights"] = {name: float(factor) for name, factor in pairs}
+        parameters["dtype"] = np.dtype(self.dtype).name
+        parameters["ngram_range"] = list(self.ngram_range)
+        for name in {*KINDS, "features", STOP_WORDS} & parameters.keys():
+            value = parameters[name]
+            parameters[name] = value if value is None or isinstance(value, str) else list(value)
+        state = {
+            "parameters": parameters,
+            "kinds": list(self.kinds_.items()),
+            "notes": list(self.notes_),
+            "blocks": blocks,
+        }
+        if self.informative_:
+            state["informative"] = dict(self.informative_)
+        return state, arrays
+
+    def same_as(self, state: State, arrays: Mapping[str, NDArray[Any]]) -> bool:
+        """Tell whether a state is that of features that compute the same columns."""
+        own, ours = self.to_state()
+        keys = ("kinds", "blocks")
+        # as they are after a way through JSON
+        told = [json.loads(json.dumps([said.get(key) for key in keys])) for said in (own, state)]
+        if told[0] != told[1] or ours.keys() != arrays.keys():
+            return False
+        return all(np.array_equal(ours[name], arrays[name]) for name in ours)
+
+    @classmethod
+    def from_state(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Restore a fitted transformer, which computes the same matrices bit for bit.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If the state is not one that `to_state` returns.
+        """
+        parameters = dict(state["parameters"])
+        parameters["dtype"] = np.dtype(parameters["dtype"])
+        parameters["ngram_range"] = tuple(parameters["ngram_range"])
+        features = cls(**parameters)
+        own: dict[str, Arrays] = {}
+        for name, array in arrays.items():
+            part, _, rest = name.partition(".")
+            own.setdefault(part, {})[rest] = array
+        blocks = [
+            RESTORERS[block["kind"]](block, own.get(str(k), {}))
+            for k, block in enumerate(state["blocks"])
+        ]
+        features.blocks_ = blocks
+        features.scales_ = arrays["scales"]
+        if features.scales_.shape != (len(blocks),):
+            raise ValueError("the blocks and their scales differ in number.")
+        features.kinds_ = dict(state["kinds"])
+        read = [(column, block.kind) for block in blocks for column in block.columns]
+        if dict(read) != features.kinds_ or len(read) != len(features.kinds_):
+            raise ValueError("the columns of the features and their kinds differ.")
+        features.informative_ = dict(state.get("informative", {}))
+        features.notes_ = list(state["notes"])
+        features.n_features_out_ = sum(block.width() for block in blocks)
+        return features
+
+
+def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the columns of every kind, in order."""
+    return {k: [name for name in kinds if kinds[name] == k] for k in (*KINDS, HASHED, VECTOR)}
+
+
+def is_dense(kinds: Mapping[str, str]) -> bool:
+    """Tell whether all columns are numbers or vectors, so that hardly an entry is zero."""
+    return set(kinds.values()) <= {NUMERIC, VECTOR}
+
+
+def is_array(kinds: Mapping[str, str]) -> bool:
+    """Tell whether features in memory are an array: those of vectors, perhaps with numbers."""
+    return is_dense(kinds) and VECTOR in kinds.values()

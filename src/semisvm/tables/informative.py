@@ -1,0 +1,155 @@
+"""Which numbers and categories are clearly associated with the labels.
+
+Beside a text such columns get a small share of the length of a row, since noise would do harm with
+a larger one (`semisvm.tables.shares`). Where the labels show that a column is no noise, its share
+may be larger.
+
+The statistic of a column is ``T = tr(A B)``, with the inner products A of what the column has in
+the labelled rows, and B of their classes, both centred. Categories and classes are indicators
+divided by the square root of their counts, so T is that of the chi-square test, divided by the
+number of rows. Numbers are their ranks, so T is that of Kruskal and Wallis, up to a factor. The
+mean and the variance of T over all permutations of the labels are known (`permutation_moments`);
+the gamma distribution with these gives the p-value. Nothing is assumed about the sizes of levels
+and classes.
+
+The level is strict, `LEVEL` divided by the number of columns that are tested: noise passes in less
+than one of a thousand tables. And a column must pass without each of five parts of the labels, so
+that a few rows do not decide.
+
+The labels of a fit decide. Features that were made once for all folds have used held-out labels
+for this: a fold finds strong columns by its own labels too, but weaker ones often not. So what
+reports cross-validated scores and promises that labels took no part does not raise columns.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincc
+from scipy.stats import rankdata
+
+from semisvm.labels.partial import deal, is_unlabeled, label_array
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC
+from semisvm.tables.table import Table
+
+LEVEL = 1e-3
+"""Chance that a table without any association has a column that passes, at most."""
+N_PARTS = 5
+"""Parts of the labels, without each of which a column must pass."""
+FEWEST_LABELS = 20
+"""Of classes with two labels or more; with fewer no column is tested."""
+MOST_LABELS = 1_000
+"""Labelled rows that are used, at most: those at equal distances."""
+
+Floats = NDArray[np.float64]
+
+
+def find_informative(
+    table: Table, kinds: Mapping[str, str], y: Any, unlabeled: Any = -1
+) -> dict[str, float]:
+    """Find columns that are clearly associated with the labels.
+
+    Parameters
+    ----------
+    table : Table
+    kinds : mapping of str
+        Kinds of the columns; numbers and categories are tested.
+    y : array-like of shape (n,), or None
+        Labels. If there are none, or several per row, no column is found.
+    unlabeled : scalar
+        What marks unlabelled rows, besides None and NaN.
+
+    Returns
+    -------
+    found : dict of float
+        The largest p-value of each column that passes.
+    """
+    tested = [name for name, kind in kinds.items() if kind in (NUMERIC, CATEGORICAL)]
+    if not tested or y is None or np.ndim(y) != 1:
+        return {}
+    rows, codes = _labeled_rows(y, unlabeled)
+    if len(rows) < FEWEST_LABELS or len(np.unique(codes)) < 2:
+        return {}
+    some = table.take(rows.tolist())
+    everything = np.arange(len(rows))
+    parts = [np.setdiff1d(everything, part) for part in deal(everything, codes, N_PARTS)]
+    found = {}
+    for name in tested:
+        values = some.numbers(name) if kinds[name] == NUMERIC else np.array(some.levels(name))
+        p = max(p_value(values[part], codes[part]) for part in parts)
+        if p <= LEVEL / len(tested):
+            found[name] = p
+    return found
+
+
+def _labeled_rows(y: Any, unlabeled: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return rows of classes with two labels or more, and codes of their classes."""
+    rows = np.flatnonzero(~is_unlabeled(y, unlabeled))
+    rows = rows[:: -(-len(rows) // MOST_LABELS) or 1]
+    classes = np.array([str(label) for label in label_array(y)[rows].tolist()])
+    codes = np.unique(classes, return_inverse=True)[1]
+    kept = np.bincount(codes, minlength=1)[codes] > 1
+    return rows[kept], codes[kept]
+
+
+def p_value(values: NDArray[Any], codes: NDArray[np.intp]) -> float:
+    """Return the p-value of the association of a column with classes.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Numbers, NaN if missing, or words.
+    codes : int array of shape (n,)
+    """
+    A, B = _products(_coordinates(values)), _products(_indicators(codes))
+    mean, variance = permutation_moments(A, B)
+    if not variance > 1e-12 * mean**2:
+        return 1.0  # one value, or all values distinct: every permutation has the same T
+    return float(gammaincc(mean**2 / variance, mean * np.vdot(A, B) / variance))
+
+
+def _coordinates(values: NDArray[Any]) -> Floats:
+    if values.dtype.kind != "f":
+        return _indicators(values)
+    missing = np.isnan(values)
+    ranks = np.zeros((len(values), 1))  # a missing number counts as the mean
+    ranks[~missing, 0] = rankdata(values[~missing]) - 0.5 * (np.sum(~missing) + 1)
+    return ranks
+
+
+def _indicators(values: NDArray[Any]) -> Floats:
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.eye(len(counts)) / np.sqrt(counts))[codes])
+
+
+def _products(coordinates: Floats) -> Floats:
+    centred = coordinates - coordinates.mean(axis=0)
+    return np.asarray(centred @ centred.T)
+
+
+def permutation_moments(A: Floats, B: Floats) -> tuple[float, float]:
+    """Return mean and variance of ``tr(A P B P')`` over all permutations P.
+
+    Kazi-Aoual, Hitier, Sabatier and Lebreton, Refined approximations to permutation tests for
+    multivariate inference, 1995.
+
+    Parameters
+    ----------
+    A, B : arrays of shape (n, n), n >= 4
+        Symmetric; their rows sum to zero.
+    """
+    n = len(A)
+    mean = np.trace(A) * np.trace(B) / (n - 1)
+    parts = [
+        (
+            (n - 1) * np.vdot(M, M) - np.trace(M) ** 2,
+            n * (n + 1) * np.sum(np.diag(M) ** 2)
+            - (n - 1) * (np.trace(M) ** 2 + 2 * np.vdot(M, M)),
+        )
+        for M in (A, B)
+    ]
+    (a, a_diagonal), (b, b_diagonal) = parts
+    variance = 2 * a * b / ((n - 1) ** 2 * (n + 1) * (n - 2))
+    variance += a_diagonal * b_diagonal / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+    return float(mean), float(variance)

@@ -1,0 +1,167 @@
+"""What a column holds: text, numbers, categories, or nothing to learn from."""
+
+import re
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm.tables.errors import is_missing
+from semisvm.tables.table import Column, Table, with_thousands
+from semisvm.tables.vector_files import holds_vectors, is_vector
+
+TEXT, NUMERIC, CATEGORICAL, VECTOR = "text", "numeric", "categorical", "vector"
+
+FEW_LEVELS = 50
+"""Up to so many distinct short values are categories, whatever the number of rows."""
+
+LEVEL_SHARE = 0.2
+"""Beyond them, distinct short values are categories if they are at most this share of the rows."""
+
+TEXT_WORDS = 3.0
+"""Values of so many words on average are text."""
+
+TEXT_LENGTH = 60.0
+"""And so are values of so many characters on average, with or without spaces."""
+
+ENOUGH_ROWS = 10
+"""In fewer rows, values that are all distinct may well be measurements or categories."""
+
+NAMED_SHARE = 0.5
+"""Whole numbers of which so many are distinct are identifiers if the column's name says so."""
+
+ID_NAME = re.compile(
+    r"(?i:(^|[\W_])(id|ids|uuid|guid|key|index|idx|rowid|nr|no)$)|[a-z]I[dD]$|^Unnamed: \d+$"
+)
+"""The last one is what pandas calls the column of row numbers that it has written."""
+
+ID_TEXT = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}")
+"""A UUID, or a hash of 64 bits or more."""
+
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+FEW_OTHERS = 0.2
+"""Up to this share of other values, a column is one of numbers with mistakes."""
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?$")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a column was found to be.
+
+    Attributes
+    ----------
+    name : str or None
+        "text", "numeric", "categorical", "vector", or None if the column is left out.
+    reason : str
+        In words.
+    """
+
+    name: str | None
+    reason: str
+
+
+def find_kind(table: Table, name: str) -> Kind:
+    """Find out what a column holds."""
+    cells = table.column(name)
+    if holds_vectors(cells):
+        return Kind(VECTOR, "its cells are lists of numbers")
+    if isinstance(cells, np.ndarray):
+        present_numbers = cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells
+        return _kind_of_numbers(present_numbers, name)
+    present = [cell for cell in cells if not is_missing(cell)]
+    if any(map(is_vector, present)):
+        return Kind(None, "its cells are lists of numbers, but not all of the same length")
+    if any(isinstance(cell, (list, tuple, dict, bytes, np.ndarray)) for cell in present):
+        return Kind(None, "its cells are not text or numbers")
+    if any(isinstance(cell, (date, time, timedelta)) for cell in present):
+        return Kind(None, "its cells are dates or times")
+    if any(isinstance(cell, bool) for cell in present):
+        return _kind_of_strings([str(cell) for cell in present])
+    numbers = _as_numbers(present)
+    if numbers is not None:
+        return _kind_of_numbers(numbers[~np.isnan(numbers)], name)
+    return _kind_of_strings([text for cell in present if (text := str(cell).strip())])
+
+
+def _as_numbers(cells: Column) -> NDArray[np.float64] | None:
+    numbers = []
+    for cell in cells:
+        number = with_thousands(cell)
+        if number is None:
+            return None
+        numbers.append(number)
+    return np.array(numbers, dtype=np.float64)
+
+
+def _kind_of_numbers(values: NDArray[Any], name: str) -> Kind:
+    if len(values) == 0:
+        return Kind(None, "it is empty")
+    if np.all(values == values[0]):
+        return Kind(None, "all its values are the same")
+    if values.dtype.kind == "f" and np.any(values != np.round(values)):
+        return Kind(NUMERIC, "its values are numbers")
+    if len(values) >= ENOUGH_ROWS:
+        why = _why_identifier(values, name)
+        if why is not None:
+            return Kind(None, f"{why}; to use it, name it with numeric=")
+    return Kind(NUMERIC, "its values are numbers")
+
+
+def _why_identifier(values: NDArray[Any], name: str) -> str | None:
+    """Say why whole numbers number the rows; None if they may be measurements.
+
+    That they hardly repeat is no reason: weights in grams do not either.
+    """
+    found, n = np.unique(values), len(values)
+    if len(found) == n and found[-1] - found[0] == n - 1:
+        if found[0] in (0, 1):
+            return f"it numbers the rows from {int(found[0])} to {int(found[-1])}"
+        if np.array_equal(found, values):
+            return f"it counts the rows, from {int(found[0])} to {int(found[-1])}"
+    if ID_NAME.search(name) is not None and len(found) >= NAMED_SHARE * n:
+        return f"by its name it is an identifier, and {len(found)} of its {n} values are distinct"
+    return None
+
+
+def _kind_of_strings(values: list[str]) -> Kind:
+    if not values:
+        return Kind(None, "it is empty")
+    distinct, n = len(set(values)), len(values)
+    if distinct == 1:
+        return Kind(None, "all its values are the same")
+    if all(DATE.match(value) for value in values):
+        return Kind(None, "its cells are dates or times")
+    if distinct > LEVEL_SHARE * n and all(ID_TEXT.fullmatch(value) for value in values):
+        return Kind(None, f"{distinct} of its {n} values are distinct hashes, like an identifier")
+    words = sum(value.count(" ") + 1 for value in values) / n
+    length = sum(map(len, values)) / n
+    few = distinct <= min(FEW_LEVELS, max(n // 2, 1))
+    if not few and (words >= TEXT_WORDS or length >= TEXT_LENGTH):
+        return Kind(TEXT, f"{distinct} distinct values of {words:.0f} words on average")
+    if few or distinct <= LEVEL_SHARE * n:
+        return Kind(CATEGORICAL, f"{distinct} distinct values")
+    if words >= 1.5:
+        return Kind(TEXT, f"{distinct} distinct values of {words:.1f} words on average")
+    if distinct == n and n < ENOUGH_ROWS:
+        return Kind(CATEGORICAL, f"{distinct} distinct values")
+    return Kind(
+        None,
+        _why_no_number(values)
+        or f"{distinct} of its {n} values are distinct and short, like an identifier",
+    )
+
+
+def _why_no_number(values: list[str]) -> str | None:
+    """Say what is wrong with values that are meant to be numbers; None if they are not."""
+    others = [value for value in values if with_thousands(value) is None]
+    if all(DECIMAL_COMMA.fullmatch(value) for value in others):
+        return f"its numbers have decimal commas, such as {others[0]!r}; write decimal points"
+    if len(others) <= FEW_OTHERS * len(values):
+        return (
+            f"{len(others)} of its {len(values)} values are not numbers, such as {others[0]!r}; "
+            "correct them, or leave their cells blank"
+        )
+    return None

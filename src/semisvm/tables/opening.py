@@ -1,0 +1,242 @@
+"""Opening files: compression and encoding are detected, errors name the place."""
+
+import codecs
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from semisvm.tables.errors import DataError
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+WORKBOOK = "xl/workbook.xml"
+"""Member of the archives that Excel writes."""
+OTHER_SPREADSHEETS = {
+    "xl/workbook.bin": "a binary Excel file (.xlsb)",
+    "content.xml": "a spreadsheet of OpenOffice (.ods)",
+}
+PROTECTED = "EncryptedPackage".encode("utf-16-le")
+"""Name of the part that holds an Excel file with a password."""
+FOREIGN = {
+    ZIP: "a zip archive (perhaps a damaged Excel file); unpack it, or export it as CSV",
+    b"PAR1": "a Parquet file; use format='parquet'",
+    OLD_EXCEL: "an old Excel file (.xls); save it as .xlsx or CSV",
+    b"BZh": "compressed with bzip2; unpack it, or use gzip",
+    b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
+    b"\x93NUMPY": "a .npy array; use format='npz'",
+}
+BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+PEEK = 4096
+SAVE_AGAIN = "Save it as .xlsx or as CSV, and read that."
+
+
+Seen = Callable[[int], object]
+"""Is told how many more bytes of a file were read."""
+
+
+class _Watched(io.FileIO):
+    """A file that tells how much of it is read."""
+
+    def __init__(self, path: str | Path, seen: Seen) -> None:
+        super().__init__(path, "rb")
+        self._seen = seen
+
+    def readinto(self, buffer: Any) -> int | None:
+        read = super().readinto(buffer)
+        self._seen(read or 0)
+        return read
+
+
+def _raw(path: str | Path, seen: Seen | None) -> BinaryIO:
+    if seen is None:
+        return open(path, "rb")
+    return io.BufferedReader(_Watched(path, seen), 1 << 20)
+
+
+@contextmanager
+def open_bytes(path: str | Path, seen: Seen | None = None) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, unpacked if it is gzip whatever its name.
+
+    Errors of reading inside the block become `DataError`.
+
+    Parameters
+    ----------
+    path : str or Path
+    seen : function, optional
+        Is told how many more bytes were read.
+    """
+    with _explained(path), _raw(path, seen) as raw:
+        if raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
+            raw.seek(0)
+            with gzip.open(raw, "rb") as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            raw.seek(0)
+            yield raw
+
+
+@contextmanager
+def open_text(
+    path: str | Path, encoding: str | None = None, seen: Seen | None = None
+) -> Iterator[io.TextIOWrapper]:
+    """Open a file for reading text; line ends are left as they are.
+
+    Parameters
+    ----------
+    path : str or Path
+    encoding : str, optional
+        By default UTF-8, or what a byte order mark says.
+    seen : function, optional
+        Is told how many more bytes were read.
+    """
+    with open_bytes(path, seen) as stream:
+        buffered = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)
+        head = buffered.peek(PEEK)[:PEEK]
+        refuse_foreign(head, path)
+        found = encoding or find_encoding(head, path)
+        text = _decoded(buffered, found)
+        try:
+            yield text
+        except UnicodeError as error:  # of utf-16 without a byte order mark, too
+            raise _locate(path, found) or _undecodable(path, found) from error
+
+
+def is_workbook(path: str | Path) -> bool:
+    """Tell whether a file is an Excel workbook, by its content; refuse other spreadsheets.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that cannot be opened is left to its reader, and so is standard input.
+    """
+    if not Path(path).is_file():
+        return False
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(len(OLD_EXCEL))
+            protected = head == OLD_EXCEL and _contains(stream, PROTECTED)
+        names = _members(path) if head == ZIP else set()
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeError):
+        return False
+    if protected:
+        raise DataError(
+            "this Excel file has a password. Open it in Excel, remove the password, and save it "
+            "again.",
+            path,
+        )
+    if head == OLD_EXCEL:
+        raise DataError(f"this is an old Excel file (.xls). {SAVE_AGAIN}", path)
+    for name, what in OTHER_SPREADSHEETS.items():
+        if name in names:
+            raise DataError(f"this is {what}. {SAVE_AGAIN}", path)
+    return WORKBOOK in names
+
+
+def _contains(stream: BinaryIO, wanted: bytes) -> bool:
+    """Tell whether the rest of a file contains some bytes."""
+    last = b""
+    while piece := stream.read(1 << 20):
+        if wanted in last + piece:
+            return True
+        last = piece[-len(wanted) :]
+    return False
+
+
+def _members(path: str | Path) -> set[str]:
+    with zipfile.ZipFile(path) as archive:
+        return set(archive.namelist())
+
+
+@contextmanager
+def there_to_read(path: str | Path) -> Iterator[None]:
+    """Say what is wrong with a file that cannot be opened."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise DataError("there is no such file.", path) from error
+    except IsADirectoryError as error:
+        raise DataError("this is a folder, not a file.", path) from error
+    except PermissionError as error:
+        raise DataError("this file may not be read (permission denied).", path) from error
+
+
+@contextmanager
+def _explained(path: str | Path) -> Iterator[None]:
+    try:
+        with there_to_read(path):
+            yield
+    except EOFError as error:
+        raise DataError(
+            "the gzip file ends too early: it is truncated. Copy or download it again.", path
+        ) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"the gzip file is damaged ({error}).", path) from error
+    except OSError as error:
+        raise DataError(f"this file cannot be read ({error.strerror or error}).", path) from error
+
+
+def refuse_foreign(head: bytes, path: str | Path) -> None:
+    """Refuse files that are not text, and say what they are."""
+    for magic, what in FOREIGN.items():
+        if head.startswith(magic):
+            raise DataError(f"this is {what}.", path)
+
+
+def find_encoding(head: bytes, path: str | Path) -> str:
+    """Return the encoding that the first bytes of a file show; UTF-8 if they show none."""
+    for mark, encoding in BOMS.items():
+        if head.startswith(mark):
+            return encoding
+    if head.count(0) > len(head) // 4:
+        order = "le" if head[1:2] == b"\0" else "be"
+        raise DataError(
+            "every other byte is zero, as in UTF-16 without a byte order mark: use "
+            f"encoding='utf-16-{order}'.",
+            path,
+            line=1,
+        )
+    return "utf-8"
+
+
+def _decoded(stream: "io.BufferedReader[io.RawIOBase]", encoding: str) -> io.TextIOWrapper:
+    try:
+        return io.TextIOWrapper(stream, encoding=encoding, newline="")
+    except (LookupError, ValueError) as error:  # unknown, not of text, or no name at all
+        raise DataError(f"there is no encoding {encoding!r}; try utf-8 or latin-1.") from error
+
+
+def _locate(path: str | Path, encoding: str) -> DataError | None:
+    """Find the first bytes that are not text; the file is read again, line by line."""
+    if not encoding.startswith("utf-8"):
+        return None
+    with open_bytes(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return DataError(
+                    f"byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line is not "
+                    "UTF-8. If the file is in an older encoding, name it, for instance with "
+                    "encoding='latin-1'.",
+                    path,
+                    line=number,
+                )
+    return None
+
+
+def _undecodable(path: str | Path, encoding: str) -> DataError:
+    return DataError(
+        f"the file is not {encoding}: name its encoding, for instance with encoding='latin-1'.",
+        path,
+    )

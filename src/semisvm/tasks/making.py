@@ -1,0 +1,97 @@
+"""One score or one per class: which task the rows and the loss make."""
+
+from semisvm.designs import Design, Floats, Index
+from semisvm.label_steps.transportation import Counts
+from semisvm.labels.hierarchy import Hierarchy
+from semisvm.labels.weights import ALIKE
+from semisvm.losses import Loss
+from semisvm.solvers.trace import Recorder
+from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.many_scores import Codes
+from semisvm.tasks.two_classes import TwoClassTask
+
+Task = TwoClassTask | ManyClassTask
+
+
+def make_task(
+    design: Design,
+    labeled: Index,
+    unlabeled: Index,
+    codes: Codes,
+    weight: Floats,
+    *,
+    counts: Counts,
+    hierarchy: Hierarchy,
+    loss: Loss,
+    reg: float,
+    recorder: Recorder,
+    one_score: bool = True,
+    mass: Floats = ALIKE,
+    prior: Floats | None = None,
+) -> Task:
+    """Return a task with one score for two classes, where the loss has that form.
+
+    Parameters
+    ----------
+    design : Design
+    labeled, unlabeled : arrays of row indices, ascending
+    codes : int array of shape (l,)
+        Classes of the labelled rows.
+    weight : array of shape (l,)
+        Weights of the labelled rows, summing to one.
+    counts : array of shape (m,)
+        Unlabelled rows of every class, by mass.
+    hierarchy, loss, reg, recorder
+    one_score : bool, default=True
+        Whether two classes may be one score.
+    mass : array of shape (u,) or (1,)
+        For how many rows each unlabelled row counts.
+    prior : array of shape (m,), optional
+        Class shares, of which the counts are rounded.
+    """
+    if has_one_score(len(counts), hierarchy, loss, one_score):
+        return TwoClassTask.of(
+            design,
+            labeled,
+            unlabeled,
+            codes == 1,
+            weight,
+            n_positive=counts[1].item(),
+            loss=loss,
+            reg=reg,
+            recorder=recorder,
+            mass=mass,
+            share=None if prior is None else float(prior[1]),
+        )
+    return ManyClassTask.of(
+        design,
+        labeled,
+        unlabeled,
+        codes,
+        weight,
+        counts=counts,
+        loss=loss,
+        hierarchy=hierarchy,
+        reg=reg,
+        recorder=recorder,
+        mass=mass,
+        prior=prior,
+    )
+
+
+def has_one_score(n_classes: int, hierarchy: Hierarchy, loss: Loss, one_score: bool) -> bool:
+    """Tell whether a task has one score rather than one per class.
+
+    Raises
+    ------
+    ValueError
+        If it should have one per class, and the loss has no such form.
+    """
+    if n_classes == 2 and hierarchy.flat and one_score and loss.two is not None:
+        return True
+    if loss.many is None:
+        raise ValueError(
+            f"loss={loss.name!r} is for two classes without a hierarchy, and y has "
+            f"{n_classes} classes; use loss='crammer_singer', which is its form for more."
+        )
+    return False

@@ -1,0 +1,159 @@
+r"""Soft labels of rows with one score per class.
+
+Beliefs p_jy minimise, at a temperature T and under the class counts sum_j p_jy = n_y, ::
+
+    lam/u sum_jy p_jy xi(s_j, y) + T/u sum_jy p_jy log p_jy
+
+The minimum is the free energy, a function of the weights alone. Its gradient is that of the
+weight step for the current beliefs. Its curvature, the reduced Hessian, is smaller: as scores
+move, so do the beliefs, and so do the prices nu_y that keep the counts. The losses here have
+the form xi(s, y) = c(s) + g(s_y). With C_j = diag(p_j) - p_j p_j^T and the slopes
+G_j = diag(lam g'(s_jy)), a step ds_j of the scores moves ::
+
+    dp_j = -1/T C_j (G_j ds_j - dnu),      (sum_j C_j) dnu = sum_j C_j G_j ds_j
+
+so the curvature in the scores is that of the weight step, minus ::
+
+    1/(uT) G_j C_j (G_j ds_j - dnu)
+
+per row. A product therefore takes two questions: the sums on the right of the system for dnu,
+m numbers per block, and then the rest. As for two classes it need not be positive.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Floats
+from semisvm.label_steps._soft_kernels import gibbs
+from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy_of
+from semisvm.label_steps.entropic import second_moments
+from semisvm.tasks import _kernels as kernels
+from semisvm.tasks.many_scores import NO_SCORES, ManyScoredRows
+
+
+class ManyScoreBlock(ManyScoredRows):
+    """Some rows with one score per class: the weight step, hard labels, and soft labels."""
+
+    # how the beliefs respond: the slopes of the costs, the step's scores, the answers, 1/(uT)
+    _slopes: Floats = NO_SCORES
+    _moved: Floats = NO_SCORES
+    _softness: float = 0.0
+
+    def gibbs(self, prices: Floats, temperature: float, factor: float) -> tuple[float, Floats]:
+        """Set the beliefs of the table's classes at prices.
+
+        Parameters
+        ----------
+        prices : array of shape (m,)
+        temperature : float
+        factor : float
+            Factor of the costs.
+
+        Returns
+        -------
+        value : float
+            Sum of the soft minima of the rows.
+        sums : array of shape (m,)
+            Sums of the beliefs.
+        """
+        costs, sums = self._table.costs, np.empty(len(prices))
+        if self._p.shape != costs.shape:
+            self._p = np.empty_like(costs)
+        return gibbs(costs, factor, prices, temperature, self.mass, self._p, sums), sums
+
+    def second_moments(self) -> Floats:
+        """Sum over rows the outer product of the beliefs with themselves."""
+        return second_moments(self._p, self.mass)
+
+    def cost_range(self) -> tuple[float, float]:
+        """Return the smallest and the largest cost of the table."""
+        costs = self._table.costs
+        return (float(costs.min()), float(costs.max())) if costs.size else (np.inf, -np.inf)
+
+    def adopt_beliefs(self) -> None:
+        """Set the beliefs of classes that are not in the table to zero."""
+        if len(self._used) < self.n_classes:
+            p = np.zeros((len(self._p), self.n_classes))
+            p[:, self._used] = self._p
+            self._p = p
+
+    def restore_beliefs(self, lam: float) -> None:
+        """Recover the beliefs from the costs."""
+        mass = self.mass
+        scale = np.divide(self.n_unlabeled / lam, mass, out=np.zeros_like(mass), where=mass > 0.0)
+        self._p = self.costs[self.unlabeled] * scale[:, None]
+
+    def entropy(self) -> float:
+        """Sum the entropies of the beliefs."""
+        return float(entropy_of(self._p, self.mass))
+
+    def divergence(self, lam: float) -> float:
+        """Sum the divergences of the beliefs from those in the costs."""
+        scale = self.n_unlabeled / lam
+        part = partial(
+            kernels.divergence_many, self._p, self.costs, scale, self.mass, self.unlabeled
+        )
+        return float(sum(self._by_part(part)))
+
+    # How beliefs respond -------------------------------------------------------------------
+
+    def respond(self, temperature: float, lam: float) -> Floats | None:
+        """Prepare products with the reduced Hessian at the beliefs.
+
+        Returns
+        -------
+        array of shape (m, m), or None if the loss does not tell
+            Sum of C_j = diag(p_j) - p_j p_j^T, by mass.
+        """
+        if self._smooth.label_slopes is None:
+            return None
+        self._slopes, self._moved = np.empty_like(self._p), np.empty_like(self._p)
+        self._softness = 1.0 / (self.n_unlabeled * temperature)
+        fill = partial(self._smooth.label_slopes, self.scores, self.unlabeled, lam, self._slopes)
+        self._by_part(fill)
+        sums = self._p.sum(axis=0) if not self.weighs else self.mass @ self._p
+        return np.diag(sums) - second_moments(self._p, self.mass)
+
+    def answer(self, p: Floats) -> Floats:
+        """Compute the scores of a step; return the sum of C_j G_j ds_j, by class."""
+        self._step = self._scores(p, self._rows)
+        part = partial(
+            kernels.answer, self._p, self._slopes, self.unlabeled, self._step, self._moved
+        )
+        sums: Floats = np.sum(self._by_part(part), axis=0)
+        return self.mass @ self._moved if self.weighs else sums
+
+    def answered(self, prices: Floats, out: Floats | None = None) -> Floats:
+        """Multiply the step of `answer` by the reduced Hessian, with moves of the prices."""
+        out = np.empty(self.n_weights) if out is None else out
+        slope, index = self._step, self._rows.index
+        apply = partial(self._smooth.apply, self.scores, self.costs)
+        # in the order of the rows, all of which have costs
+        self.design.workers.share(
+            lambda start, stop: apply(index, start, stop, slope[start:stop]),
+            len(index),
+            self.n_classes,
+        )
+        part = partial(
+            kernels.subtract,
+            self._p,
+            self._slopes * self.mass[:, None] if self.weighs else self._slopes,
+            self.unlabeled,
+            self._moved,
+            prices,
+            self._softness,
+            slope,
+        )
+        self._by_part(part)
+        self._step = NO_SCORES
+        slopes = self.hierarchy.node_slopes(slope)
+        self.design.pull_back_many(slopes, self._rows, out.reshape(self._shape))
+        return out
+
+    def _by_part(self, part: Callable[[int, int], Any]) -> list[Any]:
+        """Call ``part(start, stop)`` on parts of the unlabelled rows, shared by threads."""
+        work = WORK_PER_ROW * self.n_classes
+        return self.design.workers.share(part, len(self.unlabeled), work)

@@ -1,0 +1,379 @@
+"""Rows with one score per row: the weight step, with every vector over rows that it needs."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Design, Floats, Index, RowList, Workers
+from semisvm.designs.vectors import add, scatter
+from semisvm.designs.workers import ROW_WORK
+from semisvm.labels.weights import ALIKE, weighs
+from semisvm.losses import Signs, TwoClassLoss
+from semisvm.tasks.sums import totals
+
+# Fraction of all work beyond which a gradient is recomputed: scattered rows are read more
+# slowly than all rows in order.
+MAX_CHANGED = 0.3
+NOTHING = np.empty(0)
+
+
+class ScoredRows:
+    """Some rows of a two-class problem.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    labeled, unlabeled : arrays of row indices, ascending
+    positive : bool array of shape (l,)
+        Whether each labelled row has the second class.
+    weight : array of shape (l,)
+        Weights of the labelled rows, which sum to one over all blocks.
+    n_unlabeled : int
+        Number of unlabelled rows in all blocks, or the sum of their masses.
+    loss : TwoClassLoss
+    mass : array of shape (u,) or (1,)
+        For how many rows each unlabelled row counts; see `RowWeights`.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        labeled: Index,
+        unlabeled: Index,
+        positive: Signs,
+        weight: Floats,
+        n_unlabeled: int,
+        loss: TwoClassLoss,
+        mass: Floats = ALIKE,
+    ) -> None:
+        self.design = design
+        self.labeled = design.row_numbers(labeled)
+        self.unlabeled = design.row_numbers(unlabeled)
+        self.positive = positive
+        self.weight = weight
+        self.n_unlabeled = n_unlabeled
+        self.loss = loss
+        self.mass = mass
+        self.scores: Floats = NOTHING
+        # the weights of which these are the scores, unless they were moved since
+        self._scored: Floats | None = None
+        self.labels: Signs = np.zeros(len(unlabeled), dtype=np.bool_)
+        self._step: Floats = NOTHING
+        # costs of the two labels, their sum in an unlabelled row of mass one, the labels if they
+        # are hard, and the rows with costs
+        self._a: Floats = NOTHING
+        self._b: Floats = NOTHING
+        self._each: float | None = None
+        self._hard: Signs | None = None
+        self._rows: RowList = design.all_rows
+        # the labels of the last gradient
+        self._solved: Signs = self.labels
+        # beliefs in the two labels, those before, and the gaps between the losses of the labels
+        self._p: Floats = NOTHING
+        self._q: Floats = NOTHING
+        self._p_before: Floats = NOTHING
+        self._gaps: Floats | None = None
+        # curvature of the costs at the scores; lists of the rows with one, and their union
+        self._curvature: Floats | None = None
+        self._active: list[Index] = []
+        self._n_active = 0
+        self._listed: RowList | None = None
+        self._responding = False
+
+    @property
+    def codes(self) -> Index:
+        """Classes of the labelled rows."""
+        return self.positive.astype(np.intp)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the unlabelled rows have masses of their own."""
+        return weighs(self.mass)
+
+    @property
+    def workers(self) -> Workers:
+        """Threads of the block."""
+        return self.design.workers
+
+    @property
+    def work(self) -> int:
+        """Number of entries that a pass over the rows reads."""
+        return self.design.all_rows.work
+
+    @property
+    def bias(self) -> float:
+        """Value of the constant feature."""
+        return self.design.bias
+
+    @property
+    def n_weights(self) -> int:
+        """Length of the weight vector."""
+        return self.design.n_weights
+
+    def score(self, w: Floats, labeled_only: bool = False) -> None:
+        """Compute the scores of all rows, or of the labelled rows only."""
+        design = self.design
+        if labeled_only:
+            self.take_scores(design.scores(w, design.rows(self.labeled), np.zeros(design.n_rows)))
+        elif self._scored is None or not np.array_equal(w, self._scored):
+            self.take_scores(design.scores(w, design.all_rows, np.zeros(design.n_rows)))
+            self._scored = w.copy()
+
+    def charge_given(self) -> None:
+        """Set the costs of the given labels; the unlabelled rows have none."""
+        n = self.design.n_rows
+        self._a, self._b, self._rows = np.zeros(n), np.zeros(n), self.design.rows(self.labeled)
+        self._each = self._hard = None
+        self._charge_labeled()
+        self._forget_curvature()
+
+    def charge_labels(self, lam: float) -> None:
+        """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
+        self._p = self._q = self._p_before = NOTHING
+        self._charge(lam, self.labels)
+        self._fill(*_both(self.labels))
+        self._solved = self.labels
+
+    def charge_beliefs(self, lam: float) -> None:
+        """Set the costs of the beliefs; from now on the costs hold the beliefs."""
+        self._charge(lam)
+        self._fill(self._p, self._q)
+        self._p = self._q = NOTHING
+
+    def _charge(self, lam: float, hard: Signs | None = None) -> None:
+        self._drop_costs()
+        self._rows, self._each, self._hard = self.design.all_rows, lam / self.n_unlabeled, hard
+        self._forget_curvature()
+
+    def _fill(self, p: Any, q: Any) -> None:
+        """Compute the costs of the two labels."""
+        assert self._each is not None
+        n, each, unlabeled = self.design.n_rows, self._each * self.mass, self.unlabeled
+        a, b = self._a, self._b = np.empty(n), np.empty(n)
+        self._by_block(lambda start, stop: scatter(p, q, each, unlabeled, a, b, start, stop))
+        self._charge_labeled()
+
+    def _drop_costs(self) -> None:
+        self._a = self._b = NOTHING
+        self._hard = None
+
+    def _costs(self) -> tuple[Floats, Floats]:
+        """Return the costs of the two labels; compute what was freed."""
+        if self._hard is not None and not len(self._a):
+            self._fill(*_both(self._hard))
+        elif len(self._b) < len(self._a):
+            assert self._each is not None
+            self._b = self._each - self._a
+            if self.weighs:
+                self._b[self.unlabeled] = self._each * self.mass - self._a[self.unlabeled]
+            self._b[self.labeled] = np.where(self.positive, 0.0, self.weight)
+        return self._a, self._b
+
+    def _spare(self) -> None:
+        """Free the costs that follow from what is left: products need the most memory of all."""
+        # the scores are about to move
+        self._scored = None
+        if self._each is not None:
+            self._b = NOTHING
+        if self._hard is not None:
+            self._a = NOTHING
+
+    def rest(self) -> None:
+        """Free what only a weight step needs: the next one is charged again."""
+        self._step = NOTHING
+        self._drop_costs()
+        self._forget_curvature()
+        self.design.free_sums()
+
+    def _charge_labeled(self) -> None:
+        self._a[self.labeled] = np.where(self.positive, self.weight, 0.0)
+        self._b[self.labeled] = np.where(self.positive, 0.0, self.weight)
+
+    def _by_block(self, part: Callable[[int, int], Any], work: int = ROW_WORK) -> list[Any]:
+        """Share a pass over the unlabelled rows among threads."""
+        return self.design.workers.share(part, len(self.unlabeled), work)
+
+    def linearize(self) -> tuple[float, Floats, int]:
+        """Compute value, gradient and curvature of the costs at the scores.
+
+        Returns
+        -------
+        value : float
+        gradient : array of shape (n_weights,)
+            Without the regulariser.
+        n_active : int
+            Number of rows with curvature.
+        """
+        n, gradient = self.design.n_rows, np.empty(self.design.n_weights)
+        # the next step is another one: free the memory of the last before allocating more
+        self._step, self._listed = NOTHING, None
+        self.design.free_sums()
+        slope, curvature = np.empty(n), np.empty(n) if self._curvature is None else self._curvature
+        evaluate = partial(self._evaluate, self._costs(), slope, curvature)
+        values, active = self.design.pull_back_found(slope, self._rows, evaluate, gradient)
+        n_active = sum(len(part) for part in active)
+        self._curvature, self._active, self._n_active = curvature, active, n_active
+        self._responding = False
+        return sum(values), gradient, n_active
+
+    def _evaluate(
+        self, costs: tuple[Floats, Floats], slope: Floats, curvature: Floats, rows: Index
+    ) -> tuple[float, Index]:
+        """Fill slopes and curvatures of some rows; return their value and the active ones."""
+        assert self.loss.evaluate is not None
+        active = np.empty_like(rows)
+        value, n_active = self.loss.evaluate(self.scores, *costs, rows, slope, curvature, active)
+        return value, active[:n_active]
+
+    def _forget_curvature(self) -> None:
+        self._curvature, self._listed = None, None
+        self._active, self._n_active = [], 0
+        self._responding = False
+
+    def _curvatures(self) -> Floats:
+        """Return the curvatures; compute them if missing."""
+        if self._curvature is None:
+            self._step = NOTHING
+            self._curvature = np.empty(self.design.n_rows)
+            # slopes are not needed here: the curvatures overwrite them row by row
+            evaluate = partial(self._evaluate, self._costs(), self._curvature, self._curvature)
+            self._active = [part for _, part in self.design.by_block(self._rows, evaluate)]
+            self._n_active = sum(len(part) for part in self._active)
+            self._listed = None
+        return self._curvature
+
+    def _active_rows(self) -> RowList:
+        """Return the rows with a curvature, which has been computed."""
+        if self._listed is None:
+            everything = self._n_active == len(self._rows)
+            self._listed = (
+                self._rows if everything else self.design.rows(np.concatenate(self._active))
+            )
+            # the lists of the parts take as much memory as their union
+            self._active = []
+        return self._listed
+
+    def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
+        """Multiply a vector by the curvature: sum of c_i (x_i . p) x_i."""
+        out = np.empty(self.design.n_weights) if out is None else out
+        curvature = self._curvatures()
+        self._spare()
+        return self.design.curvature(p, curvature, self._active_rows(), out)
+
+    def column_scales(self) -> Floats:
+        """Compute the diagonal of the curvature, column by column."""
+        curvature, rows = self._curvatures(), self._active_rows()
+        if self._responding:
+            # the response of the labels may make it negative
+            curvature, rows = np.abs(curvature), self._rows
+        return self.design.column_scales(curvature, rows, np.empty(self.design.n_weights))
+
+    def labeled_curvature(self) -> Floats:
+        """Return the curvatures of the labelled rows, shape (l, 1)."""
+        if self._curvature is not None:
+            return self._curvature[self.labeled, None]
+        # before a step the labels may change, and with them the curvatures of the other rows
+        curvature = np.empty(self.design.n_rows)
+        self._evaluate(self._costs(), curvature, curvature, self.labeled)
+        return curvature[self.labeled, None]
+
+    def look(self, step: Floats) -> None:
+        """Compute the scores of a step of the weights."""
+        # the curvature is no longer needed: free its memory before allocating more
+        self._forget_curvature()
+        self.design.free_sums()
+        self._step = self.design.scores(step, self._rows, np.zeros(self.design.n_rows))
+
+    def along(self, times: Sequence[float]) -> list[tuple[float, float]]:
+        """Compute the first two derivatives of the value along the step, at several lengths."""
+        assert self.loss.along is not None
+        look = partial(self.loss.along, self.scores, self._step, *self._costs())
+
+        def at(t: float) -> tuple[float, float]:
+            parts = self.design.by_block(self._rows, lambda rows: look(rows, t))
+            first, second = totals(parts)
+            return first, second
+
+        return [at(t) for t in times]
+
+    def move(self, t: float) -> None:
+        """Move along the step."""
+        add(self.scores, t, self._step)
+        self._scores_moved()
+
+    def advance(
+        self, t: float, onto: Floats | None = None
+    ) -> tuple[float, int, Floats | None] | None:
+        """Move along the step; return the value, and what the curvature does not predict.
+
+        Parameters
+        ----------
+        t : float
+        onto : array of shape (n_weights,), optional
+            Vector to which the gradient below is added, and which is returned in its place.
+
+        Returns
+        -------
+        value : float
+        n_active : int
+        gradient : array of shape (n_weights,), or None for zero
+            To be added to the prediction of the curvature.
+
+        None if so many rows changed that recomputing is cheaper.
+        """
+        move = self.loss.move
+        if move is None:
+            self.move(t)
+            return None
+
+        costs = self._costs()
+
+        def part(rows: Index) -> tuple[float, int, Index]:
+            changed = np.empty_like(rows)
+            value, n_active, k = move(self.scores, self._step, t, *costs, rows, changed)
+            return value, n_active, changed[:k].copy()
+
+        parts = self.design.by_block(self._rows, part)
+        self._scores_moved()
+        changed = self.design.rows(np.concatenate([found for _, _, found in parts]))
+        if changed.work > MAX_CHANGED * self._rows.work:
+            return None
+        gradient = None
+        if len(changed):
+            gradient = self._pull_back(self._step, changed, onto)
+        return sum(found[0] for found in parts), sum(found[1] for found in parts), gradient
+
+    def _pull_back(self, v: Floats, rows: RowList, onto: Floats | None = None) -> Floats:
+        """Sum v_i x_i over the listed rows, onto a vector if there is one."""
+        out = np.empty(self.n_weights) if onto is None else onto
+        return self.design.pull_back(v, rows, out, add=onto is not None)
+
+    def shift(self, amount: float) -> None:
+        """Add a constant to all scores."""
+        self.scores += amount
+        self._scores_moved()
+
+    def charged(self) -> tuple[RowList, Floats, Floats]:
+        """Return the rows with costs, and the costs, for a solver in this process."""
+        return self._rows, *self._costs()
+
+    def take_scores(self, scores: Floats) -> None:
+        """Set scores that a solver in this process has computed."""
+        self.scores = scores
+        self._scores_moved()
+
+    def _scores_moved(self) -> None:
+        self._scored = None
+        self._forget_curvature()
+        self._gaps = None
+
+
+def _both(labels: Signs) -> tuple[Any, Any]:
+    """Return whether labels are positive, and whether negative, as numbers.
+
+    Compiled code multiplies numbers but would branch on booleans.
+    """
+    return labels.view(np.uint8), (~labels).view(np.uint8)

@@ -1,0 +1,259 @@
+r"""A two-class problem with unlabelled rows, as the methods see it.
+
+The objective of the linear family, with l labelled and u unlabelled rows, is ::
+
+    J(w, y') = reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i) + lam/(2u) sum_j l(y'_j o_j)
+
+where a fixed number of the y'_j is positive. Rows with weights count as often as these say, in the
+sums and in that number: see `RowWeights`. Methods without labels fix a mean output instead, by
+the class share before it is rounded to a number of rows. Only the blocks know which rows are
+labelled and hold vectors over rows; methods see weights and numbers.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semisvm.designs import Design, Floats, Index
+from semisvm.designs.vectors import dot
+from semisvm.label_steps.beliefs import balancing_price
+from semisvm.labels.weights import ALIKE, number_of
+from semisvm.losses import Loss, Signs, TwoClassLoss
+from semisvm.solvers import Linearization, State, minimize
+from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
+from semisvm.solvers.trace import Recorder
+from semisvm.solvers.woodbury import HeavyRows
+from semisvm.tasks.base import RowsTask
+from semisvm.tasks.one_score import OneScoreBlock
+from semisvm.tasks.one_score_driver import OneScoreRows
+from semisvm.tasks.problems import RowsProblem, SoftLabels
+
+# Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
+BELIEF_TOL = 1e-10
+
+
+@dataclass(frozen=True)
+class TwoClassTask(RowsTask):
+    """Data and fixed parameters of one fit.
+
+    Attributes
+    ----------
+    rows : OneScoreRows
+    n_positive : int or float
+        Number of unlabelled rows to label positive, by mass.
+    loss : TwoClassLoss
+    reg : float
+        Strength of the regularisation of the one score.
+    recorder : Recorder
+    share : float, optional
+        Share of the second class, of which ``n_positive`` is rounded.
+    """
+
+    rows: OneScoreRows
+    n_positive: float
+    loss: TwoClassLoss
+    reg: float
+    recorder: Recorder
+    share: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        design: Design,
+        labeled: Index,
+        unlabeled: Index,
+        positive: Signs,
+        weight: Floats,
+        *,
+        n_positive: float,
+        loss: Loss,
+        reg: float,
+        recorder: Recorder,
+        mass: Floats = ALIKE,
+        share: float | None = None,
+    ) -> "TwoClassTask":
+        """Put the rows of one design in one block.
+
+        Parameters
+        ----------
+        design : Design
+        labeled, unlabeled : arrays of row indices, ascending
+        positive : bool array of shape (l,)
+            Whether each labelled row has the second class.
+        weight : array of shape (l,)
+            Weights of the labelled rows, summing to one.
+        n_positive, loss, reg, recorder
+            ``reg`` is the user's.
+        mass : array of shape (u,) or (1,)
+            For how many rows each unlabelled row counts.
+        share : float, optional
+        """
+        assert loss.two is not None
+        u = number_of(mass, len(unlabeled))
+        block = OneScoreBlock(design, labeled, unlabeled, positive, weight, u, loss.two, mass)
+        rows = OneScoreRows([block])
+        return cls(rows, n_positive, loss.two, reg * loss.reg_of_two, recorder, share)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether Newton's method solves the weight step."""
+        return self.loss.smooth
+
+    @property
+    def zero_or_one(self) -> bool:
+        """Whether a labelled row has curvature 0 or its weight."""
+        return self.loss.zero_or_one
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of weights."""
+        return 1
+
+    @property
+    def positive_share(self) -> float:
+        """Required share r of positive labels among the unlabelled rows."""
+        return self.n_positive / self.n_unlabeled
+
+    @property
+    def mean_output(self) -> float:
+        """Mean output 2 r - 1 at the class share r, which need not be a number of rows."""
+        share = self.positive_share if self.share is None else self.share
+        return 2.0 * share - 1.0
+
+    @property
+    def rarer_share(self) -> float:
+        """Required share of the rarer class among the unlabelled rows."""
+        return min(self.positive_share, 1.0 - self.positive_share)
+
+    # Weight step ---------------------------------------------------------------------------
+
+    def problem_of(self, rows: OneScoreRows, heavy: HeavyRows | None) -> RowsProblem:
+        """Return the weight step of a smooth loss, for the current costs of some rows."""
+        return RowsProblem(rows, self.reg, heavy, quadratic=self.loss.quadratic)
+
+    def labeled_alone(self, design: Design) -> OneScoreRows:
+        """Return the labelled rows as rows of another design, which holds them in order."""
+        every, none = np.arange(design.n_rows), np.arange(0)
+        given = (self.rows.labeled_codes() == 1, self.rows.labeled_weight(), 0, self.loss)
+        return OneScoreRows([OneScoreBlock(design, every, none, *given)])
+
+    def solve(
+        self, state: State, tol: float, start: Linearization | None = None, **options: Any
+    ) -> State:
+        """Fit the weights to the current costs of the rows, starting from a state."""
+        if self.loss.smooth:
+            return minimize(self.problem(), state, tol=tol, start=start, **options)
+        return minimize_hinge(self.rows.in_one_place(), state, self.reg, tol=tol, **options)
+
+    def start(self, w: Floats, tol: float, **options: Any) -> State:
+        """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
+        state = State(w.copy()) if self.loss.smooth else HingeState(w.copy())
+        self.rows.score(state.w, labeled_only=True)
+        self.rows.charge_given()
+        return self.solve(state, tol, **options)
+
+    def from_weights(self, w: Floats) -> State:
+        """Return a state with these weights, and score all rows."""
+        self.rows.score(w)
+        return State(w) if self.loss.smooth else HingeState(w)
+
+    def class_scores(self, w: Floats, rows: Index) -> Floats:
+        """Score some rows, shape (r,); needs rows in one place."""
+        design = self.rows.in_one_place().design
+        scores = design.scores(w, design.rows(rows), np.zeros(design.n_rows))
+        return np.asarray(scores[rows])
+
+    # Hard labels ---------------------------------------------------------------------------
+
+    def label_best(self) -> int:
+        """Label the prescribed number of largest scores positive; count the switched labels."""
+        return self.rows.label_largest(self.n_positive)
+
+    def objective(self, w: Floats, lam: float) -> float:
+        """Compute J at the chosen labels."""
+        return self._objective(w, lam, *self.rows.losses())
+
+    def balanced_objective(self, w: Floats, lam: float) -> float:
+        """Compute the smallest J over labels with the required count."""
+        best = self.rows.best_cut(self.n_positive)
+        return self._objective(w, lam, *self.rows.losses_of_cut(best))
+
+    def _objective(self, w: Floats, lam: float, fit: float, rest: float) -> float:
+        return 0.5 * self.reg * dot(w, w) + fit + 0.5 * lam * rest / self.n_unlabeled
+
+    # Soft labels ---------------------------------------------------------------------------
+
+    def soften(self, soft: SoftLabels, *, keep: bool = False) -> None:
+        """Minimise J minus the entropy, at a temperature, over beliefs of the unlabelled rows.
+
+        The blocks hold the beliefs, ``soft`` their price. With ``keep`` the blocks also keep
+        the beliefs before.
+        """
+        first = keep
+
+        def sums(price: float) -> tuple[float, float, float]:
+            nonlocal first
+            found = self.rows.soften(price, soft.temperature, soft.lam, first)
+            first = False
+            return found
+
+        soft.price = balancing_price(
+            sums,
+            lambda: self.rows.gap_range(soft.lam),
+            soft.temperature,
+            self.positive_share,
+            soft.price,
+            BELIEF_TOL,
+        )
+
+    def free_energy(self, w: Floats, soft: SoftLabels) -> float:
+        """Compute J minus the entropy, at the soft labels that minimise it."""
+        assert soft.price is not None
+        fit, negative, rest = self.rows.soft_losses(soft.price, soft.temperature, soft.lam)
+        objective = self._objective(w, soft.lam, fit, negative)
+        return objective + 0.5 * rest / self.n_unlabeled
+
+    # Balance -------------------------------------------------------------------------------
+
+    def excess(self) -> float:
+        """Return by how many rows the positive outputs exceed the required number."""
+        return self.rows.n_positive_outputs() - self.n_positive
+
+    def imbalance(self) -> float:
+        """Return the excess or lack of positive outputs, relative to the rarer class."""
+        return self._relative(self.excess())
+
+    def is_balanced(self, tol: float) -> bool:
+        """Tell whether the outputs keep the class shares up to ``tol``, or up to one row."""
+        excess = self.excess()
+        return abs(excess) <= 1 or self._relative(excess) <= tol
+
+    def _relative(self, excess: float) -> float:
+        rarer = min(self.n_positive, self.n_unlabeled - self.n_positive)
+        return abs(excess) / max(rarer, 1)
+
+    def balancing_shift(self, tol: float) -> float:
+        """Return the smallest change of the intercept that makes the outputs balanced."""
+        if self.is_balanced(tol):
+            return 0.0
+        u, excess = self.n_unlabeled, self.excess()
+        slack = max(1, int(tol * min(self.n_positive, u - self.n_positive)))
+        wanted = self.n_positive + int(np.sign(excess)) * slack
+        last, next_one = self.rows.edges(wanted)
+        return -0.5 * (last + next_one)
+
+    def balance(self, state: State, tol: float) -> None:
+        """Move the intercept just far enough if too many or too few outputs are positive."""
+        shift = self.balancing_shift(tol)
+        if not shift:
+            return
+        before = self.rows.n_positive_outputs() / self.n_unlabeled
+        state.w[-1] += shift / self.rows.bias
+        self.rows.shift(shift)
+        self.recorder.note(
+            f"intercept moved by {shift:.3g} to keep the class shares: the second class now has "
+            f"{self.rows.n_positive_outputs() / self.n_unlabeled:.1%} of the predictions for "
+            f"unlabelled rows, before {before:.1%}; its share is "
+            f"{self.n_positive / self.n_unlabeled:.1%}"
+        )

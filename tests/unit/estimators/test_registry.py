@@ -1,0 +1,48 @@
+"""The registry tells the truth about the estimators."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import semisvm
+from problems import hide, two_blobs
+from semisvm import estimators
+from semisvm.estimators import registry
+
+
+@pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
+def test_entries_are_true(method):
+    signature = inspect.signature(method.load()).parameters
+    for parameter in method.parameters:
+        default = signature[parameter.name].default
+        assert method.default(parameter.name) == default
+        assert default is None or isinstance(default, parameter.type)
+    assert set(method.fixed) <= set(signature)
+    assert method.suits.uses_prior == ("class_prior" in signature)
+    assert registry.find(method.make()) is method
+    assert registry.get(method.name) is method
+
+
+@pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
+def test_methods_fit_and_predict(method):
+    X, y = two_blobs(80)
+    model = method.make().fit(X, hide(y, 10))
+    assert np.mean(model.predict(X) == y) > 0.75
+    assert hasattr(model, "predict_proba") == method.suits.probabilities
+
+
+def test_names():
+    names = [n for method in registry.methods() for n in (method.name, *method.aliases)]
+    assert len(set(names)) == len(names)
+    assert registry.get("DA").name == "da"
+    assert registry.get("maxent").name == "tsvm-log"
+    with pytest.raises(ValueError, match=r"no method 'tsmv'. Did you mean 'tsvm'\? The methods"):
+        registry.get("tsmv")
+    with pytest.raises(ValueError, match="fixes loss"):
+        registry.get("maxent").make(loss="squared")
+
+
+def test_every_public_estimator_is_there():
+    assert set(registry.estimator_classes()) == set(estimators.__all__)
+    assert set(estimators.__all__) <= set(semisvm.__all__)

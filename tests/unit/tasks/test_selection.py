@@ -1,0 +1,174 @@
+"""The k largest outputs over blocks, against a sort."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semisvm.label_steps import top_labels
+from semisvm.tasks.one_score_driver import largest, nearest
+
+
+class Outputs:
+    """Answers of a block about its outputs."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def outputs(self, low=-np.inf, high=np.inf):
+        return self.values[(self.values >= low) & (self.values <= high)]
+
+    def few_outputs(self, low, high, most):
+        found = self.outputs(low, high)
+        return (
+            int(np.count_nonzero(self.values > high)),
+            len(found),
+            found if len(found) <= most else None,
+        )
+
+    def output_range(self):
+        return (self.values.min(), self.values.max()) if len(self.values) else (np.inf, -np.inf)
+
+    def count_above(self, values):
+        return [int(np.count_nonzero(self.values > value)) for value in values]
+
+    def count_at(self, value):
+        return int(np.count_nonzero(self.values == value))
+
+
+class WeighedOutputs:
+    """The same of rows with masses."""
+
+    def __init__(self, values, masses):
+        self.values, self.masses = values, masses
+
+    def weighed_outputs(self, low, high):
+        within = (self.values >= low) & (self.values <= high)
+        return self.values[within], self.masses[within]
+
+    def output_range(self):
+        return Outputs(self.values).output_range()
+
+    def count_above(self, values):
+        return [float(self.masses[self.values > value].sum()) for value in values]
+
+
+def asking(blocks, seen):
+    def ask(name, *arguments):
+        answers = [getattr(block, name)(*arguments) for block in blocks]
+        if name == "outputs":
+            seen.append(sum(len(answer) for answer in answers))
+        if name == "few_outputs":
+            seen.append(sum(len(part) for *_, part in answers if part is not None))
+        return answers
+
+    return ask
+
+
+def labels_of(parts, cut):
+    found = []
+    for values, tied in zip(parts, cut.tied, strict=True):
+        labels = values > cut.threshold
+        labels[np.flatnonzero(values == cut.threshold)[:tied]] = True
+        found.append(labels)
+    return np.concatenate(found)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=1, max_size=60),
+    st.integers(0, 62),
+    st.integers(1, 4),
+    st.sampled_from([2, 5, np.inf]),
+)
+def test_the_largest_are_found_whatever_the_ties(values, k, n_blocks, max_gathered):
+    whole = np.array(values, dtype=np.float64)
+    parts = np.array_split(whole, n_blocks)
+    cut = largest(asking([Outputs(p) for p in parts], []), len(whole), k, max_gathered)
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=2, max_size=60),
+    st.data(),
+    st.integers(1, 4),
+    st.sampled_from([2, 5, np.inf]),
+)
+def test_a_known_range_changes_nothing(values, data, n_blocks, max_gathered):
+    whole = np.array(values, dtype=np.float64)
+    k = data.draw(st.integers(1, len(whole) - 1))
+    kth = np.sort(whole)[::-1][k - 1]
+    low = data.draw(st.sampled_from(sorted(set(whole[whole <= kth]))))
+    high = data.draw(st.sampled_from(sorted(set(whole[whole >= kth]))))
+    parts = np.array_split(whole, n_blocks)
+    ask = asking([Outputs(p) for p in parts], [])
+    cut = largest(ask, len(whole), k, max_gathered, (low, high))
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.integers(-6, 6) | st.floats(-3, 3), min_size=2, max_size=60),
+    st.data(),
+    st.integers(1, 4),
+)
+def test_a_wrong_guess_changes_nothing(values, data, n_blocks):
+    whole = np.array(values, dtype=np.float64)
+    k = data.draw(st.integers(1, len(whole) - 1))
+    guess = tuple(sorted(data.draw(st.tuples(st.floats(-7, 7), st.floats(-7, 7)))))
+    parts = np.array_split(whole, n_blocks)
+    cut = largest(asking([Outputs(p) for p in parts], []), len(whole), k, 5, guess=guess)
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
+
+
+def test_a_right_guess_takes_one_question():
+    whole = np.random.default_rng(0).standard_normal(20_000)
+    parts, asked = np.array_split(whole, 3), []
+    ask = asking([Outputs(p) for p in parts], [])
+
+    def counting(name, *arguments):
+        asked.append(name)
+        return ask(name, *arguments)
+
+    cut = largest(counting, len(whole), 10_000, 500, guess=(-0.01, 0.01))
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, 10_000))
+    assert asked == ["few_outputs"]
+
+
+def test_few_outputs_travel():
+    whole = np.random.default_rng(0).standard_normal(20_000)
+    parts, seen = np.array_split(whole, 7), []
+    cut = largest(asking([Outputs(p) for p in parts], seen), len(whole), 6_543, 50)
+    np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, 6_543))
+    assert seen
+    assert max(seen) <= 60
+
+
+@pytest.mark.parametrize("k", [1, 999, 1000])
+def test_outputs_that_are_all_equal_do_not_travel(k):
+    parts, seen = np.array_split(np.full(2_000, 3.5), 3), []
+    cut = largest(asking([Outputs(p) for p in parts], seen), 2_000, k, 50)
+    assert labels_of(parts, cut).sum() == k
+    assert labels_of(parts, cut)[:k].all()
+    assert max(seen, default=0) <= 50
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.tuples(st.integers(-6, 6) | st.floats(-3, 3), st.integers(1, 5)), min_size=1),
+    st.integers(0, 100),
+    st.integers(1, 4),
+    st.sampled_from([5, np.inf]),
+)
+def test_the_nearest_mass_is_found(rows, mass, n_blocks, max_gathered):
+    values, masses = np.array(rows, dtype=np.float64).T
+    parts, weights = (np.array_split(x, n_blocks) for x in (values, masses))
+    blocks = [WeighedOutputs(*part) for part in zip(parts, weights, strict=True)]
+    cut, edges = nearest(asking(blocks, []), mass, max_gathered)
+    order = np.argsort(-values, kind="stable")
+    k = np.abs(np.append(0.0, np.cumsum(masses[order])) - mass).argmin()
+    np.testing.assert_array_equal(np.flatnonzero(labels_of(parts, cut)), np.sort(order[:k]))
+    if max_gathered == np.inf:
+        ranked = values[order]
+        assert edges == (ranked[max(k, 1) - 1], ranked[min(k, len(values) - 1)])
