@@ -32,7 +32,7 @@ from benchmarks.outofcore import FEW, LABELED_PER_CLASS, N_ROWS, write_problem
 from semisvm.designs import RowsOnDisk, Workers, make_design, open_rows
 from semisvm.distributed.cluster import Cluster
 from semisvm.distributed.connecting import connected
-from semisvm.distributed.rows import SpreadRows
+from semisvm.distributed.rows import DistributedRows
 from semisvm.distributed.shard import Form
 from semisvm.distributed.sources import source_of
 from semisvm.labels.hierarchy import flat
@@ -60,11 +60,11 @@ def watched_memory(processes: list[int], told: dict[str, Any]) -> Iterator[None]
     ended, before = threading.Event(), [anonymous_bytes(process) for process in processes]
     most = list(before)
 
-    def look() -> None:
+    def set_direction() -> None:
         while not ended.wait(TICK):
             most[:] = [max(m, anonymous_bytes(p)) for m, p in zip(most, processes, strict=True)]
 
-    watch = threading.Thread(target=look)
+    watch = threading.Thread(target=set_direction)
     watch.start()
     try:
         yield
@@ -225,12 +225,12 @@ def round_row(client: Any, n_columns: int) -> dict[str, Any]:
         form = Form(True, "squared_hinge", 1.0, 0, flat(np.array([0, 1])))
         labeled, weight = np.arange(len(y)), np.full(len(y), 1.0 / len(y))
         with Workers(1) as workers:
-            rows = SpreadRows(shards).rows(form, labeled, y, weight, workers)
+            rows = DistributedRows(shards).rows(form, labeled, y, weight, workers)
             w, times = np.zeros(n_columns + 1), []
             for _ in range(ROUNDS):
                 start = perf_counter()
                 rows.score(w)
-                rows.charge_given()
+                rows.set_given_costs()
                 rows.linearize()
                 times.append(perf_counter() - start)
     finally:

@@ -18,7 +18,7 @@ from papers.data import Floats, Ints, Matrix, load
 from papers.table import Report, verdict
 
 from semisvm import NewtonSVC
-from semisvm.labelling import Sitting
+from semisvm.labelling import LabelingSession
 from semisvm.labelling.learning import Fitted, fit_answers, labels_of
 from semisvm.preparing import Prepared
 from semisvm.tables import MatrixData
@@ -51,7 +51,9 @@ def is_time(n_labels: int) -> bool:
 def by_the_page(X: Matrix, truth: list[str], seed: int) -> Iterator[tuple[Any, Any]]:
     """Answer what a sitting asks for; yield its model and status after every fit."""
     classes = sorted(set(truth))
-    with Sitting(MatrixData(X), classes=classes, background=False, random_state=seed) as sitting:
+    with LabelingSession(
+        MatrixData(X), classes=classes, background=False, random_state=seed
+    ) as sitting:
         for n_labels in range(1, N_LABELS + 1):
             query = sitting.ask()
             assert query is not None
@@ -106,7 +108,7 @@ def sit(prepared: Prepared, X: Matrix, truth: list[str], seed: int) -> dict[str,
 
 def prepared_rows(X: Matrix) -> Prepared:
     """Return the rows as a sitting learns from them."""
-    with Sitting(MatrixData(X), background=False) as sitting:
+    with LabelingSession(MatrixData(X), background=False) as sitting:
         prepared = sitting._pool.prepared
     assert prepared is not None
     return prepared

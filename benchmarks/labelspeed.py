@@ -39,9 +39,9 @@ NEXT_BAR, SEARCH_BAR = 0.050, 0.100
 WARM_UP = 30
 CHILD = """
 import sys
-from semisvm.labelling import Sitting
+from semisvm.labelling import LabelingSession
 from semisvm.labelling.server import serve
-with Sitting.open(sys.argv[1], label="kind", classes=sys.argv[2].split(",")) as sitting:
+with LabelingSession.open(sys.argv[1], label="kind", classes=sys.argv[2].split(",")) as sitting:
     serve(sitting, open_browser=False, tell=lambda text: print(text, flush=True))
 """
 

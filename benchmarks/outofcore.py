@@ -84,11 +84,11 @@ def watched_memory(told: dict[str, Any], wanted: bool) -> Iterator[None]:
         return
     ended, most = threading.Event(), [0]
 
-    def look() -> None:
+    def set_direction() -> None:
         while not ended.wait(TICK):
             most[0] = max(most[0], anonymous_bytes())
 
-    watch = threading.Thread(target=look)
+    watch = threading.Thread(target=set_direction)
     watch.start()
     before = anonymous_bytes()
     try:

@@ -21,7 +21,7 @@ from semisvm.tasks.many_scores import ManyScoredRows
 READS = [
     (cls, name) for cls in (CsrDesign, DenseDesign) for names in KINDS.values() for name in names
 ]
-ROWS = ("linearize", "along", "advance", "follow_labels", "charge_labels", "curvature", "move")
+ROWS = ("linearize", "along", "advance", "follow_labels", "set_label_costs", "curvature", "move")
 BELIEFS = ("respond", "answer", "answered", "divergence", "entropy")
 PARTS: dict[str, list[tuple[Any, str]]] = {
     "reads of X": READS,
@@ -32,7 +32,7 @@ PARTS: dict[str, list[tuple[Any, str]]] = {
         (Assigning, "weight_step"),
     ],
     "preconditioner": [
-        (woodbury.HeavyRows, "inverse"),
+        (woodbury.LabeledPreconditioner, "inverse"),
         (woodbury.Inverse, "weigh"),
         (woodbury.Inverse, "complete"),
         (ManyScoredRows, "labeled_curvature"),

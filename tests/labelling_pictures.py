@@ -14,7 +14,7 @@ import numpy as np
 
 from browsing import MISSING, Person, chromium, launched
 from invented_mail import write_mail
-from semisvm.labelling import Sitting
+from semisvm.labelling import LabelingSession
 from semisvm.labelling.server import PageServer
 from semisvm.labelling.web import Places
 
@@ -86,12 +86,12 @@ def main(out):
         options = {"label": "kind", "classes": list(KEYS), "background": False}
         places = Places("mail.csv", Path(folder) / "mail.semisvm")
         with (
-            Sitting.open(table, **options) as sitting,
+            LabelingSession.open(table, **options) as sitting,
             PageServer(sitting, places=places) as server,
         ):
             label(sitting, kinds)
-            for name, look in PICTURES.items():
-                context = browser.new_context(**look)
+            for name, set_direction in PICTURES.items():
+                context = browser.new_context(**set_direction)
                 context.add_init_script("localStorage.setItem('semisvm-after', 'yes')")
                 person = Person(context, server.address)
                 take(person, out / f"labelling-{name}.png", kinds)

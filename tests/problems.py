@@ -121,9 +121,11 @@ def charged_block(design, loss, a, b, rows=None, labeled=()):
     return block
 
 
-def weight_step(block, reg, heavy=None):
+def weight_step(block, reg, labeled_preconditioner=None):
     """The problem of the weights for the costs of a block."""
-    return RowsProblem(OneScoreRows([block]), reg, heavy, quadratic=block.loss.quadratic)
+    return RowsProblem(
+        OneScoreRows([block]), reg, labeled_preconditioner, quadratic=block.loss.quadratic
+    )
 
 
 def solve_from(problem, w=None, *, tol=1e-12, **options):
@@ -155,7 +157,7 @@ def gradient_of_beliefs(task, w, p, lam):
     given = known.labeled, known.unlabeled, known.positive, known.weight, known.n_unlabeled
     block = OneScoreBlock(known.design, *given, known.loss)
     block._p, block._q = p.copy(), 1.0 - p
-    block.charge_beliefs(lam)
+    block.set_belief_costs(lam)
     return linearized(weight_step(block, task.reg), w).gradient
 
 

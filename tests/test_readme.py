@@ -63,7 +63,7 @@ MODULES = (
     "semisvm.label_steps.transportation",
     "semisvm.model_selection.audit",
     "semisvm.model_selection.calibration",
-    "semisvm.model_selection.side_by_side",
+    "semisvm.model_selection.comparing",
     "semisvm.model_selection.priors",
     "semisvm.model_selection.scoring",
     "semisvm.model_selection.search",

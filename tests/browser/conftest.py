@@ -3,7 +3,7 @@
 import pytest
 
 from browsing import MISSING, Person, chromium, launched
-from fake_sitting import FakeSitting
+from fake_session import FakeSitting
 from semisvm.labelling.server import PageServer
 
 SIZE = {"width": 1280, "height": 860}

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from fake_sitting import FakeSitting
+from fake_session import FakeSitting
 from semisvm.labelling.server import PageServer
 
 FAILED_LOADS = ("net::ERR_", "the server responded with a status of")

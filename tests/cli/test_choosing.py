@@ -109,16 +109,16 @@ def test_auto_can_be_quick_or_limited(blobs):
 
 def test_an_interrupt_of_the_choice_keeps_what_is_known(blobs, monkeypatch):
     """The signal comes during a fit of the second fold; the model is made nevertheless."""
-    from semisvm.model_selection.race import Race
+    from semisvm.model_selection.successive_halving import SuccessiveHalving
 
-    may_start = Race._may_start
+    may_start = SuccessiveHalving._may_start
 
     def interrupted(self, runner, runners, fold):
         if fold == 2 and self.n_fits:
             signal.raise_signal(signal.SIGINT)
         return may_start(self, runner, runners, fold)
 
-    monkeypatch.setattr(Race, "_may_start", interrupted)
+    monkeypatch.setattr(SuccessiveHalving, "_may_start", interrupted)
     arguments = ["fit", blobs / "a.csv", "--label", "kind", "-o", blobs / "i", "--quick"]
     result = run(*arguments)
     assert "stopping: what is known decides" in result.stderr

@@ -9,7 +9,7 @@ import pytest
 import semisvm
 from commands import refusal, run
 from semisvm.designs import open_rows
-from semisvm.labelling import Sitting
+from semisvm.labelling import LabelingSession
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -109,11 +109,11 @@ def test_the_sheet_is_named(mail):
 
 
 def test_a_sitting_on_a_workbook(mail):
-    with Sitting.open("mail.xlsx", label="kind", text="body", background=False) as sitting:
+    with LabelingSession.open("mail.xlsx", label="kind", text="body", background=False) as sitting:
         assert sitting.status().n_answered == 24
         query = sitting.ask()
         sitting.answer(query.row, "spam")
     answers = (mail / "mail.answers.csv").read_text(encoding="utf-8").splitlines()
     assert len(answers) == 2
-    with Sitting.open("mail.xlsx", label="kind", text="body", background=False) as again:
+    with LabelingSession.open("mail.xlsx", label="kind", text="body", background=False) as again:
         assert again.status().n_answered == 25

@@ -204,9 +204,9 @@ def test_no_output_takes_the_place_of_the_answers(mail, person):
 
 
 def test_a_second_process_is_refused(mail, person):
-    from semisvm.labelling import Sitting
+    from semisvm.labelling import LabelingSession
 
-    with Sitting.open("mail.csv", background=False):
+    with LabelingSession.open("mail.csv", background=False):
         assert "has this journal open" in run("label", "mail.csv", code=2).output
 
 

@@ -42,7 +42,7 @@ main()
 CHOOSING = """
 import mmap, os, sys, time
 from semisvm.cli import stopping
-from semisvm.model_selection.race import Race
+from semisvm.model_selection.successive_halving import Race
 
 stopping.TWICE = 1e6  # one interrupt may come to the fit twice
 looked, first = mmap.mmap(-1, 1), os.getpid()

@@ -256,8 +256,10 @@ def test_estimated_shares_count_weights(m):
     free = partly == -1
     plain = TransductiveSVC().fit(X, partly).class_prior_
     # the class whose rows weigh four times as much has a larger share
-    heavy = TransductiveSVC().fit(X, partly, sample_weight=np.where(X[:, 0] > 0.7, 4.0, 1.0))
-    assert heavy.class_prior_[0] > plain[0] + 0.1
+    labeled_preconditioner = TransductiveSVC().fit(
+        X, partly, sample_weight=np.where(X[:, 0] > 0.7, 4.0, 1.0)
+    )
+    assert labeled_preconditioner.class_prior_[0] > plain[0] + 0.1
     junk = np.vstack([X, np.tile(X[free][:1], (40, 1))]), np.append(partly, np.full(40, -1))
     ones = np.append(np.ones(len(X)), np.zeros(40))
     same = TransductiveSVC().fit(*junk, sample_weight=ones).class_prior_

@@ -19,7 +19,7 @@ from semisvm.cli.vectors import TrainingVectors
 from semisvm.text import visible
 
 if TYPE_CHECKING:
-    from semisvm.labelling import Sitting
+    from semisvm.labelling import LabelingSession
     from semisvm.labelling.records import Status
 
 LOOPBACK = "127.0.0.1"
@@ -91,14 +91,14 @@ def label(
     """
     serve = _server()
     place = _place(data, answers)
-    from semisvm.labelling import Sitting, SittingError
+    from semisvm.labelling import LabelingSession, SittingError
     from semisvm.labelling.journal import journal_of
 
     written = [Output(place), Output(journal_of(place)), output, report]
     check_apart([data], [file for file in written if file is not None])
 
     try:
-        sitting = Sitting.open(
+        sitting = LabelingSession.open(
             data,
             label=label,
             classes=_names(classes),
@@ -198,7 +198,7 @@ def in_short(status: "Status") -> str:
     return "; ".join(parts)
 
 
-def _finish(sitting: "Sitting", output: Output | None, report: Output | None) -> None:
+def _finish(sitting: "LabelingSession", output: Output | None, report: Output | None) -> None:
     """Write the model and the report, if there can be one."""
     from semisvm.labelling import SittingError
 

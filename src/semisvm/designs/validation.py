@@ -42,7 +42,7 @@ def is_sparse(X: Any) -> bool:
     return found
 
 
-def is_spread(X: Any) -> bool:
+def is_distributed(X: Any) -> bool:
     """Tell whether X is in parts: a collection of Dask, or a list of folders of rows."""
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(isinstance(part, RowsOnDisk) for part in X)
@@ -150,7 +150,7 @@ def read_rows(
     TypeError
         If X is in parts.
     """
-    if is_spread(X):
+    if is_distributed(X):
         raise TypeError(IN_PARTS)
     if isinstance(X, RowsOnDisk):
         if estimator is not None:

@@ -1,6 +1,6 @@
 """Rows in parts: on the workers of a Dask cluster, or in this process.
 
-Dask is imported only where X is in parts; see `semisvm.designs.validation.is_spread`.
+Dask is imported only where X is in parts; see `semisvm.designs.validation.is_distributed`.
 """
 
 from importlib.util import find_spec

@@ -20,7 +20,7 @@ from semisvm.designs.disk import MOST_LOADED
 from semisvm.distributed.shard import Form, GivenLabels, Local
 from semisvm.distributed.sources import source_of
 from semisvm.distributed.wire import Wire
-from semisvm.labels.weights import ALIKE, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 from semisvm.tasks.many_scores_driver import ManyScoreRows
 from semisvm.tasks.one_score_driver import OneScoreRows
 
@@ -41,7 +41,7 @@ class RemoteBlock:
     bias : float
     workers : Workers
         Threads of the driver.
-    weighs : bool
+    has_weights : bool
         Whether rows without label have masses of their own.
     """
 
@@ -54,10 +54,10 @@ class RemoteBlock:
     work: int
     bias: float
     workers: Workers
-    weighs: bool = False
+    has_weights: bool = False
 
 
-class SpreadRows:
+class DistributedRows:
     """A matrix whose rows are in shards, on workers or in this process.
 
     Parameters
@@ -159,7 +159,7 @@ class SpreadRows:
         codes: NDArray[np.intp],
         weight: Floats,
         workers: Workers,
-        mass: Floats = ALIKE,
+        mass: Floats = UNIT_WEIGHT,
     ) -> OneScoreRows | ManyScoreRows:
         """Make blocks of the chunks; return the driver's view of them.
 
@@ -181,7 +181,7 @@ class SpreadRows:
         ends = np.cumsum([len(part) for part in rows])[:-1]
         sizes = self.sizes - np.array([len(part) for part in rows])
         masses = [mass] * len(rows)
-        if weighs(mass):
+        if has_weights(mass):
             masses = np.split(mass, np.cumsum(sizes)[:-1])
         parts = (rows, np.split(codes, ends), np.split(weight, ends), masses)
         given = [GivenLabels(*part) for part in zip(*parts, strict=True)]
@@ -200,7 +200,7 @@ class SpreadRows:
                 work,
                 form.bias,
                 workers,
-                one.weighs,
+                one.has_weights,
             )
             for one, work in zip(given, works, strict=True)
         ]
@@ -258,7 +258,7 @@ def current_client() -> Any:
 
 
 @contextmanager
-def opened(X: Any, n_jobs: int | None, threads: int) -> Iterator[SpreadRows]:
+def opened(X: Any, n_jobs: int | None, threads: int) -> Iterator[DistributedRows]:
     """Open X for one fit; what the fit holds of it is freed at the end.
 
     Parameters
@@ -278,6 +278,6 @@ def opened(X: Any, n_jobs: int | None, threads: int) -> Iterator[SpreadRows]:
 
         shards = Cluster(client, source, None if n_jobs is None else threads)
     try:
-        yield SpreadRows(shards)
+        yield DistributedRows(shards)
     finally:
         shards.close()

@@ -20,7 +20,7 @@ from semisvm.designs.fingerprints import fingerprint_of_rows
 from semisvm.designs.validation import is_sparse, mean_square_length, project, read_rows, take_rows
 from semisvm.distributed.sources import Source
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import ALIKE, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 from semisvm.losses import LOSSES
 from semisvm.tasks.driver import Ask
 from semisvm.tasks.many_beliefs import ManyScoreBlock
@@ -32,7 +32,7 @@ Block = OneScoreBlock | ManyScoreBlock
 Question = tuple[str, tuple[Any, ...], Sequence[tuple[Any, ...]] | None]
 """Name of a method of the blocks, its arguments, and further ones per block."""
 
-TAKES = frozenset({"score", "curvature", "look", "answer"})
+TAKES = frozenset({"score", "curvature", "set_direction", "answer"})
 """Questions whose first argument is a vector over columns."""
 WHOLE = -1
 GIVES = {"linearize": 1, "curvature": WHOLE, "column_scales": WHOLE, "advance": 2}
@@ -85,12 +85,12 @@ class GivenLabels:
     rows: Index
     codes: Codes
     weight: Floats
-    mass: Floats = field(default_factory=lambda: ALIKE)
+    mass: Floats = field(default_factory=lambda: UNIT_WEIGHT)
 
     @property
-    def weighs(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows without label have masses of their own."""
-        return weighs(self.mass)
+        return has_weights(self.mass)
 
 
 @dataclass(frozen=True)

@@ -45,13 +45,13 @@ ONE_SCORE = {
     "shift": _effect("scores", "curvature gaps", "scores"),
     "move": _effect("scores step", "curvature gaps", "scores"),
     "advance": _effect("scores step costs spared", "curvature gaps", "scores"),
-    "charge_given": _effect(sets="costs spared curvature"),
-    "charge_labels": _effect("labels", "costs spared curvature beliefs before solved"),
-    "charge_beliefs": _effect("beliefs", "costs spared curvature beliefs"),
-    "rest": _effect(sets="costs spared curvature step"),
+    "set_given_costs": _effect(sets="costs spared curvature"),
+    "set_label_costs": _effect("labels", "costs spared curvature beliefs before solved"),
+    "set_belief_costs": _effect("beliefs", "costs spared curvature beliefs"),
+    "release": _effect(sets="costs spared curvature step"),
     "curvature": _effect("scores costs spared curvature", "spared"),
     "linearize": _effect("scores costs spared", "curvature step"),
-    "look": _effect("costs", "step curvature"),
+    "set_direction": _effect("costs", "step curvature"),
     "cut": _effect("scores", "labels"),
     "switch": _effect("labels", "", "labels"),
     "mark_labels": _effect("labels", "solved"),
@@ -73,11 +73,11 @@ MANY_SCORES = {
     "score": _effect(sets="scores"),
     "move": _effect("scores step", "", "scores"),
     "advance": _effect("scores step costs", "", "scores"),
-    "charge_given": _effect(sets="costs"),
-    "charge_labels": _effect("labels", "costs solved"),
-    "charge_beliefs": _effect("beliefs", "costs"),
-    "rest": _effect(sets="costs step"),
-    "look": _effect("costs", "step"),
+    "set_given_costs": _effect(sets="costs"),
+    "set_label_costs": _effect("labels", "costs solved"),
+    "set_belief_costs": _effect("beliefs", "costs"),
+    "release": _effect(sets="costs step"),
+    "set_direction": _effect("costs", "step"),
     "open_table": _effect("scores", "table"),
     "assign": _effect("table", "", "table"),
     "balance": _effect("table", "", "table"),
@@ -93,8 +93,16 @@ MANY_SCORES = {
 }
 
 SILENT = frozenset(
-    {"score", "shift", "move", "look", "charge_given", "charge_labels", "charge_beliefs"}
-    | {"rest", "switch", "mark_labels", "relabel", "restore_beliefs", "adopt_beliefs"}
+    {
+        "score",
+        "shift",
+        "move",
+        "set_direction",
+        "set_given_costs",
+        "set_label_costs",
+        "set_belief_costs",
+    }
+    | {"release", "switch", "mark_labels", "relabel", "restore_beliefs", "adopt_beliefs"}
 )
 """Questions without an answer: they travel with the next one that has one."""
 
@@ -277,7 +285,7 @@ class Scored:
             self.w, self._n_steps = (None if labeled_only else w.copy()), 0
         elif name == "shift":
             self.w = None
-        elif name == "look":
+        elif name == "set_direction":
             self._step = arguments[0]
         elif name in ("move", "advance") and self.w is not None:
             assert self._step is not None

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
-from semisvm.designs.validation import is_spread, mean_square_length
+from semisvm.designs.validation import is_distributed, mean_square_length
 from semisvm.distributed import require_dask
 from semisvm.estimators.class_shares import SharesClassifier
 from semisvm.estimators.identity import identity_of
@@ -143,7 +143,7 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
         check_real("tol", self.tol, above=0)
 
     def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        if self._only_passes and is_spread(X):
+        if self._only_passes and is_distributed(X):
             reason = self._why_not_spread()
             if reason is not None:
                 raise TypeError(reason)
@@ -368,7 +368,7 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
         p : array of shape (n, m)
             Columns in the order of ``classes_``; each row sums to one.
         """
-        if is_spread(X):
+        if is_distributed(X):
             check_is_fitted(self)
             found: Floats = self._lazily("predict_proba", X, np.float64, len(self.classes_))
             return found

@@ -84,7 +84,7 @@ def use_mass(outside: NDArray[np.bool_], use: str) -> Floats:
 
 
 @dataclass(frozen=True)
-class Ground:
+class MappedRows:
     """What does not depend on labels: the features of all rows, and what a method makes of them.
 
     Attributes
@@ -99,7 +99,7 @@ class Ground:
     design: Design
 
 
-class Grounds:
+class MappedRowsCache:
     """The grounds of some rows; methods with the same features share one.
 
     Parameters
@@ -115,17 +115,17 @@ class Grounds:
         self.X = X
         self.weight = weight
         self._workers = workers
-        self._linear: dict[tuple[float, bool], Ground] = {}
-        self._reduced: tuple[Index, Grounds] | None = None
+        self._linear: dict[tuple[float, bool], MappedRows] = {}
+        self._reduced: tuple[Index, MappedRowsCache] | None = None
 
-    def without(self, outside: Index) -> "Grounds":
+    def without(self, outside: Index) -> "MappedRowsCache":
         """Return the grounds of the other rows; the last ones are kept for the next method."""
         if len(outside) == 0:
             return self
         if self._reduced is None or not np.array_equal(self._reduced[0], outside):
             rest = kept_rows(self.X.shape[0], outside)
             weight = None if self.weight is None else self.weight[rest]
-            reduced = Grounds(take_rows(self.X, rest), self._workers, weight)
+            reduced = MappedRowsCache(take_rows(self.X, rest), self._workers, weight)
             self._reduced = (outside, reduced)
         return self._reduced[1]
 
@@ -133,16 +133,16 @@ class Grounds:
         """Make the design of kernel features."""
         return make_design(features, estimator._specification().bias, self._workers)
 
-    def of(self, estimator: LinearSemiSupervisedClassifier) -> Ground:
+    def of(self, estimator: LinearSemiSupervisedClassifier) -> MappedRows:
         """Return the ground of a method."""
         bias = estimator._specification().bias
         kernel_map, features = estimator._features(self.X)
         if kernel_map is not None:
-            return Ground(kernel_map, features, self.design(estimator, features))
+            return MappedRows(kernel_map, features, self.design(estimator, features))
         key = (bias, estimator._regularizes_length)
         if key not in self._linear:
             design = make_design(features, bias, self._workers, merge=key[1])
-            self._linear[key] = Ground(None, features, design)
+            self._linear[key] = MappedRows(None, features, design)
         return self._linear[key]
 
 
@@ -192,7 +192,7 @@ class HeldOut:
     def __init__(
         self,
         estimator: LinearSemiSupervisedClassifier,
-        grounds: Grounds,
+        grounds: MappedRowsCache,
         labels: PartialLabels,
         shares: Floats | None = None,
     ) -> None:
@@ -202,8 +202,8 @@ class HeldOut:
         self._grounds, self._shares = grounds, shares
         own = getattr(estimator, "hierarchy", None)
         self._hierarchy: Hierarchy = build_hierarchy(own, labels.classes)
-        self._last: tuple[Grounds, Ground, dict[str, Any]] | None = None
-        self._all: Ground | None = None
+        self._last: tuple[MappedRowsCache, MappedRows, dict[str, Any]] | None = None
+        self._all: MappedRows | None = None
 
     def fit(self, fold: Index, outside: Index = NONE) -> FoldModel:
         """Hide the labels of some rows and fit.
@@ -242,7 +242,9 @@ class HeldOut:
         """
         return self.fit(fold, outside).score(take_rows(self._grounds.X, fold))
 
-    def _ground_of(self, grounds: Grounds, outside: Index = NONE) -> tuple[Ground, dict[str, Any]]:
+    def _ground_of(
+        self, grounds: MappedRowsCache, outside: Index = NONE
+    ) -> tuple[MappedRows, dict[str, Any]]:
         """Return features and what else the method needs; the last ones are kept."""
         if self._last is None or self._last[0] is not grounds:
             estimator = self._estimator
@@ -253,7 +255,7 @@ class HeldOut:
             self._last = (grounds, ground, besides)
         return self._last[1:]
 
-    def _without(self, outside: Index) -> Ground:
+    def _without(self, outside: Index) -> MappedRows:
         """Return the features of all rows but some.
 
         Those of a kernel of two rows do not depend on the other rows, so the map of all rows is
@@ -267,7 +269,7 @@ class HeldOut:
             self._all = self._grounds.of(estimator)
         rest = kept_rows(len(self._labels.codes), outside)
         features = self._all.features[rest]
-        return Ground(self._all.kernel_map, features, self._grounds.design(estimator, features))
+        return MappedRows(self._all.kernel_map, features, self._grounds.design(estimator, features))
 
     def _prior_without(self, inside: Index) -> Floats:
         """Return the shares among the unlabelled rows and held-out ones, which are labelled."""
@@ -314,7 +316,7 @@ def class_shares(
 
 def held_out_scores(
     estimator: Any,
-    grounds: Grounds,
+    grounds: MappedRowsCache,
     labels: PartialLabels,
     shares: Floats | None = None,
     outside: NDArray[np.bool_] | None = None,

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Floats
 from semisvm.designs.disk import RowsOnDisk
-from semisvm.designs.validation import is_spread, read_rows
+from semisvm.designs.validation import is_distributed, read_rows
 from semisvm.distributed import require_dask
 from semisvm.estimators.interop import refuse_wrapper
 from semisvm.estimators.parameters import CommonParameters
@@ -139,7 +139,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
             For two classes, positive means ``classes_[1]``.
         """
         check_is_fitted(self)
-        if is_spread(X):
+        if is_distributed(X):
             return self._lazily("decision_function", X, np.float64, len(self.coef_))
         scores = self._all_scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
@@ -172,7 +172,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         -------
         y : array of shape (n,)
         """
-        if is_spread(X):
+        if is_distributed(X):
             check_is_fitted(self)
             return self._lazily("predict", X, self.classes_.dtype)
         codes = self._predict_codes(X)
@@ -192,7 +192,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         -------
         accuracy : float
         """
-        if not is_spread(X):
+        if not is_distributed(X):
             self._doubt_marks(y)
             return float(super().score(X, y, sample_weight))
         from semisvm.distributed.results import accuracy

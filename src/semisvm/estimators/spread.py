@@ -6,7 +6,7 @@ import numpy as np
 
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.distributed.results import computed, in_chunks
-from semisvm.distributed.rows import SpreadRows, opened
+from semisvm.distributed.rows import DistributedRows, opened
 from semisvm.distributed.shard import Form
 from semisvm.estimators.base import LINEAR, warn_of_length
 from semisvm.estimators.identity import identity_of
@@ -55,7 +55,7 @@ def fit_spread(estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
 
 
 def _fit_here(
-    estimator: Any, rows: SpreadRows, labels: PartialLabels, weight: Floats | None
+    estimator: Any, rows: DistributedRows, labels: PartialLabels, weight: Floats | None
 ) -> None:
     """Fit with a loss that needs all rows in one place: bring them there if they are few."""
     everything = np.arange(rows.shape[0])
@@ -75,7 +75,9 @@ def _fit_here(
     )
 
 
-def _fit(estimator: Any, rows: SpreadRows, labels: PartialLabels, weight: Floats | None) -> None:
+def _fit(
+    estimator: Any, rows: DistributedRows, labels: PartialLabels, weight: Floats | None
+) -> None:
     recorder = Recorder(estimator.callback, estimator.verbose)
     hierarchy = build_hierarchy(getattr(estimator, "hierarchy", None), labels.classes)
     kernel_map = _map_rows(estimator, rows, labels)
@@ -101,7 +103,7 @@ def _fit(estimator: Any, rows: SpreadRows, labels: PartialLabels, weight: Floats
     estimator._publish_weights(*nodes, hierarchy)
 
 
-def _map_rows(estimator: Any, rows: SpreadRows, labels: PartialLabels) -> Any:
+def _map_rows(estimator: Any, rows: DistributedRows, labels: PartialLabels) -> Any:
     """Turn rows into kernel features, with pivots from a sample; return the map, if any."""
     if estimator.kernel == LINEAR:
         return None
@@ -120,7 +122,7 @@ def _candidates(labels: PartialLabels) -> Index:
 
 def _task(
     estimator: Any,
-    rows: SpreadRows,
+    rows: DistributedRows,
     labels: PartialLabels,
     prior: Floats,
     weight: Floats | None,

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.estimators.held_out import (
     NEW_ROWS,
-    Grounds,
+    MappedRowsCache,
     class_shares,
     held_out_scores,
     outside_parts,
@@ -99,7 +99,7 @@ def learned_weights(
     with Workers(thread_count(n_jobs)) as workers, warnings.catch_warnings():
         # the last fit says it again if it still holds
         warnings.simplefilter("ignore", ConvergenceWarning)
-        grounds = Grounds(X, workers, weight)
+        grounds = MappedRowsCache(X, workers, weight)
         for level, (name, member) in enumerate(members):
             scored = held_out_scores(member, grounds, labels, outside=outside)
             held.append(np.concatenate([scored(fold) for fold in folds]))

@@ -226,7 +226,7 @@ class TransductiveSVC(
 
     def _check_label_step(self, task: Task) -> None:
         """Refuse steps that exchange rows one for one if rows have weights of their own."""
-        if task.rows.weighs and (self.max_switches is not None or self.label_step != "exact"):
+        if task.rows.has_weights and (self.max_switches is not None or self.label_step != "exact"):
             raise ValueError(
                 "sample_weight differs among the unlabelled rows, and only label_step='exact' with "
                 "max_switches=None can keep class shares by weight: the other label steps exchange "

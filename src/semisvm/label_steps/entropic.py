@@ -21,7 +21,7 @@ from semisvm.designs.base import Floats
 from semisvm.label_steps._soft_kernels import gibbs
 from semisvm.label_steps.result import LabelStep, check_costs
 from semisvm.label_steps.transportation import Counts, exact
-from semisvm.labels.weights import ALIKE, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 
 MAX_STEPS = 300
 # Counts that are missed by less than this, in rows, cause no warning.
@@ -39,7 +39,7 @@ COLD = 0.1
 
 def second_moments(p: Floats, weight: Floats) -> Floats:
     """Sum over rows the outer product of the beliefs with themselves, each times its weight."""
-    if weighs(weight):
+    if has_weights(weight):
         return p.T @ (p * weight[:, np.newaxis])
     return weight[0] * (p.T @ p)
 
@@ -78,11 +78,11 @@ class SoftTable:
     def gibbs(self, prices: Floats, temperature: float) -> tuple[float, Floats]:
         """Set the beliefs at prices; return the sum of the soft minima and the column sums."""
         sums = np.empty(len(prices))
-        return gibbs(self.costs, 1.0, prices, temperature, ALIKE, self.p, sums), sums
+        return gibbs(self.costs, 1.0, prices, temperature, UNIT_WEIGHT, self.p, sums), sums
 
     def second_moments(self) -> Floats:
         """Sum over rows the outer product of the beliefs with themselves."""
-        return second_moments(self.p, ALIKE)
+        return second_moments(self.p, UNIT_WEIGHT)
 
     def cost_range(self) -> float:
         """Return the largest difference between two costs."""

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from semisvm.designs.base import Floats
 from semisvm.label_steps import _transport_kernels as kernels
-from semisvm.labels.weights import ALIKE, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class LabelStep:
 
 
 def check_costs(
-    costs: ArrayLike, counts: ArrayLike, mass: Floats = ALIKE
+    costs: ArrayLike, counts: ArrayLike, mass: Floats = UNIT_WEIGHT
 ) -> tuple[Floats, NDArray[Any]]:
     """Return costs as a C-contiguous float64 array and counts as integers; raise if invalid.
 
@@ -53,7 +53,7 @@ def check_costs(
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0].tolist()
         raise ValueError(f"costs must be finite, but row {row}, column {column} is not.")
-    if weighs(mass):
+    if has_weights(mass):
         if mass.shape != (len(table),) or not np.isclose(wanted.sum(), mass.sum()):
             raise ValueError(
                 f"counts must sum to the masses of the {len(table)} rows, {mass.sum():.6g}, got "
@@ -69,6 +69,6 @@ def check_costs(
     return table, whole
 
 
-def chosen_cost(costs: Floats, labels: NDArray[np.intp], mass: Floats = ALIKE) -> float:
+def chosen_cost(costs: Floats, labels: NDArray[np.intp], mass: Floats = UNIT_WEIGHT) -> float:
     """Sum the costs of hard labels, each times the mass of its row."""
     return float(kernels.chosen_cost(costs, labels, mass))

@@ -15,17 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
 from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
-from semisvm.labels.weights import ALIKE, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 from semisvm.losses import Signs
 
 
-def top_labels(scores: Floats, n_positive: float, mass: Floats = ALIKE) -> Signs:
+def top_labels(scores: Floats, n_positive: float, mass: Floats = UNIT_WEIGHT) -> Signs:
     """Label the ``n_positive`` largest scores positive; ties go to the earlier row.
 
     Rows with masses are not divided: those above a threshold have a mass that is as near as
     possible to the one wanted.
     """
-    if weighs(mass):
+    if has_weights(mass):
         order = np.argsort(-scores, kind="stable")
         above = np.append(0.0, np.cumsum(mass[order]))
         off = np.abs(above - n_positive)

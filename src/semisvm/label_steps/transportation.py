@@ -21,7 +21,7 @@ from semisvm.designs.base import Floats
 from semisvm.label_steps import _transport_kernels as kernels
 from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
 from semisvm.labels.partial import prior_counts
-from semisvm.labels.weights import ALIKE, of_rows, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights, of_rows
 
 # Prices of a sample of this size leave few rows to move.
 SAMPLE = 500
@@ -64,7 +64,7 @@ class CostRows(Protocol):
         ...
 
     @property
-    def weighs(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows have masses of their own."""
         ...
 
@@ -94,7 +94,7 @@ class CostTable:
     mass : array of shape (n,), or (1,) if all rows count once
     """
 
-    def __init__(self, costs: Floats, mass: Floats = ALIKE) -> None:
+    def __init__(self, costs: Floats, mass: Floats = UNIT_WEIGHT) -> None:
         self.costs = costs
         self.mass = mass
         self.labels = np.zeros(len(costs), dtype=np.int64)
@@ -105,21 +105,21 @@ class CostTable:
         return len(self.costs)
 
     @property
-    def weighs(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows have masses of their own."""
-        return weighs(self.mass)
+        return has_weights(self.mass)
 
     def sample(self, step: int, first: int = 0) -> tuple[Floats, Labels, Floats]:
         """Return the costs, labels and masses of every ``step``-th row."""
         some = slice(first, None, step)
-        mass = self.mass[some] if self.weighs else ALIKE
+        mass = self.mass[some] if self.has_weights else UNIT_WEIGHT
         return np.ascontiguousarray(self.costs[some]), self.labels[some], mass
 
     def assign(self, prices: Floats) -> Counts:
         """Assign each row its cheapest class at the prices; sum the masses per class."""
         found = np.empty(self.costs.shape[1], dtype=np.int64)
         kernels.assign(self.costs, prices, self.labels, found)
-        if self.weighs:
+        if self.has_weights:
             return np.bincount(self.labels, self.mass, minlength=len(found))
         return found
 
@@ -157,8 +157,8 @@ def balance_gathered(
     """
     costs = np.concatenate([part.costs for part in parts])
     labels = np.concatenate([part.labels for part in parts])
-    mass = ALIKE
-    if any(weighs(part.mass) for part in parts):
+    mass = UNIT_WEIGHT
+    if any(has_weights(part.mass) for part in parts):
         mass = np.concatenate([np.broadcast_to(part.mass, len(part.rows)) for part in parts])
     limit = np.min([part.limit for part in parts], axis=0)
     done = _balanced(costs, prices, labels, mass, excess, reach, limit)
@@ -175,7 +175,7 @@ def _balanced(
     limit: Floats,
 ) -> bool:
     """Move rows, or parts of rows with masses; a row in parts gets the class of the largest."""
-    if not weighs(mass):
+    if not has_weights(mass):
         return bool(kernels.balance(costs, prices, labels, excess, reach, limit))
     return bool(kernels.balance_masses(costs, prices, labels, mass, excess, reach, limit))
 
@@ -195,7 +195,7 @@ def exact(
     counts: ArrayLike,
     prices: ArrayLike | None = None,
     *,
-    mass: Floats = ALIKE,
+    mass: Floats = UNIT_WEIGHT,
 ) -> LabelStep:
     """Choose the labels of least cost under class counts.
 
@@ -244,7 +244,7 @@ def transport(rows: CostRows, counts: Counts, prices: Floats | None) -> Floats:
     """Label rows at the least cost under nonzero counts; return the prices."""
     nu = _sample_prices(rows, counts) if prices is None else prices.copy()
     excess, growth = rows.assign(nu) - counts, 1.0
-    if rows.weighs:
+    if rows.has_weights:
         excess[np.abs(excess) <= kernels.ROUNDING * counts.sum()] = 0.0
     while excess.any():
         reach = _reach(rows, nu, int(np.abs(excess).sum()), growth)
@@ -266,7 +266,7 @@ def _sample_prices(rows: CostRows, counts: Counts) -> Floats:
     if n < 2 * size:
         return np.zeros(len(counts))
     costs, _, mass = rows.sample(n // size)
-    if rows.weighs:
+    if rows.has_weights:
         sample = CostTable(costs, np.ascontiguousarray(mass))
         return transport(sample, counts / counts.sum() * mass.sum(), np.zeros(len(counts)))
     return exact(costs, prior_counts(counts / n, len(costs))).prices

@@ -1,6 +1,7 @@
 """Labelling in one sitting: which row next, answers that are never lost, a model that learns.
 
-`Sitting` knows no web server: it can be used in a notebook, and the page of ``semisvm label``
+`LabelingSession` knows no web server: it can be used in a notebook, and the page of ``semisvm
+label``
 shows it. The public names are imported when they are first used.
 """
 
@@ -10,15 +11,15 @@ from semisvm._lazy import attributes
 
 if TYPE_CHECKING:
     from semisvm.labelling.records import ChangedError, SittingError
-    from semisvm.labelling.session import Sitting
+    from semisvm.labelling.session import LabelingSession
 
 _HOMES = {
     "ChangedError": "semisvm.labelling.records",
-    "Sitting": "semisvm.labelling.session",
+    "LabelingSession": "semisvm.labelling.session",
     "SittingError": "semisvm.labelling.records",
 }
 
-__all__ = ["ChangedError", "Sitting", "SittingError"]
+__all__ = ["ChangedError", "LabelingSession", "SittingError"]
 
 __getattr__ = attributes(__name__, _HOMES)
 

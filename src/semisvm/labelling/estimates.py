@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from semisvm.labelling.book import Mark
+from semisvm.labelling.answer_store import Mark
 from semisvm.labelling.records import RANDOM, CurvePoint, Interval
 
 Z = 1.959964

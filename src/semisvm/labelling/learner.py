@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.background import Background
-from semisvm.labelling.book import Book
 from semisvm.labelling.checking import HeldOut, hold_out
 from semisvm.labelling.learning import METHOD, Fitted, choose_method, fit_answers
 from semisvm.labelling.policy import Centres, Policy, least_certain
@@ -60,7 +60,7 @@ class Learner:
     def __init__(
         self,
         pool: Pool,
-        book: Book,
+        book: AnswerStore,
         policy: Policy,
         lock: Any,
         *,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.registry import get
-from semisvm.labelling.book import Book
+from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.checking import FEWEST as FEWEST_HELD_OUT
 from semisvm.labelling.checking import HeldOut, Index
 from semisvm.labelling.estimates import (
@@ -58,7 +58,7 @@ class Outlook:
     book : Book
     """
 
-    def __init__(self, pool: Pool, book: Book) -> None:
+    def __init__(self, pool: Pool, book: AnswerStore) -> None:
         self._pool, self._book = pool, book
         self._names = _feature_names(pool)
         self._slope: float | None = None

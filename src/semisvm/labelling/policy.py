@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.labelling.book import Book
+from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.records import CLUSTER, RANDOM, UNCERTAIN, Query
 from semisvm.maps.kmedian import cluster
 from semisvm.maps.representatives import Reduction, spread_rows
@@ -223,7 +223,7 @@ class Queries:
     book : Book
     """
 
-    def __init__(self, policy: Policy, book: Book) -> None:
+    def __init__(self, policy: Policy, book: AnswerStore) -> None:
         self._policy, self._book = policy, book
         self._out: dict[str | None, tuple[Query, float]] = {}
         # not the time of day, which may jump

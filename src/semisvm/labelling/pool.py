@@ -168,7 +168,7 @@ def make_pool(
     features : ColumnFeatures or None
         Not fitted; by default one for all columns.
     vectors : AddVectors, optional
-        See `Sitting`.
+        See `LabelingSession`.
     """
     found = _taken(data, label)
     check_columns(found, label, key)

@@ -132,7 +132,7 @@ class Field(Record):
         Of the column.
     kind : {"text", "number", "category", "image"}
     value : str
-        Of an image, what stands in the file; ``Sitting.picture`` has the image itself.
+        Of an image, what stands in the file; ``LabelingSession.picture`` has the image itself.
     """
 
     name: str

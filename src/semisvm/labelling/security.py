@@ -187,7 +187,7 @@ class Bucket:
         return True
 
 
-class Doorkeeper:
+class RequestGuard:
     """Decides about requests from their method, path and headers.
 
     Parameters
@@ -274,13 +274,13 @@ class Guard:
     ----------
     app : ASGI application
         What answers those that are let in.
-    doorkeeper : Doorkeeper
+    doorkeeper : RequestGuard
     body_seconds : float, default=10
         How long the body of a request may take.
     """
 
     def __init__(
-        self, app: ASGIApp, doorkeeper: Doorkeeper, body_seconds: float = BODY_SECONDS
+        self, app: ASGIApp, doorkeeper: RequestGuard, body_seconds: float = BODY_SECONDS
     ) -> None:
         self.app = app
         self.doorkeeper = doorkeeper

@@ -16,14 +16,14 @@ from semisvm.labelling.records import Status
 from semisvm.labelling.security import (
     BODY_SECONDS,
     LET_IN,
-    Doorkeeper,
     Guard,
     Hosts,
     Keys,
+    RequestGuard,
     is_loopback,
     netloc,
 )
-from semisvm.labelling.session import Sitting
+from semisvm.labelling.session import LabelingSession
 from semisvm.labelling.web import Places, application
 
 MAX_CONNECTIONS = 100
@@ -97,7 +97,7 @@ class PageServer:
 
     Parameters
     ----------
-    sitting : Sitting
+    sitting : LabelingSession
     host : str, default="127.0.0.1"
         What to listen on. Other than the default: other machines get in, with the token.
     port : int, default=0
@@ -119,7 +119,7 @@ class PageServer:
 
     def __init__(
         self,
-        sitting: Sitting,
+        sitting: LabelingSession,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
@@ -132,7 +132,7 @@ class PageServer:
         self._socket = listen(self.host, port)
         self.port: int = self._socket.getsockname()[1]
         self._keys = Keys(self.port, token)
-        doorkeeper = Doorkeeper(Hosts(self.host), self._keys)
+        doorkeeper = RequestGuard(Hosts(self.host), self._keys)
         app = Guard(application(sitting, places or Places()), doorkeeper, body_seconds)
         protocol = type("Protocol", (BoundedProtocol,), {"quiet_seconds": quiet_seconds})
         self._server = uvicorn.Server(settings(app, protocol, quiet_seconds))
@@ -209,7 +209,7 @@ def settings(app: Any, protocol: type[H11Protocol], quiet_seconds: float) -> uvi
 
 
 def serve(
-    sitting: Sitting,
+    sitting: LabelingSession,
     host: str = "127.0.0.1",
     port: int = 0,
     *,
@@ -225,7 +225,7 @@ def serve(
 
     Parameters
     ----------
-    sitting : Sitting
+    sitting : LabelingSession
         Stays open.
     host, port, token
         Of `PageServer`.
@@ -268,7 +268,7 @@ def start_browser(address: str) -> None:
         Thread(target=browser.open, args=(address,), daemon=True).start()
 
 
-def report_changes(sitting: Sitting, watch: Callable[[Status], None], over: Event) -> None:
+def report_changes(sitting: LabelingSession, watch: Callable[[Status], None], over: Event) -> None:
     """Call a function with the status of a sitting after every change."""
     last = None
     while not over.wait(WATCH_SECONDS):

@@ -7,8 +7,17 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
+from semisvm.labelling.answer_store import (
+    ANSWER,
+    CLASS,
+    REMOVE,
+    SKIP,
+    UNDO,
+    Event,
+    class_name,
+    class_names,
+)
 from semisvm.labelling.background import Background
-from semisvm.labelling.book import ANSWER, CLASS, REMOVE, SKIP, UNDO, Event, class_name, class_names
 from semisvm.labelling.learner import EVERY, Learner
 from semisvm.labelling.learning import METHOD, model_of
 from semisvm.labelling.outlook import Outlook
@@ -16,7 +25,7 @@ from semisvm.labelling.policy import Policy, Queries
 from semisvm.labelling.pool import AddVectors, make_pool
 from semisvm.labelling.records import CHOSEN, RANDOM, SURE, ChangedError, Query, SittingError
 from semisvm.labelling.store import Store, write_labelled
-from semisvm.labelling.views import Looking
+from semisvm.labelling.views import SessionViews
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.reading import read_to_label
@@ -24,7 +33,7 @@ from semisvm.tables.reading import read_to_label
 EXPORT_DELAY = 0.5
 
 
-class Sitting(Looking):
+class LabelingSession(SessionViews):
     """Rows to be labelled, the answers so far, and a model that learns from them.
 
     `ask` returns a row and says why it was picked, `answer` takes its class. After every few
@@ -70,10 +79,10 @@ class Sitting(Looking):
     Examples
     --------
     >>> from semisvm.columns import ColumnFeatures
-    >>> from semisvm.labelling import Sitting
+    >>> from semisvm.labelling import LabelingSession
     >>> texts = ["cheap pills", "lunch on monday", "cheap cheap flights", "monday plan"] * 5
     >>> table, words = {"body": texts}, ColumnFeatures(text=["body"])
-    >>> sitting = Sitting(table, classes=["spam", "ham"], features=words, background=False)
+    >>> sitting = LabelingSession(table, classes=["spam", "ham"], features=words, background=False)
     >>> for _ in range(6):
     ...     query = sitting.ask()
     ...     _ = sitting.answer(query.row, "spam" if "cheap" in texts[query.row] else "ham")
@@ -157,7 +166,7 @@ class Sitting(Looking):
         reading : mapping, optional
             Options of `semisvm.tables.read`.
         **options
-            As for `Sitting`.
+            As for `LabelingSession`.
         """
         data = read_to_label(path, label=label, **dict(reading or {})).in_memory()
         if features is None and text is not None:

@@ -15,12 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from semisvm.labelling.book import (
+from semisvm.labelling.answer_store import (
     ANSWER,
     CHANGES,
     REMOVE,
     UNDO,
-    Book,
+    AnswerStore,
     Event,
     event_of,
     is_event,
@@ -160,7 +160,7 @@ class Store:
 
     def __init__(self, pool: Pool, classes: Iterable[str], answers: str | Path | None) -> None:
         self.pool = pool
-        self.book = Book(pool.given, classes)
+        self.book = AnswerStore(pool.given, classes)
         self.path = None if answers is None else Path(answers)
         self.version = 0
         self._names = pool.identities(pool.key)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.labelling.book import Book
+from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.learner import Learner
 from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.pictures import IMAGE, read_picture
@@ -26,12 +26,12 @@ from semisvm.labelling.store import Store
 WHICH = ("all", "answered", "open", "skipped")
 
 
-class Looking:
+class SessionViews:
     """Rows, guesses, lists and the status of a sitting."""
 
     _lock: Any
     _pool: Pool
-    _book: Book
+    _book: AnswerStore
     _store: Store
     _learner: Learner
     _outlook: Outlook

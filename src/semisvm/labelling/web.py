@@ -28,11 +28,11 @@ from starlette.routing import Route
 from semisvm.labelling.background import Once
 from semisvm.labelling.records import ChangedError, SittingError, Values
 from semisvm.labelling.security import RefusedError
-from semisvm.labelling.session import Sitting
+from semisvm.labelling.session import LabelingSession
 from semisvm.tables.errors import DataError
 from semisvm.text import plain
 
-Handler = Callable[[Sitting, Values], dict[str, Any]]
+Handler = Callable[[LabelingSession, Values], dict[str, Any]]
 LONG_TEXT = 20_000
 MAX_WHOLE = 2_000_000
 PATH_TEXT = 200
@@ -50,18 +50,18 @@ def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
     return {**view, "fields": fields}
 
 
-def shown(sitting: Sitting, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
+def shown(sitting: LabelingSession, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
     """Return a row as the page shows it."""
     return clipped(sitting.view(row).as_json(), most)
 
 
-def guessed(sitting: Sitting, row: int) -> dict[str, Any] | None:
+def guessed(sitting: LabelingSession, row: int) -> dict[str, Any] | None:
     """Return the model's guess, if there is a model."""
     guess = sitting.guess(row)
     return None if guess is None else guess.as_json()
 
 
-def following(sitting: Sitting, values: Values) -> dict[str, Any]:
+def following(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Return the next row of a browser, with what the page shows beside it."""
     query = sitting.ask(client=values.text("client"))
     row = None if query is None else shown(sitting, query.row)
@@ -74,7 +74,7 @@ def who(values: Values) -> dict[str, Any]:
     return {"client": values.text("client"), "version": values.optional_integer("version")}
 
 
-def answer(sitting: Sitting, values: Values) -> dict[str, Any]:
+def answer(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Keep an answer. The guess is that of before the answer."""
     row, value = values.integer("row"), values.text("value")
     guess = guessed(sitting, row) if values.flag("want_guess") else None
@@ -82,14 +82,14 @@ def answer(sitting: Sitting, values: Values) -> dict[str, Any]:
     return {"saved": {"row": row, "value": value, "guess": guess}, **following(sitting, values)}
 
 
-def skip(sitting: Sitting, values: Values) -> dict[str, Any]:
+def skip(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Set a row aside."""
     row = values.integer("row")
     sitting.skip(row, **who(values))
     return {"saved": {"row": row, "value": None}, **following(sitting, values)}
 
 
-def undo(sitting: Sitting, values: Values) -> dict[str, Any]:
+def undo(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Take the last change of this browser back, and show its row again.
 
     If it made none, ``other`` is the last change of another window, which the page offers to undo
@@ -106,59 +106,59 @@ def undo(sitting: Sitting, values: Values) -> dict[str, Any]:
     return {**told, "status": sitting.status().as_json()}
 
 
-def only_row(sitting: Sitting, event: Any) -> dict[str, Any] | None:
+def only_row(sitting: LabelingSession, event: Any) -> dict[str, Any] | None:
     """Return the row of a change, if it is about one."""
     return shown(sitting, event.rows[0]) if len(event.rows) == 1 else None
 
 
-def remove(sitting: Sitting, values: Values) -> dict[str, Any]:
+def remove(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Remove an answer: the row is unlabelled again."""
     sitting.remove(values.integer("row"), **who(values))
     return {"status": sitting.status().as_json()}
 
 
-def change(sitting: Sitting, values: Values) -> dict[str, Any]:
+def change(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Change an answer from a list, where no next row is wanted."""
     row, value = values.integer("row"), values.text("value")
     sitting.answer(row, value, seen_guess=True, **who(values))
     return {"status": sitting.status().as_json()}
 
 
-def confirm(sitting: Sitting, values: Values) -> dict[str, Any]:
+def confirm(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Give many rows the class that the model guessed."""
     sitting.confirm(values.integers("rows"), values.text("value"), client=values.text("client"))
     return {"status": sitting.status().as_json()}
 
 
-def add_class(sitting: Sitting, values: Values) -> dict[str, Any]:
+def add_class(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Add a class."""
     sitting.add_class(values.text("name"), client=values.text("client"))
     return {"status": sitting.status().as_json()}
 
 
-def learn(sitting: Sitting, values: Values) -> dict[str, Any]:
+def learn(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Ask for a fit in the background."""
     sitting.learn(auto=values.flag("auto"))
     return {"status": sitting.status().as_json()}
 
 
-def status(sitting: Sitting, values: Values) -> dict[str, Any]:
+def status(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Return how far the sitting is."""
     return {"status": sitting.status().as_json()}
 
 
-def one_row(sitting: Sitting, values: Values) -> dict[str, Any]:
+def one_row(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Return a row, in full if asked."""
     most = MAX_WHOLE if values.optional("whole") else LONG_TEXT
     return {"view": shown(sitting, values.integer("row"), most)}
 
 
-def guess(sitting: Sitting, values: Values) -> dict[str, Any]:
+def guess(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Return the model's guess of a row."""
     return {"guess": guessed(sitting, values.integer("row"))}
 
 
-def search(sitting: Sitting, values: Values) -> dict[str, Any]:
+def search(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """Find rows by their words."""
     found = sitting.search(
         values.text("words", ""),
@@ -169,13 +169,13 @@ def search(sitting: Sitting, values: Values) -> dict[str, Any]:
     return listed(found)
 
 
-def sure(sitting: Sitting, values: Values) -> dict[str, Any]:
+def sure(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """List rows that the model is sure about."""
     start, count = values.integer("start", 0), min(values.integer("count", 20), MAX_LIST)
     return listed(sitting.sure(values.optional("value"), start=start, count=count))
 
 
-def doubts(sitting: Sitting, values: Values) -> dict[str, Any]:
+def doubts(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     """List answers that the model disagrees with."""
     start, count = values.integer("start", 0), min(values.integer("count", 20), MAX_LIST)
     return listed(sitting.doubts(start=start, count=count))
@@ -207,7 +207,7 @@ VIEWS: dict[str, Handler] = {
 }
 
 
-WebHandler = Callable[[Sitting, Values], dict[str, Any] | Response]
+WebHandler = Callable[[LabelingSession, Values], dict[str, Any] | Response]
 LOG = logging.getLogger(__name__)
 SCRIPTS = ("api", "app", "common", "dom", "files", "label", "lists", "progress", "row", "theme")
 PAGE = {
@@ -243,12 +243,12 @@ class Places:
             "report": f"{stem}.report.html",
         }
 
-    def about(self, sitting: Sitting, values: Values) -> dict[str, Any]:
+    def about(self, sitting: LabelingSession, values: Values) -> dict[str, Any]:
         """Tell the page what it shows (a handler)."""
         saves = None if self.model is None else self.model.name
         return {"title": self.title, "downloads": self.downloads(), "saves": saves}
 
-    def save(self, sitting: Sitting, values: Values) -> dict[str, Any]:
+    def save(self, sitting: LabelingSession, values: Values) -> dict[str, Any]:
         """Save the model and the report (a handler)."""
         if self.model is None:
             raise SittingError("No file was named for the model when the page was started.")
@@ -257,7 +257,7 @@ class Places:
             sitting.report(self.report)
         return {"files": [str(path) for path in (self.model, self.report) if path is not None]}
 
-    def download(self, sitting: Sitting, values: Values) -> Response:
+    def download(self, sitting: LabelingSession, values: Values) -> Response:
         """Return a file that the sitting writes for this request (a handler)."""
         what = values.text("what")
         if what not in self.downloads():
@@ -288,11 +288,11 @@ class Answers:
 
     Parameters
     ----------
-    sitting : Sitting
+    sitting : LabelingSession
     places : Places
     """
 
-    def __init__(self, sitting: Sitting, places: Places) -> None:
+    def __init__(self, sitting: LabelingSession, places: Places) -> None:
         self.sitting = sitting
         self.places = places
         self._once = Once()
@@ -344,7 +344,7 @@ async def posted(request: Request) -> dict[str, Any]:
     return found
 
 
-def picture(sitting: Sitting, values: Values) -> Response:
+def picture(sitting: LabelingSession, values: Values) -> Response:
     """Return an image of a row (a handler)."""
     found = sitting.picture(values.integer("row"), values.text("name"))
     return Response(found.content, media_type=found.media_type)
@@ -365,7 +365,7 @@ def static(name: str, kind: str) -> Callable[[Request], Response]:
     return give
 
 
-def application(sitting: Sitting, places: Places) -> Starlette:
+def application(sitting: LabelingSession, places: Places) -> Starlette:
     """Return the application of a sitting, which must stand behind a `Guard`."""
     answers = Answers(sitting, places)
     actions: dict[str, WebHandler] = {**ACTIONS, "save": places.save}

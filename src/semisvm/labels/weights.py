@@ -20,7 +20,7 @@ from semisvm.designs.base import Floats, Index
 from semisvm.labels.partial import PartialLabels, prior_counts
 from semisvm.validation import check_real, check_weights
 
-ALIKE: Floats = np.ones(1)
+UNIT_WEIGHT: Floats = np.ones(1)
 """The mass of rows that all count once."""
 WHOLE_TOL = 1e-9
 # Beyond this number of rows, whole numbers would no longer be exact in double precision.
@@ -59,7 +59,7 @@ class RowWeights:
         """
         if weight is None:
             n = len(labels.labeled)
-            return cls(np.full(n, 1.0 / n), ALIKE, len(labels.unlabeled))
+            return cls(np.full(n, 1.0 / n), UNIT_WEIGHT, len(labels.unlabeled))
         given = weight[labels.labeled]
         mass, n_unlabeled, whole = masses(weight[labels.unlabeled])
         return cls(given / given.sum(), mass, n_unlabeled, whole)
@@ -102,7 +102,7 @@ def masses(weight: Floats) -> tuple[Floats, int, bool]:
     """
     positive = weight[weight > 0.0]
     if not len(positive):
-        return (weight if len(weight) else ALIKE), 0, True
+        return (weight if len(weight) else UNIT_WEIGHT), 0, True
     # a weight may be so small that others are no finite multiple of it
     with np.errstate(over="ignore"):
         multiples = weight / positive.min()
@@ -110,17 +110,17 @@ def masses(weight: Floats) -> tuple[Floats, int, bool]:
     rounded = np.round(multiples)
     if not countable or not np.allclose(multiples, rounded, rtol=WHOLE_TOL, atol=0.0):
         return weight / positive.mean(), len(positive), False
-    return (ALIKE if (rounded == 1.0).all() else rounded), int(rounded.sum()), True
+    return (UNIT_WEIGHT if (rounded == 1.0).all() else rounded), int(rounded.sum()), True
 
 
-def weighs(mass: Floats) -> bool:
+def has_weights(mass: Floats) -> bool:
     """Tell whether some rows count for more or less than one."""
     return len(mass) != 1 or bool(mass[0] != 1.0)
 
 
 def number_of(mass: Floats, n_rows: int) -> int:
     """Return for how many rows some rows count together."""
-    return round(float(mass.sum())) if weighs(mass) else n_rows
+    return round(float(mass.sum())) if has_weights(mass) else n_rows
 
 
 def of_rows(mass: Floats, rows: Index) -> Floats:

@@ -49,7 +49,7 @@ class Majorizing:
         self.task = task
         self.mu = mu
         self.nu = nu
-        self.block = block = task.rows.in_one_place()
+        self.block = block = task.rows.single_shard()
         free, given = (block.design.matrix(rows) for rows in (block.unlabeled, block.labeled))
         rows = [sparse.csr_matrix(part) for part in (given, free, free)]
         self.signs = signs_of(block)
@@ -138,7 +138,7 @@ def balance_of(task: TwoClassTask) -> Balance | None:
     """Return the equation that makes 2 r - 1 the mean output, r being the class share."""
     if task.n_unlabeled == 0:
         return None
-    block, share = task.rows.in_one_place(), np.full(task.n_unlabeled, 1.0 / task.n_unlabeled)
+    block, share = task.rows.single_shard(), np.full(task.n_unlabeled, 1.0 / task.n_unlabeled)
     rows = block.design.matrix(block.unlabeled)
     mean = np.asarray(rows.T @ share, dtype=np.float64).ravel()
     return Balance(mean, task.mean_output)
@@ -146,7 +146,7 @@ def balance_of(task: TwoClassTask) -> Balance | None:
 
 def warn_if_one_sided(task: TwoClassTask, scores: Floats, name: str) -> None:
     """Warn if no unlabelled row is on one side where several are expected."""
-    free = scores[task.rows.in_one_place().unlabeled]
+    free = scores[task.rows.single_shard().unlabeled]
     n_above = int(np.count_nonzero(free > 0.0))
     missed = task.n_positive if n_above == 0 else len(free) - task.n_positive
     if n_above not in (0, len(free)) or missed < EXPECTED:

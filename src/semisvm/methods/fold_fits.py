@@ -110,7 +110,7 @@ def used_rows(
 
     Parameters
     ----------
-    X : CSR matrix or array, ndarray, RowsOnDisk or SpreadRows, of shape (n, d)
+    X : CSR matrix or array, ndarray, RowsOnDisk or DistributedRows, of shape (n, d)
     labels : PartialLabels
     most : int, default=MOST_UNLABELED
     places : array of shape (n,), optional
@@ -206,7 +206,7 @@ def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int
 
 def _class_scores(task: Task) -> Floats:
     """Return one score per class of all rows, (n, m); two classes differ by their one score."""
-    scores = task.rows.in_one_place().scores
+    scores = task.rows.single_shard().scores
     return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
 
 

@@ -35,15 +35,15 @@ class FreeEnergy(RespondingProblem):
 
     def linearize(self, w: Floats) -> Linearization:
         """Compute value, gradient and curvature for the current beliefs."""
-        self.rows.charge_beliefs(self.soft.lam)
+        self.rows.set_belief_costs(self.soft.lam)
         return super().linearize(w)
 
     def inverse(self) -> Preconditioner | None:
         """Return the inverse of the mean curvature of the labelled rows, for all classes."""
-        if self.heavy is None:
+        if self.labeled_preconditioner is None:
             return None
         curvature = self.rows.labeled_curvature()
-        return self.heavy.inverse(curvature.mean(axis=1, keepdims=True), self.reg)
+        return self.labeled_preconditioner.inverse(curvature.mean(axis=1, keepdims=True), self.reg)
 
     def curve(self) -> None:
         """Let the labels respond to the coming step."""
@@ -182,7 +182,7 @@ class Softening(ABC):
 
     def beliefs(self) -> Floats:
         """Return the beliefs at the last temperature, for the current scores."""
-        self.task.rows.rest()
+        self.task.rows.release()
         self.task.soften(self.soft)
         found: Floats = self.task.rows.beliefs()
         return found
@@ -226,7 +226,7 @@ class Alternating(Softening):
 
     def _descend(self, level: Level) -> None:
         task, before, last = self.task, self.state.copy(), replace(self.soft)
-        task.rows.charge_beliefs(self.soft.lam)
+        task.rows.set_belief_costs(self.soft.lam)
         self.state = task.solve(self.state, level.tol)
         task.soften(self.soft)
         energy = task.free_energy(self.state.w, self.soft)

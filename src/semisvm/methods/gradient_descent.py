@@ -194,7 +194,7 @@ class Descending:
     ) -> None:
         self.task = task
         self.mean_output = task.mean_output
-        self.block = task.rows.in_one_place()
+        self.block = task.rows.single_shard()
         self.max_steps = max_steps
         self.balance_tol = balance_tol
         design, unlabeled = self.block.design, self.block.unlabeled

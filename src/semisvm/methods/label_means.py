@@ -8,7 +8,7 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.label_steps import exact, top_labels
-from semisvm.labels.weights import masses, weighs
+from semisvm.labels.weights import has_weights, masses
 from semisvm.losses import SQUARED_HINGE, Signs
 from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import Solution, joined, one_vs_rest, scores_of
@@ -38,7 +38,7 @@ class Alternating:
 
     def __init__(self, task: TwoClassTask, machine: MeanMargin, tol: float, max_steps: int) -> None:
         self.task = task
-        self.block = task.rows.in_one_place()
+        self.block = task.rows.single_shard()
         self.machine = machine
         self.options: dict[str, Any] = {"tol": tol, "max_iter": max_steps}
         self.beta = machine.start(tol, max_steps)
@@ -154,7 +154,7 @@ class CuttingPlanes(Alternating):
         It grows by c (s_j - s_i) + c^2/2 ||x_j - x_i||^2 if j becomes positive instead of i, and
         the outputs s by c x . (x_j - x_i). So the inner products of a few rows are enough.
         """
-        if weighs(self.block.mass):
+        if has_weights(self.block.mass):
             return None
         labels, scores = found.labels.copy(), found.scores
         sides = np.flatnonzero(labels), np.flatnonzero(~labels)
@@ -234,10 +234,10 @@ class LabelMeans:
         labels, rounds, settled = np.zeros(0, dtype=bool), 0, True
         if task.n_unlabeled:
             scores, rounds, settled = self._outputs(task, _labeled_gram(task))
-            labels = top_labels(scores, task.n_positive, task.rows.in_one_place().mass)
+            labels = top_labels(scores, task.n_positive, task.rows.single_shard().mass)
         else:
             task.recorder.note(SUPERVISED)
-        state = self._machine(task, RowGram(task.rows.in_one_place().design), labels)
+        state = self._machine(task, RowGram(task.rows.single_shard().design), labels)
         if self.balance_tol is not None:
             task.balance(state, self.balance_tol)
         codes, converged = labels.astype(np.intp), settled and state.converged
@@ -254,10 +254,10 @@ class LabelMeans:
             gram = _labeled_gram(task)
             found = [self._outputs(one, gram) for one in tasks]
             scores = np.column_stack([scores for scores, _, _ in found])
-            codes = exact(-scores, task.counts, mass=task.rows.in_one_place().mass).labels
+            codes = exact(-scores, task.counts, mass=task.rows.single_shard().mass).labels
         else:
             task.recorder.note(SUPERVISED)
-        gram_of_rows = RowGram(task.rows.in_one_place().design)
+        gram_of_rows = RowGram(task.rows.single_shard().design)
         states = [self._machine(one, gram_of_rows, codes == y) for y, one in enumerate(tasks)]
         parts = [Solution(s.w, s.objective, 0, s.converged, codes) for s in states]
         solution = joined(parts, [], codes)
@@ -267,7 +267,7 @@ class LabelMeans:
 
     def _outputs(self, task: TwoClassTask, gram: Floats) -> tuple[Floats, int, bool]:
         """Separate the means; return the unlabelled outputs, rounds, and whether they settled."""
-        block = task.rows.in_one_place()
+        block = task.rows.single_shard()
         machine = MeanMargin(
             block.design,
             block.labeled,
@@ -295,7 +295,7 @@ class LabelMeans:
 
     def _machine(self, task: TwoClassTask, gram: RowGram, labels: Signs) -> State:
         """Fit the final SVM to labels of all rows."""
-        block = task.rows.in_one_place()
+        block = task.rows.single_shard()
         design, n = block.design, block.design.n_rows
         positive, cost = np.zeros(n, dtype=bool), np.empty(n)
         positive[block.labeled], positive[block.unlabeled] = block.positive, labels
@@ -315,7 +315,7 @@ class LabelMeans:
 
 def _check_range(task: TwoClassTask | ManyClassTask) -> None:
     """Raise if the sum of all squares of X is not finite: inner products may then not be."""
-    design = task.rows.in_one_place().design
+    design = task.rows.single_shard().design
     ones, squares = np.ones(design.n_rows), np.empty(design.n_weights)
     with np.errstate(over="ignore"):
         total = design.column_scales(ones, design.all_rows, squares).sum()
@@ -325,7 +325,7 @@ def _check_range(task: TwoClassTask | ManyClassTask) -> None:
 
 def _check_classes(task: TwoClassTask) -> None:
     """Raise if a class has no row with a weight: its side of a margin would be anywhere."""
-    block = task.rows.in_one_place()
+    block = task.rows.single_shard()
     if not all(block.weight[side].any() for side in (block.positive, ~block.positive)):
         raise ValueError(
             "sample_weight is zero for every labelled row of a class. Give at least one row of "

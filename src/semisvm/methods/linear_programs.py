@@ -59,7 +59,7 @@ def record(task: TwoClassTask, phase: str, found: HingeSolution, objective: floa
 
 def fewest_errors(task: TwoClassTask) -> Found:
     """Raise the price of errors until their sum is as small as without the 1-norm (RLP)."""
-    block = task.rows.in_one_place()
+    block = task.rows.single_shard()
     X, signs = block.design.matrix(block.labeled), signs_of(block)
     # the solution does not depend on the unit of X, so scale the numbers to about one
     unit = float(abs(X).max()) or 1.0
@@ -81,7 +81,7 @@ def fewest_errors(task: TwoClassTask) -> Found:
 
 def one_norm(task: TwoClassTask, mu: float) -> Found:
     """Solve the program of the 1-norm SVM."""
-    block = task.rows.in_one_place()
+    block = task.rows.single_shard()
     X, signs = block.design.matrix(block.labeled), signs_of(block)
     found = HingeProgram(X, signs, mu).solve(np.ones(len(signs)))
     record(task, "program", found, found.value)
@@ -107,7 +107,7 @@ class Counting:
 
     def __init__(self, task: TwoClassTask, mu: float, sharpness: float) -> None:
         self.task, self.mu, self.sharpness = task, mu, sharpness
-        block = task.rows.in_one_place()
+        block = task.rows.single_shard()
         X, self.signs = block.design.matrix(block.labeled), signs_of(block)
         self.program = HingeProgram(X, self.signs, mu * sharpness)
         self.state = self.last = self.found = State(np.empty(0))

@@ -47,7 +47,7 @@ import numpy as np
 
 from semisvm.designs import Floats
 from semisvm.designs.vectors import dot
-from semisvm.labels.weights import ALIKE, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 from semisvm.losses import LOG, SmoothManyClassLoss
 from semisvm.losses.log import probabilities
 from semisvm.methods.free_energy import FreeEnergy
@@ -61,13 +61,13 @@ from semisvm.tasks.problems import SoftLabels
 
 def mean_rows(p: Floats, mass: Floats) -> Floats:
     """Return the mean of the rows of probabilities (u, m), by their masses."""
-    found: Floats = mass @ p / mass.sum() if weighs(mass) else p.mean(axis=0)
+    found: Floats = mass @ p / mass.sum() if has_weights(mass) else p.mean(axis=0)
     return found
 
 
 def share_residual(p: Floats, task: ManyClassTask) -> float:
     """Return the largest difference between mean probabilities (u, m) and required shares."""
-    return float(np.abs(mean_rows(p, task.rows.in_one_place().mass) - task.shares).max())
+    return float(np.abs(mean_rows(p, task.rows.single_shard().mass) - task.shares).max())
 
 
 def first_state(task: ManyClassTask, start: Floats | None, tol: float) -> State:
@@ -77,7 +77,7 @@ def first_state(task: ManyClassTask, start: Floats | None, tol: float) -> State:
         return task.from_weights(start)
     state = task.first(tol)
     task.at(state)
-    block = task.rows.in_one_place()
+    block = task.rows.single_shard()
     residual = share_residual(probabilities(block.scores[block.unlabeled]), task)
     task.recorder.record("supervised", state, objective=state.objective, residual=residual)
     task.recorder.level_done()
@@ -119,14 +119,14 @@ class UnlabeledTerms:
     shares: Floats
     multipliers: Floats
     penalty: float
-    mass: Floats = field(default_factory=lambda: ALIKE)
+    mass: Floats = field(default_factory=lambda: UNIT_WEIGHT)
 
     def evaluate(self, scores: Floats) -> tuple[float, float, Floats]:
         """Compute lam times the mean entropy, the terms of c, and the slopes (u, m) of both."""
         costs = MAXENT.costs(scores)
         p = np.exp(-costs)
         excess = mean_rows(p, self.mass) - self.shares
-        each = self.mass / self.mass.sum() if weighs(self.mass) else self.mass / len(p)
+        each = self.mass / self.mass.sum() if has_weights(self.mass) else self.mass / len(p)
         # The slope of sum_z p_z g_z is p (g - p . g) if g is constant. It is also the slope
         # of the entropy, g = -log p: the contributions of dg cancel within a row.
         pull = self.weight * costs + (self.multipliers + self.penalty * excess)
@@ -144,8 +144,8 @@ class Subproblem:
         self.terms = terms
         self.reg = task.reg
         self.hierarchy = task.hierarchy
-        self.block = task.rows.in_one_place()
-        self.block.charge_given()
+        self.block = task.rows.single_shard()
+        self.block.set_given_costs()
 
     def scores(self, w: Floats) -> Floats:
         """Compute the scores for weights, or for a step of the weights."""
@@ -204,7 +204,7 @@ class AugmentedLagrangian:
         self.residual = np.inf
         self.unfinished = 0
         self.residual_tol = residual_tol
-        self.block = task.rows.in_one_place()
+        self.block = task.rows.single_shard()
         self.shares = task.shares
 
     @property
@@ -277,7 +277,7 @@ class Projection(FreeEnergy):
     def __init__(self, task: ManyClassTask, weight: float) -> None:
         soft = SoftLabels(weight, weight, sums=_sums(task))
         super().__init__(task, soft)
-        self.block = task.rows.in_one_place()
+        self.block = task.rows.single_shard()
         self.update()
 
     @property

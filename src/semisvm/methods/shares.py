@@ -169,7 +169,7 @@ def estimate_shares(
 
     Parameters
     ----------
-    X : CSR matrix or array, ndarray, RowsOnDisk or SpreadRows, of shape (n, d)
+    X : CSR matrix or array, ndarray, RowsOnDisk or DistributedRows, of shape (n, d)
         Validated rows, or features of a kernel. Of rows that are elsewhere, those that are used
         are brought into memory: the labelled ones and at most 5,000 others. If the labelled ones
         are too many for that, their fractions are returned.

@@ -11,9 +11,9 @@ from semisvm.tasks.two_classes import TwoClassTask
 
 def solve_on_graph(task: TwoClassTask, term: GraphTerm, *, tol: float, max_iter: int) -> Solution:
     """Solve for two classes; the block holds the outputs afterwards."""
-    block = task.rows.in_one_place()
-    block.charge_given()
-    problem = GraphProblem(block, task.reg, task.heavy, term)
+    block = task.rows.single_shard()
+    block.set_given_costs()
+    problem = GraphProblem(block, task.reg, task.labeled_preconditioner, term)
     state = State(np.zeros(task.n_weights))
     minimize(problem, state, tol=tol, max_iter=max_iter, on_step=recording(task))
     task.recorder.level_done()

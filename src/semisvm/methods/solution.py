@@ -54,7 +54,7 @@ def one_vs_rest(task: ManyClassTask, loss: Loss) -> list[TwoClassTask]:
 
 
 def _against_rest(task: ManyClassTask, y: int, loss: Loss) -> TwoClassTask:
-    block = task.rows.in_one_place()
+    block = task.rows.single_shard()
     return TwoClassTask.of(
         block.design,
         block.labeled,

@@ -33,7 +33,7 @@ class Anticipating(RespondingProblem):
     """
 
     def __init__(self, task: TwoClassTask, lam: float) -> None:
-        super().__init__(task.rows, task.reg, task.heavy)
+        super().__init__(task.rows, task.reg, task.labeled_preconditioner)
         self.task = task
         self.lam = lam
 
@@ -97,7 +97,7 @@ class Switching:
         if known is not None and already_solved(state, known, task.reg, level.tol):
             # no pass over the rows
             return state
-        task.rows.charge_labels(lam)
+        task.rows.set_label_costs(lam)
         if self._slow():
             self._anticipating = self._anticipated(known, level)
             if self._anticipating:
@@ -132,7 +132,7 @@ class Switching:
             self._imbalance = task.imbalance()
         objective = self.objective(level.value) if switched else self.state.objective
         self._switched.append(switched)
-        stalled = task.rows.weighs and objective >= self._lowest
+        stalled = task.rows.has_weights and objective >= self._lowest
         self._lowest = min(objective, self._lowest)
         facts = {"objective": objective, "switched": switched, "imbalance": self._imbalance}
         # after an anticipating step the weights are not the solution for these labels
@@ -249,7 +249,7 @@ class Assigning:
         if known is not None and already_solved(state, known, task.reg, level.tol):
             # no pass over the rows
             return state
-        task.rows.charge_labels(lam)
+        task.rows.set_label_costs(lam)
         self.state = task.solve(state, level.tol, start=known)
         return self.state
 
@@ -328,12 +328,12 @@ class TableAssigning(Assigning):
         if self._first is None:
             super()._choose_first()
             return
-        block, counts = self.task.rows.in_one_place(), self.task.counts
+        block, counts = self.task.rows.single_shard(), self.task.counts
         labels = greedy(block.scores[block.unlabeled], counts).labels
         block.take_labels(self._first(block.label_costs(), counts, labels).labels)
 
     def _choose(self) -> tuple[int, float]:
-        block, counts = self.task.rows.in_one_place(), self.task.counts
+        block, counts = self.task.rows.single_shard(), self.task.counts
         _, before = block.losses()
         new = self._step(block.label_costs(), counts, block.labels)
         self._best = new.cost >= before - 1e-12 * abs(before)

@@ -20,7 +20,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from semisvm.designs import Floats
 from semisvm.label_steps.transportation import Counts
-from semisvm.labels.weights import ALIKE
+from semisvm.labels.weights import UNIT_WEIGHT
 
 PULL = 2.0
 SLOPE = 2.0
@@ -65,7 +65,7 @@ def stacked_weights(
     first: Sequence[float] | None = None,
     pull: float = PULL,
     slope: float = SLOPE,
-    mass: Floats = ALIKE,
+    mass: Floats = UNIT_WEIGHT,
 ) -> Floats:
     """Compute the weights of members.
 
@@ -113,7 +113,7 @@ def without_small(weights: Floats, smallest: float = SMALLEST_SHARE) -> Floats:
     return np.asarray(kept * (weights.sum() / kept.sum()))
 
 
-def meeting_counts(scores: Floats, counts: Counts, mass: Floats = ALIKE) -> Floats:
+def meeting_counts(scores: Floats, counts: Counts, mass: Floats = UNIT_WEIGHT) -> Floats:
     r"""Compute offsets of the scores at which so many rows have each class as their largest.
 
     For two classes they are a threshold between two scores. For more they minimise the dual of

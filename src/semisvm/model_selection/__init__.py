@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from semisvm.model_selection.calibration import CalibratedPartialClassifier
     from semisvm.model_selection.choice import Choice
     from semisvm.model_selection.choosing import choose
+    from semisvm.model_selection.comparing import compare
     from semisvm.model_selection.comparison import Comparison
     from semisvm.model_selection.priors import estimate_prior
     from semisvm.model_selection.scoring import PartialScorer, partial_scorer
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         RandomSelection,
         Selection,
     )
-    from semisvm.model_selection.side_by_side import compare
     from semisvm.model_selection.splits import PartialLabelKFold, TransductiveKFold, with_twins
     from semisvm.model_selection.verdict import Verdict
 
@@ -43,7 +43,7 @@ _HOMES = {
     "Comparison": "semisvm.model_selection.comparison",
     "Verdict": "semisvm.model_selection.verdict",
     "choose": "semisvm.model_selection.choosing",
-    "compare": "semisvm.model_selection.side_by_side",
+    "compare": "semisvm.model_selection.comparing",
     "PartialLabelKFold": "semisvm.model_selection.splits",
     "PartialScorer": "semisvm.model_selection.scoring",
     "TransductiveKFold": "semisvm.model_selection.splits",

@@ -17,9 +17,9 @@ from semisvm.estimators.held_out import NEW_ROWS, USES
 from semisvm.labels.partial import PartialLabels, encode
 from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.choice import Choice
+from semisvm.model_selection.cross_validation import Trial
 from semisvm.model_selection.pool import Entry, pool
 from semisvm.model_selection.scoring import OF_SCORES
-from semisvm.model_selection.trial import Trial
 from semisvm.model_selection.watching import Told
 from semisvm.text import rough_time
 from semisvm.validation import check_choice, check_real

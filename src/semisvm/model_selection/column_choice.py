@@ -24,8 +24,8 @@ from semisvm.designs import Floats, Index
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.labels.partial import PartialLabels
-from semisvm.model_selection.race import row_losses
 from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.successive_halving import row_losses
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC
 from semisvm.text import listing

@@ -17,8 +17,8 @@ from semisvm.estimators.held_out import (
     NONE,
     TRANSDUCTION,
     USES,
-    Grounds,
     HeldOut,
+    MappedRowsCache,
     held_out_scores,
     kept_rows,
 )
@@ -168,7 +168,7 @@ def cross_fit(
         return _stoppable(folds, labels.codes, scored, stop, sample_weight)
     rows = read_rows(X, in_passes=estimator.reads_in_passes)
     with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
-        grounds = Grounds(rows, workers, sample_weight)
+        grounds = MappedRowsCache(rows, workers, sample_weight)
         if isinstance(estimator, LinearSemiSupervisedClassifier):
             held = HeldOut(estimator, grounds, labels, shares)
             return _weighed(held, rows, folds, labels, stop, sample_weight, away)

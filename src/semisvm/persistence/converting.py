@@ -299,7 +299,7 @@ def _convert_tables(
     streamed = StreamedFeatures(features)
     label = [] if job.label is None else [job.label]
     first = next(_tables(job))[1]
-    streamed.look(first.without(label))
+    streamed.set_direction(first.without(label))
     columns, on_cluster = [*streamed.kinds, *label], job.on_cluster()
     job.progress.rows = job.progress.bytes = 0
     if streamed.needs_count:

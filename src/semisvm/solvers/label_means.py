@@ -36,7 +36,7 @@ from scipy.optimize import brentq
 
 from semisvm.designs import Design, Floats, Index
 from semisvm.designs.vectors import dot
-from semisvm.labels.weights import ALIKE
+from semisvm.labels.weights import UNIT_WEIGHT
 from semisvm.solvers.inner_products import WholeGram
 from semisvm.solvers.smo import PairProblem, PairState, hinge_problem, solve_pairs
 
@@ -132,8 +132,8 @@ class MeanMargin:
     C: float
     C_unlabeled: float
     gram: Floats
-    times: Floats = field(default_factory=lambda: ALIKE)
-    mass: Floats = field(default_factory=lambda: ALIKE)
+    times: Floats = field(default_factory=lambda: UNIT_WEIGHT)
+    mass: Floats = field(default_factory=lambda: UNIT_WEIGHT)
 
     def supervised(self) -> PairProblem:
         """Return the SVM of the labelled rows alone."""

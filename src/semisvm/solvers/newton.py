@@ -228,7 +228,7 @@ class LineSearch(Search):
             step, residual, cg_steps = newton_step(*options, direct=True)
             ss, ws, slope = dots_with(step, state.w, here.gradient)
         self.slow |= conjugate_gradients.is_slow(cg_steps, len(step) // problem.n_systems)
-        problem.look(step)
+        problem.set_direction(step)
         t = line_search(problem, ws, ss, slope)
         state.n_iter += 1
         state.cg_steps += cg_steps
@@ -314,7 +314,7 @@ class Backtracking(Search):
             enough = False
         slope = dot(here.gradient, step)
         state.gradient = None
-        problem.look(step)
+        problem.set_direction(step)
         t = self._descend(problem, state, step, slope, before)
         if t > 0.0:
             state.n_iter = 1

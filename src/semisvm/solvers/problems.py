@@ -44,7 +44,7 @@ class Linearization:
 class Problem(Protocol):
     """What the Newton solver needs from a problem. Its scores are those of the current weights.
 
-    The curvature is that of the last linearization; the next `look` discards it.
+    The curvature is that of the last linearization; the next `set_direction` discards it.
     """
 
     @property
@@ -97,7 +97,7 @@ class Problem(Protocol):
         """Return a preconditioner of the curvature, if there is one."""
         ...
 
-    def look(self, step: Floats) -> None:
+    def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step."""
         ...
 

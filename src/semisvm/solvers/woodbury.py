@@ -49,7 +49,7 @@ SMALL_SYSTEM = 64
 
 
 @dataclass
-class HeavyRows:
+class LabeledPreconditioner:
     """Rows of a design with their inner products.
 
     Attributes
@@ -87,9 +87,11 @@ class HeavyRows:
             self._whole, self._last = Whole.of(self.gram, self.weight, reg), None
         return self._whole
 
-    def in_coordinates(self, design: Design, reg: float) -> "HeavyRows":
+    def in_coordinates(self, design: Design, reg: float) -> "LabeledPreconditioner":
         """Return the same rows as the rows of another design, with the same inner products."""
-        return HeavyRows(design, design.all_rows, self.gram, self.weight, self.whole(reg))
+        return LabeledPreconditioner(
+            design, design.all_rows, self.gram, self.weight, self.whole(reg)
+        )
 
 
 class Whole(NamedTuple):
@@ -226,7 +228,7 @@ def are_few(n_rows: int, total_work: int) -> bool:
 
 def heavy_rows(
     design: Design, rows: RowList, weight: Floats, reg: float, total_work: int
-) -> HeavyRows | None:
+) -> LabeledPreconditioner | None:
     """Prepare the rows if they are few and heavy enough to slow conjugate gradients.
 
     Parameters
@@ -244,7 +246,7 @@ def heavy_rows(
     gram = design.gram(rows)
     if np.mean(weight * gram.diagonal()) <= reg:
         return None
-    return HeavyRows(design, rows, gram, weight)
+    return LabeledPreconditioner(design, rows, gram, weight)
 
 
 # A row whose distance from the span of those before it is a smaller fraction of its length than
@@ -258,32 +260,39 @@ class Span:
 
     Attributes
     ----------
-    heavy : HeavyRows
+    labeled_preconditioner : LabeledPreconditioner
         The rows.
     design : Design
         Their coordinates; the constant feature is one of those they had before.
     """
 
-    heavy: HeavyRows
+    labeled_preconditioner: LabeledPreconditioner
     design: Design
 
     @classmethod
-    def of(cls, heavy: HeavyRows) -> "Span | None":
+    def of(cls, labeled_preconditioner: LabeledPreconditioner) -> "Span | None":
         """Factorise the inner products; None if rows depend on each other."""
-        gram = heavy.gram
+        gram = labeled_preconditioner.gram
         try:
             lower = np.linalg.cholesky(gram).astype(np.float64, copy=False)
         except LinAlgError:
             return None
         if not np.all(lower.diagonal() ** 2 > APART**2 * gram.diagonal()):
             return None
-        return cls(heavy, make_design(lower, 0.0, heavy.design.workers))
+        return cls(
+            labeled_preconditioner, make_design(lower, 0.0, labeled_preconditioner.design.workers)
+        )
 
     def weights(self, v: Floats) -> Floats:
         """Return the weight vector for coordinates v, with one column after the other in turns."""
-        heavy, V = self.heavy, v.reshape(self.design.n_weights, -1)
+        labeled_preconditioner, V = (
+            self.labeled_preconditioner,
+            v.reshape(self.design.n_weights, -1),
+        )
         # the last coordinate is that of the constant feature, which is zero here
         lower = self.design.matrix(self.design.all_rows.index)
         a = solve_triangular(lower, V[:-1], trans=1, lower=True, check_finite=False)
-        out = np.zeros((heavy.design.n_weights, V.shape[1]))
-        return heavy.design.add_few(np.ascontiguousarray(a), heavy.rows, out).reshape(-1)
+        out = np.zeros((labeled_preconditioner.design.n_weights, V.shape[1]))
+        return labeled_preconditioner.design.add_few(
+            np.ascontiguousarray(a), labeled_preconditioner.rows, out
+        ).reshape(-1)

@@ -280,7 +280,7 @@ class StreamedFeatures:
         """Whether all columns are numbers or vectors, so that hardly an entry is zero."""
         return is_dense(self.kinds)
 
-    def look(self, table: Table) -> None:
+    def set_direction(self, table: Table) -> None:
         """Find the kinds of the columns in the first piece."""
         self._path = table.path
         self.kinds = self.features._find_kinds(table, self._notes)

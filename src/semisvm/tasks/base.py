@@ -10,7 +10,7 @@ import numpy as np
 from semisvm.designs import Design, Floats
 from semisvm.designs.vectors import add, dot
 from semisvm.solvers import Linearization, State, minimize
-from semisvm.solvers.woodbury import HeavyRows, Span, are_few, heavy_rows
+from semisvm.solvers.woodbury import LabeledPreconditioner, Span, are_few, heavy_rows
 from semisvm.tasks.many_scores_driver import ManyScoreRows
 from semisvm.tasks.one_score_driver import OneScoreRows
 from semisvm.tasks.problems import RowsProblem
@@ -52,12 +52,14 @@ class RowsTask(ABC):
         """Whether a labelled row has curvature 0 or its weight, in every column of weights."""
 
     @abstractmethod
-    def problem_of(self, rows: Any, heavy: HeavyRows | None) -> RowsProblem:
+    def problem_of(
+        self, rows: Any, labeled_preconditioner: LabeledPreconditioner | None
+    ) -> RowsProblem:
         """Return the weight step of a smooth loss, for the current costs of some rows."""
 
     def problem(self) -> RowsProblem:
         """Return the weight step of a smooth loss, for the current costs of the rows."""
-        return self.problem_of(self.rows, self.heavy)
+        return self.problem_of(self.rows, self.labeled_preconditioner)
 
     @abstractmethod
     def labeled_alone(self, design: Design) -> OneScoreRows | ManyScoreRows:
@@ -72,34 +74,34 @@ class RowsTask(ABC):
 
         If they are few, this takes neither a pass over the data nor a vector over the columns.
         """
-        heavy = self.heavy if self.smooth else None
-        span = None if heavy is None else Span.of(heavy)
-        if heavy is None or span is None:
+        labeled_preconditioner = self.labeled_preconditioner if self.smooth else None
+        span = None if labeled_preconditioner is None else Span.of(labeled_preconditioner)
+        if labeled_preconditioner is None or span is None:
             return self.start(np.zeros(self.n_weights), tol)
         rows = self.labeled_alone(span.design)
         state = State(np.zeros(rows.n_weights))
         rows.score(state.w)
-        rows.charge_given()
-        same = heavy.in_coordinates(span.design, self.reg)
+        rows.set_given_costs()
+        same = labeled_preconditioner.in_coordinates(span.design, self.reg)
         minimize(self.problem_of(rows, same), state, tol=tol)
         return replace(state, w=span.weights(state.w), gradient=None)
 
     @cached_property
-    def heavy(self) -> HeavyRows | None:
+    def labeled_preconditioner(self) -> LabeledPreconditioner | None:
         """The labelled rows, if they are so few that each has a large weight."""
         # no preconditioner has to be larger than the system
         fewer = self.rows.n_labeled < self.n_weights // self.n_columns
         if are_few(self.rows.n_labeled, self.rows.work) or not (self.zero_or_one and fewer):
-            return self._heavy(1)
-        found = self._heavy(IN_OR_OUT)
+            return self._labeled_preconditioner(1)
+        found = self._labeled_preconditioner(IN_OR_OUT)
         return found if found is not None and found.whole(self.reg).known else None
 
     @cached_property
-    def heavy_together(self) -> HeavyRows | None:
+    def heavy_together(self) -> LabeledPreconditioner | None:
         """The same if one factorisation serves all columns of weights: there may be more rows."""
-        return self.heavy or self._heavy(self.n_columns)
+        return self.labeled_preconditioner or self._labeled_preconditioner(self.n_columns)
 
-    def _heavy(self, times: int) -> HeavyRows | None:
+    def _labeled_preconditioner(self, times: int) -> LabeledPreconditioner | None:
         rows, work = self.rows, times * self.rows.work
         # the driver gets the labelled rows only if they are few
         if not are_few(rows.n_labeled, work):

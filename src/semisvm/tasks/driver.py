@@ -80,9 +80,9 @@ class Rows(Generic[Block]):
         return self.blocks[0].n_unlabeled
 
     @property
-    def weighs(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether the unlabelled rows have masses of their own."""
-        return any(block.weighs for block in self.blocks)
+        return any(block.has_weights for block in self.blocks)
 
     @property
     def n_weights(self) -> int:
@@ -99,7 +99,7 @@ class Rows(Generic[Block]):
         """Value of the constant feature."""
         return float(self.blocks[0].bias)
 
-    def in_one_place(self) -> Block:
+    def single_shard(self) -> Block:
         """Return the one block with all rows, for methods that need them together."""
         if len(self.blocks) > 1 or self.elsewhere:
             raise TypeError(
@@ -132,21 +132,21 @@ class Rows(Generic[Block]):
         """Compute the scores of all rows, or of the labelled rows only."""
         self.ask("score", w, labeled_only)
 
-    def charge_given(self) -> None:
+    def set_given_costs(self) -> None:
         """Set the costs of the given labels; the unlabelled rows have none."""
-        self.ask("charge_given")
+        self.ask("set_given_costs")
 
-    def charge_labels(self, lam: float) -> None:
+    def set_label_costs(self, lam: float) -> None:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
-        self.ask("charge_labels", lam)
+        self.ask("set_label_costs", lam)
 
-    def charge_beliefs(self, lam: float) -> None:
+    def set_belief_costs(self, lam: float) -> None:
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
-        self.ask("charge_beliefs", lam)
+        self.ask("set_belief_costs", lam)
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Free what only a weight step needs: the next one is charged again."""
-        self.ask("rest")
+        self.ask("release")
 
     def linearize(self) -> tuple[float, Floats, int]:
         """Compute value, gradient (without the regulariser) and the number of active rows."""
@@ -172,9 +172,9 @@ class Rows(Generic[Block]):
         """Return the curvatures of the labelled rows."""
         return np.concatenate(self.ask("labeled_curvature"))
 
-    def look(self, step: Floats) -> None:
+    def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step of the weights."""
-        self.ask("look", step)
+        self.ask("set_direction", step)
 
     def along(self, times: Sequence[float]) -> list[list[float]]:
         """Compute the first two derivatives along the step, at each of several lengths."""

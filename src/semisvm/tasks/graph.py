@@ -24,7 +24,7 @@ from semisvm.designs.vectors import add, dot
 from semisvm.maps.laplacian import Roughness
 from semisvm.solvers import Linearization
 from semisvm.solvers.conjugate_gradients import Preconditioner
-from semisvm.solvers.woodbury import HeavyRows
+from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.one_score import OneScoreBlock
 
 FEW_COLUMNS = 4_000
@@ -77,18 +77,22 @@ class GraphProblem:
     block : OneScoreBlock
         All rows, in one place; the labelled ones have costs.
     reg : float
-    heavy : HeavyRows, optional
+    labeled_preconditioner : LabeledPreconditioner, optional
     term : GraphTerm
     """
 
     n_systems = 1
 
     def __init__(
-        self, block: OneScoreBlock, reg: float, heavy: HeavyRows | None, term: GraphTerm
+        self,
+        block: OneScoreBlock,
+        reg: float,
+        labeled_preconditioner: LabeledPreconditioner | None,
+        term: GraphTerm,
     ) -> None:
         self.design = block.design
         self.reg = reg
-        self.heavy = heavy
+        self.labeled_preconditioner = labeled_preconditioner
         self.term = term
         self.loss = block.loss
         self.rows, self.a, self.b = block.charged()
@@ -144,8 +148,12 @@ class GraphProblem:
     def inverse(self) -> Preconditioner | None:
         """Return the inverse of the curvature if weights are few, else of its labelled part."""
         if self.term.matrix is None:
-            heavy = self.heavy
-            return None if heavy is None else heavy.inverse(self._curvature[:, None], self.reg)
+            labeled_preconditioner = self.labeled_preconditioner
+            return (
+                None
+                if labeled_preconditioner is None
+                else labeled_preconditioner.inverse(self._curvature[:, None], self.reg)
+            )
         H = (self._labeled.T * self._curvature) @ self._labeled
         n_columns = self.design.n_columns
         order = self.design.encode(np.arange(float(n_columns)), 0.0).astype(np.intp)
@@ -154,7 +162,7 @@ class GraphProblem:
         H[np.diag_indices_from(H)] += self.reg
         return _factored(H)
 
-    def look(self, step: Floats) -> None:
+    def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step."""
         self._step = self._scores(step)
 

@@ -3,7 +3,7 @@
 from semisvm.designs import Design, Floats, Index
 from semisvm.label_steps.transportation import Counts
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import ALIKE
+from semisvm.labels.weights import UNIT_WEIGHT
 from semisvm.losses import Loss
 from semisvm.solvers.trace import Recorder
 from semisvm.tasks.many_classes import ManyClassTask
@@ -26,7 +26,7 @@ def make_task(
     reg: float,
     recorder: Recorder,
     one_score: bool = True,
-    mass: Floats = ALIKE,
+    mass: Floats = UNIT_WEIGHT,
     prior: Floats | None = None,
 ) -> Task:
     """Return a task with one score for two classes, where the loss has that form.

@@ -114,7 +114,7 @@ class ManyScoreBlock(ManyScoredRows):
         self._softness = 1.0 / (self.n_unlabeled * temperature)
         fill = partial(self._smooth.label_slopes, self.scores, self.unlabeled, lam, self._slopes)
         self._by_part(fill)
-        sums = self._p.sum(axis=0) if not self.weighs else self.mass @ self._p
+        sums = self._p.sum(axis=0) if not self.has_weights else self.mass @ self._p
         return np.diag(sums) - second_moments(self._p, self.mass)
 
     def answer(self, p: Floats) -> Floats:
@@ -124,7 +124,7 @@ class ManyScoreBlock(ManyScoredRows):
             kernels.answer, self._p, self._slopes, self.unlabeled, self._step, self._moved
         )
         sums: Floats = np.sum(self._by_part(part), axis=0)
-        return self.mass @ self._moved if self.weighs else sums
+        return self.mass @ self._moved if self.has_weights else sums
 
     def answered(self, prices: Floats, out: Floats | None = None) -> Floats:
         """Multiply the step of `answer` by the reduced Hessian, with moves of the prices."""
@@ -140,7 +140,7 @@ class ManyScoreBlock(ManyScoredRows):
         part = partial(
             kernels.subtract,
             self._p,
-            self._slopes * self.mass[:, None] if self.weighs else self._slopes,
+            self._slopes * self.mass[:, None] if self.has_weights else self._slopes,
             self.unlabeled,
             self._moved,
             prices,

@@ -20,7 +20,7 @@ from semisvm.designs.vectors import dot
 from semisvm.label_steps.entropic import spread
 from semisvm.label_steps.transportation import Counts, transport
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import ALIKE, number_of
+from semisvm.labels.weights import UNIT_WEIGHT, number_of
 from semisvm.losses import Loss, ManyClassLoss, SmoothManyClassLoss
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import (
@@ -31,7 +31,7 @@ from semisvm.solvers.crammer_singer import (
     minimize_margin,
 )
 from semisvm.solvers.trace import Recorder
-from semisvm.solvers.woodbury import HeavyRows
+from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.base import RowsTask
 from semisvm.tasks.many_beliefs import ManyScoreBlock
 from semisvm.tasks.many_scores import Codes
@@ -78,7 +78,7 @@ class ManyClassTask(RowsTask):
         hierarchy: Hierarchy,
         reg: float,
         recorder: Recorder,
-        mass: Floats = ALIKE,
+        mass: Floats = UNIT_WEIGHT,
         prior: Floats | None = None,
     ) -> "ManyClassTask":
         """Put the rows of one design in one block.
@@ -127,12 +127,14 @@ class ManyClassTask(RowsTask):
 
     # Weight step ---------------------------------------------------------------------------
 
-    def problem_of(self, rows: ManyScoreRows, heavy: HeavyRows | None) -> RowsProblem:
+    def problem_of(
+        self, rows: ManyScoreRows, labeled_preconditioner: LabeledPreconditioner | None
+    ) -> RowsProblem:
         """Return the weight step of a smooth loss, for the current costs of some rows."""
         loss = self.loss
         apart = isinstance(loss, SmoothManyClassLoss) and loss.separable and self.hierarchy.flat
         n_systems = rows.n_classes if apart else 1
-        return RowsProblem(rows, self.reg, heavy, n_systems=n_systems)
+        return RowsProblem(rows, self.reg, labeled_preconditioner, n_systems=n_systems)
 
     def labeled_alone(self, design: Design) -> ManyScoreRows:
         """Return the labelled rows as rows of another design, which holds them in order."""
@@ -155,7 +157,7 @@ class ManyClassTask(RowsTask):
             return minimize(
                 self.problem(), state, tol=tol, start=start, max_iter=max_iter, **options
             )
-        block = self.rows.in_one_place()
+        block = self.rows.single_shard()
         margin = MarginProblem(block.design, block.rows, block.costs, self.hierarchy, self.reg)
         if not isinstance(state, MarginState):
             state = MarginState.start(margin, state.w)
@@ -168,7 +170,7 @@ class ManyClassTask(RowsTask):
         """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
         state = State(w.copy())
         self.rows.score(state.w, labeled_only=True)
-        self.rows.charge_given()
+        self.rows.set_given_costs()
         return self.solve(state, tol, **options)
 
     def from_weights(self, w: Floats) -> State:
@@ -178,7 +180,7 @@ class ManyClassTask(RowsTask):
 
     def class_scores(self, w: Floats, rows: Index) -> Floats:
         """Score the classes of some rows, shape (r, m); needs rows in one place."""
-        design = self.rows.in_one_place().design
+        design = self.rows.single_shard().design
         nodes = np.zeros((design.n_rows, self.hierarchy.n_nodes))
         W = w.reshape(design.n_weights, self.hierarchy.n_nodes)
         design.scores_many(W, design.rows(rows), nodes)

@@ -16,7 +16,7 @@ from semisvm.designs.vectors import add, dot
 from semisvm.label_steps.result import chosen_cost
 from semisvm.label_steps.transportation import CostTable, Counts, Labels, Near, cheapest_moves
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import ALIKE, of_rows, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights, of_rows
 from semisvm.losses import ManyClassLoss, SmoothManyClassLoss
 from semisvm.tasks import _kernels as _label_kernels
 from semisvm.tasks.scored_rows import MAX_CHANGED
@@ -58,7 +58,7 @@ class ManyScoredRows:
         n_unlabeled: int,
         loss: ManyClassLoss,
         hierarchy: Hierarchy,
-        mass: Floats = ALIKE,
+        mass: Floats = UNIT_WEIGHT,
     ) -> None:
         self.design = design
         self.labeled = design.row_numbers(labeled)
@@ -89,9 +89,9 @@ class ManyScoredRows:
         return self.hierarchy.paths.shape[1]
 
     @property
-    def weighs(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether the unlabelled rows have masses of their own."""
-        return weighs(self.mass)
+        return has_weights(self.mass)
 
     @property
     def workers(self) -> Workers:
@@ -138,22 +138,22 @@ class ManyScoredRows:
         self.scores = scores
         self._label_costs = None
 
-    def charge_given(self) -> None:
+    def set_given_costs(self) -> None:
         """Set the costs of the given labels; the unlabelled rows have none."""
         self.costs, self._rows = self._given_costs(), self.design.rows(self.labeled)
 
-    def charge_labels(self, lam: float) -> None:
+    def set_label_costs(self, lam: float) -> None:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
         self.costs[self.unlabeled, self.labels] = lam / self.n_unlabeled * self.mass
         self._solved = self.labels
 
-    def charge_beliefs(self, lam: float) -> None:
+    def set_belief_costs(self, lam: float) -> None:
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
         self.costs[self.unlabeled] = self._p * (lam / self.n_unlabeled * self.mass)[:, None]
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Free what only a weight step needs: the next one is charged again."""
         self.costs = self._step = NO_SCORES
         self.design.free_sums()
@@ -231,17 +231,17 @@ class ManyScoredRows:
             diagonal[:, y] = column[:, y]
         return self.hierarchy.node_slopes(diagonal)
 
-    def look(self, step: Floats) -> None:
+    def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step of the weights."""
         self._step = self._scores(step, self._rows)
 
     def along(self, times: Sequence[float]) -> list[tuple[float, float]]:
         """Compute the first two derivatives of the value along the step, at several lengths."""
-        look = partial(self._smooth.along, self.scores, self._step, self.costs)
+        set_direction = partial(self._smooth.along, self.scores, self._step, self.costs)
 
         def at(t: float) -> tuple[float, float]:
             parts = self.design.by_block(
-                self._rows, lambda rows: look(rows, t), work_each=self.n_classes
+                self._rows, lambda rows: set_direction(rows, t), work_each=self.n_classes
             )
             first, second = totals(parts)
             return first, second
@@ -419,7 +419,7 @@ class ManyScoredRows:
 
     def predicted_counts(self) -> Counts:
         """Count the unlabelled rows by the class of their largest score, by mass."""
-        mass = np.broadcast_to(self.mass, len(self.unlabeled)) if self.weighs else None
+        mass = np.broadcast_to(self.mass, len(self.unlabeled)) if self.has_weights else None
         return np.bincount(self.predictions(), mass, minlength=self.n_classes)
 
     # Results of a fit ------------------------------------------------------------------------

@@ -25,7 +25,7 @@ class ManyScoreRows(Rows[ManyScoreBlock]):
 
     def table(self, used: Index) -> "Table":
         """Prepare a label step among some classes."""
-        return Table(self.ask, self.ask("open_table", used), self.weighs)
+        return Table(self.ask, self.ask("open_table", used), self.has_weights)
 
     def table_cost(self) -> tuple[float, float]:
         """Return the cost of the labels in the table, and of the chosen labels."""
@@ -92,13 +92,13 @@ class Table:
         How to call the blocks.
     sizes : sequence of int
         Number of rows per block.
-    weighs : bool
+    has_weights : bool
         Whether rows have masses of their own.
     """
 
-    def __init__(self, ask: Ask, sizes: Sequence[int], weighs: bool = False) -> None:
+    def __init__(self, ask: Ask, sizes: Sequence[int], has_weights: bool = False) -> None:
         self._ask = ask
-        self.weighs = weighs
+        self.has_weights = has_weights
         self._sizes = sizes
         self.n_rows = sum(sizes)
 

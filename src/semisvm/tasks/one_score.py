@@ -80,7 +80,7 @@ class HardLabeledRows(ScoredRows):
 
     def count_above(self, values: Sequence[float]) -> Sequence[float]:
         """Count, for each of some values, the unlabelled rows with a larger score, by mass."""
-        if self.weighs:
+        if self.has_weights:
             found = self.outputs()
             return [float(np.sum(self.mass[found > value])) for value in values]
         return [self._number_above(value) for value in values]
@@ -167,7 +167,7 @@ class HardLabeledRows(ScoredRows):
         return 0.5 * float(dot(self.weight, self.loss.values(signed)))
 
     def _total(self, labels: Signs) -> float:
-        if self.weighs:
+        if self.has_weights:
             found = self.outputs()
             return float(dot(self.mass, self.loss.values(np.where(labels, found, -found))))
         total = partial(self.loss.total, self.scores, self.unlabeled, labels)
@@ -280,10 +280,10 @@ class OneScoreBlock(HardLabeledRows):
     def gap_spread(self, lam: float) -> tuple[float, float, float]:
         """Return the number of gaps, their mean and their standard deviation."""
         gaps = self._gaps_at(lam)
-        total = float(self.mass.sum()) if self.weighs else float(len(gaps))
+        total = float(self.mass.sum()) if self.has_weights else float(len(gaps))
         if not total > 0.0:
             return 0.0, 0.0, 0.0
-        if not self.weighs:
+        if not self.has_weights:
             return total, float(gaps.mean()), float(gaps.std())
         mean = dot(self.mass, gaps) / total
         return total, mean, float(np.sqrt(dot(self.mass, (gaps - mean) ** 2) / total))
@@ -403,13 +403,13 @@ class OneScoreBlock(HardLabeledRows):
         """
         gap_slopes, unlabeled = self.loss.gap_slopes, self.unlabeled
         assert gap_slopes is not None
-        if charged and self.weighs:
+        if charged and self.has_weights:
             self._p, self._q = self._charged_beliefs(lam)
             charged = False
         # costs are beliefs times this; those of the labelled rows add nothing to the sum
         scale = self.n_unlabeled / lam if charged else 1.0
         p, q = self._costs() if charged else (self._p, self._q)
-        total = scale * scale * float(dot(p * self.mass if self.weighs else p, q))
+        total = scale * scale * float(dot(p * self.mass if self.has_weights else p, q))
         if not total > kernels.DECIDED:
             return total, None
         listed = np.empty_like(unlabeled)

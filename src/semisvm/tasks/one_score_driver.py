@@ -230,14 +230,16 @@ class OneScoreRows(Rows[OneScoreBlock]):
 
     def best_cut(self, k: float) -> Cut:
         """Find the threshold that leaves k outputs above it, or a mass that is nearest to k."""
-        return self._nearest(k)[0] if self.weighs else self.largest(int(k))
+        return self._nearest(k)[0] if self.has_weights else self.largest(int(k))
 
     def _nearest(self, mass: float) -> tuple[Cut, tuple[float, float]]:
         return nearest(self.ask, mass, MAX_GATHERED if self.elsewhere else np.inf)
 
     def edges(self, k: float) -> tuple[float, float]:
         """Return the k-th largest output and the next one; by mass, those beside the cut."""
-        return self._nearest(k)[1] if self.weighs else (self.output_at(k), self.output_at(k + 1))
+        return (
+            self._nearest(k)[1] if self.has_weights else (self.output_at(k), self.output_at(k + 1))
+        )
 
     def output_at(self, k: float) -> float:
         """Return the k-th largest output, for k from 1 to the number of unlabelled rows."""
@@ -247,7 +249,7 @@ class OneScoreRows(Rows[OneScoreBlock]):
 
     def label_largest(self, k: float) -> int:
         """Label the k largest outputs positive; return the number of switched pairs."""
-        if self.weighs:
+        if self.has_weights:
             return self.cut(self.best_cut(k))
         n_positive, lowest, highest = zip(*self.ask("crossing"), strict=True)
         if sum(n_positive) != k:

@@ -10,7 +10,7 @@ from semisvm.designs import Floats
 from semisvm.designs.vectors import add, dot
 from semisvm.solvers import Linearization
 from semisvm.solvers.conjugate_gradients import Preconditioner
-from semisvm.solvers.woodbury import HeavyRows
+from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.many_scores_driver import ManyScoreRows
 from semisvm.tasks.one_score_driver import OneScoreRows
 
@@ -25,7 +25,7 @@ class RowsProblem:
     ----------
     rows : OneScoreRows or ManyScoreRows
     reg : float
-    heavy : HeavyRows, optional
+    labeled_preconditioner : LabeledPreconditioner, optional
         Labelled rows, if they are few and have large weights.
     quadratic : bool
         Whether the curvature is constant.
@@ -37,14 +37,14 @@ class RowsProblem:
         self,
         rows: OneScoreRows | ManyScoreRows,
         reg: float,
-        heavy: HeavyRows | None = None,
+        labeled_preconditioner: LabeledPreconditioner | None = None,
         *,
         quadratic: bool = False,
         n_systems: int = 1,
     ) -> None:
         self.rows = rows
         self.reg = reg
-        self.heavy = heavy
+        self.labeled_preconditioner = labeled_preconditioner
         self.quadratic = quadratic
         self.n_systems = n_systems
         self.workers = rows.workers
@@ -70,13 +70,13 @@ class RowsProblem:
 
     def inverse(self) -> Preconditioner | None:
         """Return the inverse of the curvature of the labelled rows, if these are few."""
-        if self.heavy is None:
+        if self.labeled_preconditioner is None:
             return None
-        return self.heavy.inverse(self.rows.labeled_curvature(), self.reg)
+        return self.labeled_preconditioner.inverse(self.rows.labeled_curvature(), self.reg)
 
-    def look(self, step: Floats) -> None:
+    def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step."""
-        self.rows.look(step)
+        self.rows.set_direction(step)
 
     def along(self, times: Sequence[float]) -> Sequence[Sequence[float]]:
         """Compute the first two derivatives of the loss along the step, at several lengths."""
@@ -182,9 +182,12 @@ class RespondingProblem(RowsProblem):
     """Base of the weight steps whose labels respond."""
 
     def __init__(
-        self, rows: OneScoreRows | ManyScoreRows, reg: float, heavy: HeavyRows | None
+        self,
+        rows: OneScoreRows | ManyScoreRows,
+        reg: float,
+        labeled_preconditioner: LabeledPreconditioner | None,
     ) -> None:
-        super().__init__(rows, reg, heavy)
+        super().__init__(rows, reg, labeled_preconditioner)
         self.hessian: ReducedHessian | ManyReducedHessian = (
             ReducedHessian(rows) if isinstance(rows, OneScoreRows) else ManyReducedHessian(rows)
         )

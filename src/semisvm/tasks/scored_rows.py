@@ -9,7 +9,7 @@ import numpy as np
 from semisvm.designs import Design, Floats, Index, RowList, Workers
 from semisvm.designs.vectors import add, scatter
 from semisvm.designs.workers import ROW_WORK
-from semisvm.labels.weights import ALIKE, weighs
+from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 from semisvm.losses import Signs, TwoClassLoss
 from semisvm.tasks.sums import totals
 
@@ -47,7 +47,7 @@ class ScoredRows:
         weight: Floats,
         n_unlabeled: int,
         loss: TwoClassLoss,
-        mass: Floats = ALIKE,
+        mass: Floats = UNIT_WEIGHT,
     ) -> None:
         self.design = design
         self.labeled = design.row_numbers(labeled)
@@ -89,9 +89,9 @@ class ScoredRows:
         return self.positive.astype(np.intp)
 
     @property
-    def weighs(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether the unlabelled rows have masses of their own."""
-        return weighs(self.mass)
+        return has_weights(self.mass)
 
     @property
     def workers(self) -> Workers:
@@ -122,7 +122,7 @@ class ScoredRows:
             self.take_scores(design.scores(w, design.all_rows, np.zeros(design.n_rows)))
             self._scored = w.copy()
 
-    def charge_given(self) -> None:
+    def set_given_costs(self) -> None:
         """Set the costs of the given labels; the unlabelled rows have none."""
         n = self.design.n_rows
         self._a, self._b, self._rows = np.zeros(n), np.zeros(n), self.design.rows(self.labeled)
@@ -130,14 +130,14 @@ class ScoredRows:
         self._charge_labeled()
         self._forget_curvature()
 
-    def charge_labels(self, lam: float) -> None:
+    def set_label_costs(self, lam: float) -> None:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
         self._p = self._q = self._p_before = NOTHING
         self._charge(lam, self.labels)
         self._fill(*_both(self.labels))
         self._solved = self.labels
 
-    def charge_beliefs(self, lam: float) -> None:
+    def set_belief_costs(self, lam: float) -> None:
         """Set the costs of the beliefs; from now on the costs hold the beliefs."""
         self._charge(lam)
         self._fill(self._p, self._q)
@@ -167,7 +167,7 @@ class ScoredRows:
         elif len(self._b) < len(self._a):
             assert self._each is not None
             self._b = self._each - self._a
-            if self.weighs:
+            if self.has_weights:
                 self._b[self.unlabeled] = self._each * self.mass - self._a[self.unlabeled]
             self._b[self.labeled] = np.where(self.positive, 0.0, self.weight)
         return self._a, self._b
@@ -181,7 +181,7 @@ class ScoredRows:
         if self._hard is not None:
             self._a = NOTHING
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Free what only a weight step needs: the next one is charged again."""
         self._step = NOTHING
         self._drop_costs()
@@ -280,7 +280,7 @@ class ScoredRows:
         self._evaluate(self._costs(), curvature, curvature, self.labeled)
         return curvature[self.labeled, None]
 
-    def look(self, step: Floats) -> None:
+    def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step of the weights."""
         # the curvature is no longer needed: free its memory before allocating more
         self._forget_curvature()
@@ -290,10 +290,10 @@ class ScoredRows:
     def along(self, times: Sequence[float]) -> list[tuple[float, float]]:
         """Compute the first two derivatives of the value along the step, at several lengths."""
         assert self.loss.along is not None
-        look = partial(self.loss.along, self.scores, self._step, *self._costs())
+        set_direction = partial(self.loss.along, self.scores, self._step, *self._costs())
 
         def at(t: float) -> tuple[float, float]:
-            parts = self.design.by_block(self._rows, lambda rows: look(rows, t))
+            parts = self.design.by_block(self._rows, lambda rows: set_direction(rows, t))
             first, second = totals(parts)
             return first, second
 

@@ -18,12 +18,12 @@ import numpy as np
 from semisvm.designs import Design, Floats, Index
 from semisvm.designs.vectors import dot
 from semisvm.label_steps.beliefs import balancing_price
-from semisvm.labels.weights import ALIKE, number_of
+from semisvm.labels.weights import UNIT_WEIGHT, number_of
 from semisvm.losses import Loss, Signs, TwoClassLoss
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
 from semisvm.solvers.trace import Recorder
-from semisvm.solvers.woodbury import HeavyRows
+from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.base import RowsTask
 from semisvm.tasks.one_score import OneScoreBlock
 from semisvm.tasks.one_score_driver import OneScoreRows
@@ -70,7 +70,7 @@ class TwoClassTask(RowsTask):
         loss: Loss,
         reg: float,
         recorder: Recorder,
-        mass: Floats = ALIKE,
+        mass: Floats = UNIT_WEIGHT,
         share: float | None = None,
     ) -> "TwoClassTask":
         """Put the rows of one design in one block.
@@ -128,9 +128,11 @@ class TwoClassTask(RowsTask):
 
     # Weight step ---------------------------------------------------------------------------
 
-    def problem_of(self, rows: OneScoreRows, heavy: HeavyRows | None) -> RowsProblem:
+    def problem_of(
+        self, rows: OneScoreRows, labeled_preconditioner: LabeledPreconditioner | None
+    ) -> RowsProblem:
         """Return the weight step of a smooth loss, for the current costs of some rows."""
-        return RowsProblem(rows, self.reg, heavy, quadratic=self.loss.quadratic)
+        return RowsProblem(rows, self.reg, labeled_preconditioner, quadratic=self.loss.quadratic)
 
     def labeled_alone(self, design: Design) -> OneScoreRows:
         """Return the labelled rows as rows of another design, which holds them in order."""
@@ -144,13 +146,13 @@ class TwoClassTask(RowsTask):
         """Fit the weights to the current costs of the rows, starting from a state."""
         if self.loss.smooth:
             return minimize(self.problem(), state, tol=tol, start=start, **options)
-        return minimize_hinge(self.rows.in_one_place(), state, self.reg, tol=tol, **options)
+        return minimize_hinge(self.rows.single_shard(), state, self.reg, tol=tol, **options)
 
     def start(self, w: Floats, tol: float, **options: Any) -> State:
         """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
         state = State(w.copy()) if self.loss.smooth else HingeState(w.copy())
         self.rows.score(state.w, labeled_only=True)
-        self.rows.charge_given()
+        self.rows.set_given_costs()
         return self.solve(state, tol, **options)
 
     def from_weights(self, w: Floats) -> State:
@@ -160,7 +162,7 @@ class TwoClassTask(RowsTask):
 
     def class_scores(self, w: Floats, rows: Index) -> Floats:
         """Score some rows, shape (r,); needs rows in one place."""
-        design = self.rows.in_one_place().design
+        design = self.rows.single_shard().design
         scores = design.scores(w, design.rows(rows), np.zeros(design.n_rows))
         return np.asarray(scores[rows])
 

@@ -8,7 +8,7 @@ import pytest
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.designs import Workers
 from semisvm.distributed import wire as wires
-from semisvm.distributed.rows import SpreadRows
+from semisvm.distributed.rows import DistributedRows
 from semisvm.distributed.shard import Form, Shard
 from semisvm.distributed.wire import MANY_SCORES, ONE_SCORE, SILENT, needed
 from semisvm.labels.hierarchy import flat
@@ -77,7 +77,7 @@ def blobs(m, n=260, d=5, seed=1):
 def solved(method, m, loss, lose, **given):
     X, y = blobs(m)
     labels, shards = encode(y, -1), Losing([X[:90], X[90:91], X[91:]], lose)
-    rows, u = SpreadRows(shards), len(labels.unlabeled)
+    rows, u = DistributedRows(shards), len(labels.unlabeled)
     shares = np.full(m, 1 / m)
     hierarchy, counts, known = flat(np.arange(m)), prior_counts(shares, u), LOSSES[loss]
     form = Form(m == 2, loss, 1.0, u, hierarchy)
@@ -127,12 +127,12 @@ def test_what_changes_nothing_is_not_repeated():
     log = [
         ("score", (vector,), None),
         ("cut", (0.0,), [(1,), (0,)]),
-        ("charge_labels", (0.1,), None),
-        ("look", (vector,), None),
+        ("set_label_costs", (0.1,), None),
+        ("set_direction", (vector,), None),
         ("advance", (1.0,), None),
         ("score", (vector + 1,), None),
         ("cut", (0.5,), [(0,), (0,)]),
-        ("charge_labels", (0.2,), None),
+        ("set_label_costs", (0.2,), None),
         ("linearize", (), None),
     ]
 

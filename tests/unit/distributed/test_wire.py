@@ -42,14 +42,14 @@ def wire(shards):
 def test_what_a_question_changed_is_asked_anew(wire, shards, change, argument):
     before = wire("labeled_curvature")
     assert before == wire("labeled_curvature") == [2]
-    wire("look", np.ones(3))
+    wire("set_direction", np.ones(3))
     wire(change, argument)
     assert wire("labeled_curvature") == [3]
     assert change in shards.asked[2]
 
 
 def test_what_no_question_changed_is_not_asked_again(wire, shards):
-    wire("charge_labels", 0.5)
+    wire("set_label_costs", 0.5)
     assert wire("labeled_curvature") == [2]
     assert len(shards.asked) == 2
 
@@ -60,7 +60,7 @@ def test_after_many_steps_scores_are_those_of_the_weights_that_were_reached():
     lengths = 0.25 * np.arange(1, MOST_STEPS + 1)
     found = []
     for t in lengths:
-        scored.follow("look", (step,))
+        scored.follow("set_direction", (step,))
         found.append(scored.follow("move", (t,)))
     assert [again is None for again in found] == [True] * (MOST_STEPS - 1) + [False]
     np.testing.assert_array_equal(found[-1], w + lengths.sum() * step)

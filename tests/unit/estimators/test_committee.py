@@ -10,7 +10,7 @@ from promises import clusters
 from semisvm import AnnealedSVC, LaplacianSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
 from semisvm.designs import Workers
 from semisvm.estimators import class_shares, registry
-from semisvm.estimators.held_out import Grounds, held_out_scores, outside_parts, use_mass
+from semisvm.estimators.held_out import MappedRowsCache, held_out_scores, outside_parts, use_mass
 from semisvm.labels.partial import encode, hide_labels
 
 MEMBERS = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("lapsvm", LaplacianSVC())]
@@ -28,7 +28,7 @@ def test_folds_on_one_ground_are_separate_fits(name, m):
     prior = {"class_prior": labels.fractions()} if uses_prior else {}
     with Workers() as workers:
         estimator = registry.get(name).make(**more, **prior)
-        scored = held_out_scores(estimator, Grounds(X, workers), labels)
+        scored = held_out_scores(estimator, MappedRowsCache(X, workers), labels)
         found = [scored(fold) for fold in folds]
     for fold, scores in zip(folds, found, strict=True):
         alone = registry.get(name).make(**more, **prior).fit(X, hide_labels(partly, fold))
@@ -50,7 +50,7 @@ def test_rows_outside_take_no_part(name, m):
     outside[np.concatenate(outside_parts(folds, labels.codes))] = True
     with Workers() as workers:
         estimator = registry.get(name).make(**more, **prior)
-        scored = held_out_scores(estimator, Grounds(X, workers), labels, shares, outside)
+        scored = held_out_scores(estimator, MappedRowsCache(X, workers), labels, shares, outside)
         found = [scored(fold) for fold in folds]
     for fold, scores in zip(folds, found, strict=True):
         rest = np.setdiff1d(np.arange(len(X)), fold[outside[fold]])
@@ -83,7 +83,7 @@ def test_new_rows_count_more():
 def test_linear_methods_share_one_design():
     X, _, _ = clusters(2)
     with Workers() as workers:
-        grounds = Grounds(X, workers)
+        grounds = MappedRowsCache(X, workers)
         assert grounds.of(NewtonSVC()) is grounds.of(TransductiveSVC())
         assert grounds.of(NewtonSVC()) is not grounds.of(NewtonSVC(fit_intercept=False))
         assert grounds.of(NewtonSVC(kernel="rbf")).kernel_map is not None

@@ -48,7 +48,7 @@ def problem(loss=SQUARED_HINGE, kind=np.asarray, n=60, n_labels=10, reg=1e-3, ma
 def linearized(given, w):
     """The problem at weights, reached by a step from zero."""
     given.scores[...] = 0.0
-    given.look(w)
+    given.set_direction(w)
     return given.advance(w, 1.0, np.empty(given.n_weights))
 
 
@@ -64,7 +64,7 @@ def test_derivatives_against_differences(loss, kind):
     w, step = 0.3 * rng.standard_normal((2, given.n_weights))
     gradient = linearized(given, w).gradient
     bend = given.product(step, np.empty(given.n_weights))
-    given.look(step)
+    given.set_direction(step)
     [[first, second]] = given.along((0.5,))
     h = 1e-6
     for j in range(given.n_weights):

@@ -341,7 +341,7 @@ class Wavering:
         self.labels = self.found
         return changed
 
-    def charge_labels(self, lam):
+    def set_label_costs(self, lam):
         """Every weight step ends where it ends."""
 
     def relabeled(self, state, ratio, lam):

@@ -69,10 +69,10 @@ def test_costs_that_were_freed_are_the_same_again(soft):
     block.score(np.linspace(-1.0, 1.0, block.n_weights))
     if soft:
         block.soften(0.1, 0.3, 0.7)
-        block.charge_beliefs(0.7)
+        block.set_belief_costs(0.7)
     else:
         block.cut(0.0, 0)
-        block.charge_labels(0.7)
+        block.set_label_costs(0.7)
     before = [costs.copy() for costs in block.charged()[1:]]
     block.linearize()
     block.curvature(np.ones(block.n_weights))
@@ -95,12 +95,12 @@ def test_the_preconditioner_keeps_no_rows_alive():
     with Workers(1) as workers:
         design = make_design(X, 1.0, workers)
         rows = design.rows(np.flatnonzero(labels >= 0))
-        heavy = heavy_rows(design, rows, np.full(len(rows), 1.0), 1e-3, 10**9)
-        assert heavy.inverse(np.ones((len(rows), 1)), 1e-3) is not None
+        labeled_preconditioner = heavy_rows(design, rows, np.full(len(rows), 1.0), 1e-3, 10**9)
+        assert labeled_preconditioner.inverse(np.ones((len(rows), 1)), 1e-3) is not None
         alive = weakref.ref(design)
         gc.disable()
         try:
-            del design, heavy
+            del design, labeled_preconditioner
             assert alive() is None
         finally:
             gc.enable()

@@ -146,7 +146,7 @@ def test_entropy_and_divergence():
 
     def divergence(p, before):
         block._p, block._q = before.copy(), 1.0 - before
-        rows.charge_beliefs(lam)
+        rows.set_belief_costs(lam)
         block._p, block._q = p, 1.0 - p
         return rows.divergence(lam)
 

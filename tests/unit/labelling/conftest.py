@@ -2,7 +2,7 @@
 
 import pytest
 
-from fake_sitting import FakeSitting
+from fake_session import FakeSitting
 from page_client import TOKEN
 from semisvm.labelling.server import PageServer
 from waiting import PATIENCE

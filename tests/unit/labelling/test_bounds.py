@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
-from fake_sitting import FakeSitting
+from fake_session import FakeSitting
 from page_client import TOKEN, content, cookie, post, send
 from semisvm.labelling import server as server_module
-from semisvm.labelling.security import MAX_BODY, Doorkeeper, Hosts, Keys, RefusedError
+from semisvm.labelling.security import MAX_BODY, Hosts, Keys, RefusedError, RequestGuard
 from semisvm.labelling.server import MAX_CONNECTIONS, PageServer
 from waiting import PATIENCE, wait_until
 
@@ -202,7 +202,7 @@ def test_idle_connections_do_not_block_new_ones(sitting):
 
 
 def test_too_many_requests_are_refused(sitting, monkeypatch):
-    monkeypatch.setattr(server_module, "Doorkeeper", partial(Doorkeeper, clock=lambda: 0.0))
+    monkeypatch.setattr(server_module, "RequestGuard", partial(RequestGuard, clock=lambda: 0.0))
     with PageServer(sitting, token=TOKEN) as server:
         answers = (send(server, "GET", "/?token=guess") for _ in range(1000))
         refused = next(answer for answer in answers if answer.status != 401)
@@ -211,7 +211,7 @@ def test_too_many_requests_are_refused(sitting, monkeypatch):
 
 
 def test_a_flood_does_not_keep_the_token_out(sitting, monkeypatch):
-    monkeypatch.setattr(server_module, "Doorkeeper", partial(Doorkeeper, clock=lambda: 0.0))
+    monkeypatch.setattr(server_module, "RequestGuard", partial(RequestGuard, clock=lambda: 0.0))
     with PageServer(sitting, token=TOKEN) as server:
         ticket = server.ticket().partition("token=")[2]
         flood = (send(server, "GET", "/?token=guess").status for _ in range(1000))
@@ -223,7 +223,7 @@ def test_a_flood_does_not_keep_the_token_out(sitting, monkeypatch):
 
 def test_strangers_cannot_use_up_the_rate():
     keys, now = Keys(80, TOKEN), [0.0]
-    keeper = Doorkeeper(Hosts("127.0.0.1"), keys, clock=lambda: now[0])
+    keeper = RequestGuard(Hosts("127.0.0.1"), keys, clock=lambda: now[0])
     stranger = {"host": "localhost"}
     known = {**stranger, "cookie": keys.grant().partition(";")[0]}
 

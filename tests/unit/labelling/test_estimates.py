@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from semisvm.labelling.book import Book, Event, Mark
+from semisvm.labelling.answer_store import AnswerStore, Event, Mark
 from semisvm.labelling.estimates import (
     FEWEST,
     SURE_ACCURACY,
@@ -242,7 +242,7 @@ def outlook_on(marks):
         def __len__(self):
             return 1000
 
-    book = Book({}, ["a", "b"])
+    book = AnswerStore({}, ["a", "b"])
     for one in marks:
         book.apply(Event(one.seq, "answer", (one.seq,), one.value, facts=dict(one.facts)))
     return Outlook(Rows(prepared=None), book)

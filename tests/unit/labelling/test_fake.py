@@ -5,8 +5,8 @@ from dataclasses import fields
 
 import pytest
 
-from fake_sitting import FakeSitting
-from semisvm.labelling import Sitting
+from fake_session import FakeSitting
+from semisvm.labelling import LabelingSession
 from semisvm.labelling import records as real
 
 CALLS = [name for name in vars(FakeSitting) if not name.startswith("_")]
@@ -15,7 +15,7 @@ CALLS = [name for name in vars(FakeSitting) if not name.startswith("_")]
 @pytest.mark.parametrize("name", CALLS)
 def test_the_same_calls(name):
     ours = inspect.signature(getattr(FakeSitting, name)).parameters
-    theirs = inspect.signature(getattr(Sitting, name)).parameters
+    theirs = inspect.signature(getattr(LabelingSession, name)).parameters
     # the real one may take more, with defaults
     assert [n for n in theirs if n in ours] == list(ours)
     for parameter in theirs.values():

@@ -370,11 +370,11 @@ def test_no_line_is_accepted_before_it_is_on_the_disk(tmp_path, monkeypatch):
     seen = []
     real = os.fsync
 
-    def look(file):
+    def set_direction(file):
         real(file)
         seen.append(json.loads(path.read_bytes().splitlines()[-1])["value"])
 
-    monkeypatch.setattr(journal_module.os, "fsync", look)
+    monkeypatch.setattr(journal_module.os, "fsync", set_direction)
     for value in "abc":
         found.append({"kind": "answer", "value": value})
         assert seen[-1] == value

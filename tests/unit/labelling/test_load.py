@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from benchmarks.labelspeed import experts, journal, write_table
 
-from semisvm.labelling import Sitting
+from semisvm.labelling import LabelingSession
 from semisvm.labelling.server import PageServer
 
 N_ANSWERS = 20
@@ -29,7 +29,7 @@ def test_many_answers_at_once(table):
             expert.answer()
 
     with (
-        Sitting.open(table, classes=CLASSES) as sitting,
+        LabelingSession.open(table, classes=CLASSES) as sitting,
         PageServer(sitting) as server,
         experts(server.address, truth) as people,
         ThreadPoolExecutor(len(people)) as pool,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semisvm.labelling import Sitting, SittingError
+from semisvm.labelling import LabelingSession, SittingError
 from semisvm.tables import DataError, MatrixData
 
 
@@ -40,7 +40,7 @@ def test_kinds_of_fields():
         "photo": [coded(png(k)) for k in range(n)],
         "empty": [None] * n,
     }
-    with Sitting(table, background=False) as found:
+    with LabelingSession(table, background=False) as found:
         fields = {field.name: field for field in found.view(3).fields}
         assert {name: field.kind for name, field in fields.items()} == {
             "body": "text",
@@ -71,7 +71,7 @@ def test_pictures_beside_the_data_and_nowhere_else(tmp_path):
     names += ["missing.png", "out.png", "", "a\0.png"]
     rows = [f"{name.replace(chr(0), '')},{k % 5}" for k, name in enumerate(names)]
     (folder / "data.csv").write_text("\n".join(["photo,size", *rows]))
-    with Sitting.open(folder / "data.csv", background=False) as found:
+    with LabelingSession.open(folder / "data.csv", background=False) as found:
         assert found.view(0).fields[0].kind == "image"
         assert found.picture(0, "photo").content == png(2)
         assert found.picture(1, "photo").media_type == "image/jpeg"
@@ -89,7 +89,9 @@ def test_pictures_beside_the_data_and_nowhere_else(tmp_path):
 def test_data_addresses_and_damaged_ones():
     cells = [f"data:image/png;base64,{coded(png(k))}" for k in range(20)]
     cells[1] = cells[1][:60]
-    with Sitting({"photo": cells, "size": list(range(20, 60, 2))}, background=False) as found:
+    with LabelingSession(
+        {"photo": cells, "size": list(range(20, 60, 2))}, background=False
+    ) as found:
         assert found.picture(0, "photo").content == png(0)
         with pytest.raises(SittingError, match="not valid base64"):
             found.picture(1, "photo")
@@ -97,7 +99,7 @@ def test_data_addresses_and_damaged_ones():
 
 def test_pictures_alone_can_be_labelled_but_not_learnt_from():
     cells = [coded(png(k)) for k in range(20)]
-    with Sitting({"photo": cells}, classes=["a", "b"]) as found:
+    with LabelingSession({"photo": cells}, classes=["a", "b"]) as found:
         for k in range(4):
             found.answer(found.ask().row, "ab"[k % 2])
         status = found.status()
@@ -109,7 +111,7 @@ def test_pictures_alone_can_be_labelled_but_not_learnt_from():
 
 def test_words_that_end_like_pictures_are_words():
     texts = ["see the file holiday.png", "please send me the report.jpg"] * 10
-    with Sitting({"body": texts, "n": list(range(1, 40, 2))}, background=False) as found:
+    with LabelingSession({"body": texts, "n": list(range(1, 40, 2))}, background=False) as found:
         assert found.view(0).fields[0].kind != "image"
 
 
@@ -119,7 +121,7 @@ def test_a_matrix(thin):
     X = rng.normal(size=(60, 5)) + np.arange(60)[:, None] % 2 * 3
     truth = ["ab"[k % 2] for k in range(60)]
     data = MatrixData(sparse.csr_matrix(X) if thin else X)
-    with Sitting(data, classes=["a", "b"], background=False) as found:
+    with LabelingSession(data, classes=["a", "b"], background=False) as found:
         for _ in range(20):
             query = found.ask()
             found.answer(query.row, truth[query.row])
@@ -132,14 +134,14 @@ def test_a_matrix(thin):
 
 def test_no_rows():
     with pytest.raises(DataError, match="no rows"):
-        Sitting({"a": []})
+        LabelingSession({"a": []})
 
 
 def test_a_key_is_no_feature_and_must_be_unique():
     table = {"id": ["a", "b", "b"], "size": [1.0, 2.0, 4.5]}
     with pytest.raises(DataError, match="must be unique"):
-        Sitting(table, key="id")
+        LabelingSession(table, key="id")
     table["id"] = ["x", "y", "z"]
-    with Sitting(table, key="id", background=False) as found:
+    with LabelingSession(table, key="id", background=False) as found:
         assert found.view(1).key == "y"
         assert found.ask() is not None

@@ -5,7 +5,7 @@ from base64 import b64decode
 from contextlib import closing
 
 from page_client import TOKEN, answer_row, content, cookie, origin, post, send
-from semisvm.labelling import Sitting
+from semisvm.labelling import LabelingSession
 from semisvm.labelling.server import PageServer
 from semisvm.labelling.web import Places
 
@@ -170,7 +170,7 @@ PNG = (
 def test_pictures_of_a_real_sitting():
     columns = {"photo": [PNG] * 4, "size": [1.0, 2.0, 3.0, 4.0]}
     with (
-        Sitting(columns, classes=["a", "b"], background=False) as sitting,
+        LabelingSession(columns, classes=["a", "b"], background=False) as sitting,
         PageServer(sitting, token=TOKEN) as server,
     ):
         known = cookie(server)
@@ -188,7 +188,7 @@ def test_pictures_of_a_real_sitting():
 def test_a_real_sitting_from_the_first_row_to_the_files():
     texts = [f"{'cheap pills for you' if k % 2 else 'the lunch plan'} {k}" for k in range(40)]
     with (
-        Sitting({"text": texts}, classes=["spam", "ham"], background=False) as sitting,
+        LabelingSession({"text": texts}, classes=["spam", "ham"], background=False) as sitting,
         PageServer(sitting, token=TOKEN) as server,
     ):
         row = content(post(server, "next", {"client": "a"}))["query"]["row"]

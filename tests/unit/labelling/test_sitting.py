@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from semisvm.labelling import ChangedError, Sitting, SittingError
+from semisvm.labelling import ChangedError, LabelingSession, SittingError
 from waiting import PATIENCE
 
 WORDS = {
@@ -39,7 +39,7 @@ TEXTS, KINDS = mails()
 
 def sitting(texts=TEXTS, **options):
     options = {"classes": ["spam", "ham"], "background": False, **options}
-    return Sitting({"body": texts}, **options)
+    return LabelingSession({"body": texts}, **options)
 
 
 def label(found, n, kinds=KINDS, fit_every=None, client=None):
@@ -410,7 +410,7 @@ def test_everything_is_json():
 
 def test_labels_of_the_file_are_given():
     kinds = [kind if row % 10 == 0 else "" for row, kind in enumerate(KINDS)]
-    with Sitting({"body": TEXTS, "kind": kinds}, label="kind", background=False) as found:
+    with LabelingSession({"body": TEXTS, "kind": kinds}, label="kind", background=False) as found:
         status = found.status()
         assert status.n_given == status.n_answered == 12
         assert [c.name for c in status.classes] == ["ham", "spam"]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from semisvm.labelling import Sitting, SittingError
+from semisvm.labelling import LabelingSession, SittingError
 from semisvm.labelling import journal as journal_module
 from semisvm.labelling.pool import make_pool
 from semisvm.labelling.store import Store, unwritten
@@ -27,7 +27,7 @@ def write_data(path, rows, label=None):
 
 def opened(folder, **options):
     options = {"label": "kind", "classes": ["a", "b"], "background": False, **options}
-    return Sitting.open(folder / "data.csv", **options)
+    return LabelingSession.open(folder / "data.csv", **options)
 
 
 def answered(folder, rows, **options):
@@ -404,8 +404,8 @@ def test_answers_that_are_in_the_journal_only_are_counted(folder):
 
 LABEL = """
 import sys
-from semisvm.labelling import Sitting
-found = Sitting.open(sys.argv[1], label="kind", classes=["a", "b"], background=False)
+from semisvm.labelling import LabelingSession
+found = LabelingSession.open(sys.argv[1], label="kind", classes=["a", "b"], background=False)
 for row in range(30):
     found.answer(row, "a" if row % 2 else "b")
     print(row, flush=True)

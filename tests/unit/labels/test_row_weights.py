@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from problems import random_costs
 from semisvm.label_steps.transportation import CostTable, exact, transport
 from semisvm.labels.partial import PartialLabels
-from semisvm.labels.weights import ALIKE, RowWeights, masses, number_of
+from semisvm.labels.weights import UNIT_WEIGHT, RowWeights, masses, number_of
 from semisvm.tasks.one_score_driver import nearest
 
 FEW = settings(max_examples=60)
@@ -31,7 +31,7 @@ def test_other_masses_have_mean_one():
 @pytest.mark.parametrize("weight", [[2.0, 2.0], [0.3], []])
 def test_equal_weights_are_none(weight):
     mass, total, whole = masses(np.array(weight))
-    assert mass is ALIKE
+    assert mass is UNIT_WEIGHT
     assert (total, whole) == (len(weight), True)
 
 

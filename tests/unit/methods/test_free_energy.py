@@ -110,7 +110,7 @@ def test_decided_labels_do_not_answer():
     softened(task, w, temperature)
     p = task.rows.beliefs()
     assert np.minimum(p, 1.0 - p).max() < 1e-12
-    task.rows.charge_beliefs(LAM)
+    task.rows.set_belief_costs(LAM)
     np.testing.assert_allclose(product, task.problem().product(x, np.empty_like(x)), rtol=1e-9)
 
 

@@ -15,9 +15,9 @@ from semisvm.estimators import registry
 from semisvm.labels.partial import encode
 from semisvm.model_selection import choose, choosing, trial
 from semisvm.model_selection.choice import about_weights
+from semisvm.model_selection.cross_validation import too_few
 from semisvm.model_selection.pool import Entry, candidates, pool, suited_reg
-from semisvm.model_selection.race import Race, Runner
-from semisvm.model_selection.trial import too_few
+from semisvm.model_selection.successive_halving import Runner, SuccessiveHalving
 from semisvm.model_selection.watching import Step
 
 SVM, TSVM, DA = (registry.get(name) for name in ("svm", "tsvm", "da"))
@@ -36,7 +36,7 @@ def scorer(**quality):
 
 
 def raced(limit=np.inf, tell=None, seconds=0.0, **quality):
-    race = Race(FOLDS, CODES, limit, tell)
+    race = SuccessiveHalving(FOLDS, CODES, limit, tell)
     entries = [Entry(name, TSVM, {}, seconds if k else 0.0) for k, name in enumerate(quality)]
     return race, race.run(entries, scorer(**quality))
 
@@ -72,7 +72,7 @@ def test_no_time_left_is_called_so():
 
 
 def test_the_time_left_is_that_of_the_fits_to_come():
-    race = Race(FOLDS, CODES)
+    race = SuccessiveHalving(FOLDS, CODES)
     first = Runner(Entry("a", TSVM, {}, 1.0), [CODES], [3.0])
     timed = Runner(Entry("bb", TSVM, {}, 1.0), [CODES, CODES], [4.0, 2.0])
     new = Runner(Entry("ccc", TSVM, {}, 10.0))
@@ -148,7 +148,7 @@ def test_time_to_compile_does_not_count():
         return score
 
     begun = perf_counter()
-    race = Race(FOLDS, CODES)
+    race = SuccessiveHalving(FOLDS, CODES)
     (runner,) = race.run([Entry("a", TSVM)], slow_to_compile)
     assert race.clock.compiling >= 5 * 0.05
     assert sum(runner.seconds) <= race.seconds
@@ -167,7 +167,7 @@ def test_a_busy_machine_makes_the_same_choice(others, folds, monkeypatch):
         now["work"] += 1.0
         return 2.0 * CODES[fold] - 1.0
 
-    race = Race(FOLDS, CODES, time_limit=len(FOLDS) + 0.5)
+    race = SuccessiveHalving(FOLDS, CODES, time_limit=len(FOLDS) + 0.5)
     (runner,) = race.run([Entry("a", TSVM)], lambda entry: score)
     assert len(runner.scores) == folds
     assert race.clock.elapsed == pytest.approx(others * folds)

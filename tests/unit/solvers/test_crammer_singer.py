@@ -133,12 +133,12 @@ def test_certificate_bounds_the_error_and_the_dual_rises(case, labels, tree):
     assert best.converged
     seen = []
 
-    def look(state):
+    def set_direction(state):
         check_duals(problem, X, state)
         seen.append((state.objective, state.dual, state.gap))
         return False
 
-    solve(problem, 1e-5, on_step=look)
+    solve(problem, 1e-5, on_step=set_direction)
     objectives, duals, gaps = np.array(seen).T
     assert np.all(gaps >= (objectives - best.objective) * (1 - 1e-9) - 1e-12)
     assert np.all(np.diff(duals) >= -1e-14)

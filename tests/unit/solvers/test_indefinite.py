@@ -71,10 +71,10 @@ def test_one_column_of_curvatures_serves_all_columns_of_weights():
     X, _ = sparse_text(60, 300)
     design = make_design(X, 1.0, Workers())
     rows, rng = design.rows(np.arange(0, 60, 6)), np.random.default_rng(1)
-    heavy = heavy_rows(design, rows, np.full(10, 0.1), 1e-3, 10**6)
+    labeled_preconditioner = heavy_rows(design, rows, np.full(10, 0.1), 1e-3, 10**6)
     c, r = rng.uniform(0.05, 0.1, (10, 1)), rng.standard_normal(design.n_weights * 3)
-    one = inverted(heavy.inverse(c, 1e-3), r)
-    each = inverted(heavy.inverse(np.repeat(c, 3, axis=1), 1e-3), r)
+    one = inverted(labeled_preconditioner.inverse(c, 1e-3), r)
+    each = inverted(labeled_preconditioner.inverse(np.repeat(c, 3, axis=1), 1e-3), r)
     np.testing.assert_array_equal(one, each)
 
 
@@ -107,7 +107,7 @@ class Parabola:
     def scales(self):
         return np.full(2, 2.0)
 
-    def look(self, step):
+    def set_direction(self, step):
         self.looked += 1
 
     def move(self, t):
@@ -132,7 +132,7 @@ class Flat(Parabola):
         np.multiply(p, -0.9, out=out)
         return out
 
-    def look(self, step):
+    def set_direction(self, step):
         self.step = step
 
     def along(self, times):

@@ -105,7 +105,7 @@ def test_move_gives_the_linearization_there(share, monkeypatch):
     t, out = 0.8, np.empty(problem.n_weights)
     here = linearized(problem, w)
     predicted = here.gradient + t * problem.reg * step + t * problem.product(step, out)
-    problem.look(step)
+    problem.set_direction(step)
     moved = problem.advance(w + t * step, t, predicted)
     [block] = problem.rows.blocks
     scores, product, scales = block.scores, problem.product(step, out.copy()), problem.scales()
@@ -213,7 +213,7 @@ def test_line_search_against_sorted_breakpoints(soft, seed):
     k = np.flatnonzero([derivative(t) >= 0 for t in points])[0]
     lo, hi = points[k - 1], points[k]
     exact = lo - derivative(lo) * (hi - lo) / (derivative(hi) - derivative(lo))
-    problem.look(step)
+    problem.set_direction(step)
     known = (w @ step, step @ step, derivative(0.0))
     t = line_search(problem, *known, tol=1e-12)
     assert t == pytest.approx(exact, rel=1e-9)
@@ -225,11 +225,11 @@ def test_line_search_refuses_an_ascent_direction():
     problem = problem_of(*two_blobs(50, 4))
     state = solve(problem, tol=1e-3)
     up = np.random.default_rng(0).standard_normal(5)
-    problem.look(up)
+    problem.set_direction(up)
     [[first, _]] = problem.along((0.0,))
     slope = first + problem.reg * state.w @ up
     sign = 1.0 if slope > 0 else -1.0
-    problem.look(sign * up)
+    problem.set_direction(sign * up)
     assert line_search(problem, sign * state.w @ up, up @ up, abs(slope)) == 0.0
 
 
@@ -388,7 +388,7 @@ def test_line_search_does_not_trust_a_derivative_that_is_wrong():
     problem = problem_of(*two_blobs(50, 4))
     state = solve(problem, tol=1e-1)
     down = -np.asarray(problem.linearize(state.w).gradient)
-    problem.look(down)
+    problem.set_direction(down)
     ws, ss, slope = state.w @ down, down @ down, -down @ down
     assert line_search(problem, ws, ss, slope) > 0.0
     assert line_search(problem, ws, ss, 1e30 * slope, tol=1e-60) == 0.0

@@ -6,7 +6,7 @@ import pytest
 from problems import hide, sparse_text, two_blobs
 from semisvm import TransductiveSVC
 from semisvm.designs import Workers, make_design
-from semisvm.solvers.woodbury import HeavyRows, Span, heavy_rows
+from semisvm.solvers.woodbury import LabeledPreconditioner, Span, heavy_rows
 from semisvm.tasks import base as sharing
 
 REG = 1e-2
@@ -23,8 +23,8 @@ def few_rows(X, index, bias=0.7):
 def test_scores_and_lengths_are_those_of_the_weights(kind, m):
     X = sparse_text(60, 300)[0] if kind == "sparse" else two_blobs(60, 40)[0]
     index = np.arange(0, 60, 4)
-    design, heavy = few_rows(X, index)
-    span = Span.of(heavy)
+    design, labeled_preconditioner = few_rows(X, index)
+    span = Span.of(labeled_preconditioner)
     v = np.random.default_rng(0).standard_normal((span.design.n_weights, m))
     v[-1] = 0.0
     w = span.weights(v.ravel()).reshape(-1, m)
@@ -43,7 +43,10 @@ def test_rows_that_depend_on_each_other_have_no_coordinates():
     # three points of a line are dependent even if they differ
     assert Span.of(few_rows(np.arange(9.0).reshape(-1, 1), [0, 4, 8])[1]) is None
     design = make_design(np.eye(3), 1.0, Workers())
-    assert Span.of(HeavyRows(design, design.all_rows, np.full((3, 3), np.nan), np.ones(3))) is None
+    assert (
+        Span.of(LabeledPreconditioner(design, design.all_rows, np.full((3, 3), np.nan), np.ones(3)))
+        is None
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -60,11 +63,15 @@ def test_a_start_in_coordinates_is_the_start_in_weights(n_classes, loss, duplica
     options = {"class_prior": np.full(n_classes, 1 / n_classes), "loss": loss, "max_iter": 1}
     spans, original = [], Span.of
     monkeypatch.setattr(
-        sharing.Span, "of", lambda heavy: (spans.append(original(heavy)), spans[-1])[1]
+        sharing.Span,
+        "of",
+        lambda labeled_preconditioner: (spans.append(original(labeled_preconditioner)), spans[-1])[
+            1
+        ],
     )
     found = TransductiveSVC(**options).fit(X, labels)
     assert [span is None for span in spans] == [duplicate]
-    monkeypatch.setattr(sharing.Span, "of", lambda heavy: None)
+    monkeypatch.setattr(sharing.Span, "of", lambda labeled_preconditioner: None)
     plain = TransductiveSVC(**options).fit(X, labels)
     for name in ("objective", "active_rows"):
         assert found.trace_[name][0] == pytest.approx(plain.trace_[name][0], rel=1e-5)

@@ -15,7 +15,7 @@ from semisvm.designs import Workers, make_design
 from semisvm.labels.hierarchy import flat
 from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.solvers import woodbury
-from semisvm.solvers.woodbury import HeavyRows, heavy_rows
+from semisvm.solvers.woodbury import LabeledPreconditioner, heavy_rows
 from semisvm.tasks import ManyScoreBlock, ManyScoreRows
 from semisvm.tasks import base as sharing
 from semisvm.tasks.problems import RowsProblem
@@ -46,13 +46,13 @@ def test_inverse_is_that_of_the_dense_matrix(kind, m, idle, usual):
     design = make_design(X, bias, Workers())
     rng = np.random.default_rng(0)
     weight = rng.uniform(5.0, 10.0, 5)
-    heavy = heavy_of(design, index, weight)
+    labeled_preconditioner = heavy_of(design, index, weight)
     A = with_bias(dense[index], bias)
-    np.testing.assert_allclose(heavy.gram, A @ A.T, rtol=1e-12)
+    np.testing.assert_allclose(labeled_preconditioner.gram, A @ A.T, rtol=1e-12)
     curvature = np.repeat(weight[:, None], m, axis=1) if usual else rng.random((5, m))
     curvature[idle, 0] = 0.0
     r = rng.standard_normal((design.n_weights, m))
-    inverse = heavy.inverse(curvature, REG)
+    inverse = labeled_preconditioner.inverse(curvature, REG)
     found = inverted(inverse, r.ravel(), m).reshape(r.shape)
     for y in range(m):
         M = REG * np.eye(len(r)) + A.T @ (curvature[:, y, None] * A)
@@ -68,12 +68,12 @@ def test_weak_regularisation_costs_no_digits(reg):
     X, _, dense = data("dense")
     design, index = make_design(X, 1.0, Workers()), np.arange(8)
     weight = np.full(8, 0.1)
-    heavy = heavy_rows(design, design.rows(index), weight, reg, 10**9)
+    labeled_preconditioner = heavy_rows(design, design.rows(index), weight, reg, 10**9)
     curvature = weight[:, None] * np.ones((1, 2))
     curvature[:3, 1] = 0.0
-    inverse = heavy.inverse(curvature, reg)
+    inverse = labeled_preconditioner.inverse(curvature, reg)
     # from some eigenvalue on there is no common inverse
-    assert heavy.whole(reg).known == (reg > 1e-5)
+    assert labeled_preconditioner.whole(reg).known == (reg > 1e-5)
     assert inverse.factors.alone.all() == (reg < 1e-5)
     A = with_bias(dense[index], 1.0)
     # what the rows span, where M is far from reg I
@@ -97,26 +97,28 @@ def test_large_systems_are_like_small_ones(usual, monkeypatch):
     found = []
     for limit in (64, 0):
         monkeypatch.setattr(woodbury, "SMALL_SYSTEM", limit)
-        heavy = heavy_rows(design, design.rows(index), np.full(30, 10.0), REG, 10**9)
-        found.append(inverted(heavy.inverse(curvature, REG), r, 4))
+        labeled_preconditioner = heavy_rows(
+            design, design.rows(index), np.full(30, 10.0), REG, 10**9
+        )
+        found.append(inverted(labeled_preconditioner.inverse(curvature, REG), r, 4))
     np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-12)
 
 
 def few_heavy_rows(kind):
     X, y, _ = data(kind, 1500)
     design = make_design(X, 1.0, Workers())
-    heavy = np.arange(0, 1500, 150)
+    labeled_preconditioner = np.arange(0, 1500, 150)
     weight = np.full(1500, 1.0 / 1500)
-    weight[heavy] = 1.0 / len(heavy)
-    return design, y, heavy, weight
+    weight[labeled_preconditioner] = 1.0 / len(labeled_preconditioner)
+    return design, y, labeled_preconditioner, weight
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 def test_two_classes_reach_the_same_minimum_in_fewer_steps(kind):
-    design, y, heavy, weight = few_heavy_rows(kind)
+    design, y, labeled_preconditioner, weight = few_heavy_rows(kind)
     a, b = np.where(y == 1, weight, 0.0), np.where(y == 1, 0.0, weight)
-    block = charged_block(design, SQUARED_HINGE.two, a, b, labeled=heavy)
-    better = heavy_of(design, heavy, weight[heavy], 1e-3)
+    block = charged_block(design, SQUARED_HINGE.two, a, b, labeled=labeled_preconditioner)
+    better = heavy_of(design, labeled_preconditioner, weight[labeled_preconditioner], 1e-3)
     assert better is not None
     steps = [weight_step(block, 1e-3, rows) for rows in (None, better)]
     ends = [solve_from(step, max_iter=50) for step in steps]
@@ -127,14 +129,20 @@ def test_two_classes_reach_the_same_minimum_in_fewer_steps(kind):
 
 @pytest.mark.parametrize("name", ["squared_hinge", "log"])
 def test_many_classes_reach_the_same_minimum(name):
-    design, y, heavy, weight = few_heavy_rows("sparse")
+    design, y, labeled_preconditioner, weight = few_heavy_rows("sparse")
     codes = (y + 2 * (np.arange(1500) % 2)).astype(int)
-    free = np.setdiff1d(np.arange(1500), heavy)
-    given = codes[heavy], weight[heavy], len(free), LOSSES[name].many, flat(np.arange(4))
-    block = ManyScoreBlock(design, heavy, free, *given)
+    free = np.setdiff1d(np.arange(1500), labeled_preconditioner)
+    given = (
+        codes[labeled_preconditioner],
+        weight[labeled_preconditioner],
+        len(free),
+        LOSSES[name].many,
+        flat(np.arange(4)),
+    )
+    block = ManyScoreBlock(design, labeled_preconditioner, free, *given)
     block.take_labels(codes[free])
-    block.charge_labels(len(free) / 1500)
-    better = heavy_of(design, heavy, weight[heavy], 1e-3)
+    block.set_label_costs(len(free) / 1500)
+    better = heavy_of(design, labeled_preconditioner, weight[labeled_preconditioner], 1e-3)
     assert better is not None
     steps = [RowsProblem(ManyScoreRows([block]), 1e-3, rows) for rows in (None, better)]
     ends = [solve_from(step, tol=1e-6, max_iter=50) for step in steps]
@@ -144,17 +152,22 @@ def test_many_classes_reach_the_same_minimum(name):
 
 
 def test_rows_that_weigh_little_or_are_many_are_left_alone():
-    design, _, heavy, weight = few_heavy_rows("sparse")
-    assert heavy_of(design, heavy, np.full(len(heavy), 1e-9)) is None
-    assert heavy_of(design, heavy[:0], weight[:0]) is None
+    design, _, labeled_preconditioner, weight = few_heavy_rows("sparse")
+    assert (
+        heavy_of(design, labeled_preconditioner, np.full(len(labeled_preconditioner), 1e-9)) is None
+    )
+    assert heavy_of(design, labeled_preconditioner[:0], weight[:0]) is None
     assert heavy_of(design, np.arange(1500), np.ones(1500)) is None
 
 
 def test_numbers_out_of_range_give_no_preconditioner():
     X, _, _ = data("dense")
     design = make_design(X * 1e160, 1.0, Workers())
-    heavy = heavy_of(design, np.array([0, 1]), np.ones(2))
-    assert heavy is None or heavy.inverse(np.ones((2, 1)), REG) is None
+    labeled_preconditioner = heavy_of(design, np.array([0, 1]), np.ones(2))
+    assert (
+        labeled_preconditioner is None
+        or labeled_preconditioner.inverse(np.ones((2, 1)), REG) is None
+    )
 
 
 def test_a_fit_does_not_depend_on_it(monkeypatch):
@@ -174,19 +187,19 @@ def test_a_fit_does_not_depend_on_it(monkeypatch):
 @pytest.mark.parametrize("curvature", [np.ones((3, 2)), np.full((3, 2), 0.5)])
 def test_a_matrix_without_factor_gives_no_preconditioner(gram, curvature):
     design = make_design(np.eye(3), 1.0, Workers())
-    heavy = HeavyRows(design, design.all_rows, gram, np.ones(3))
-    assert heavy.inverse(curvature, REG) is None
+    labeled_preconditioner = LabeledPreconditioner(design, design.all_rows, gram, np.ones(3))
+    assert labeled_preconditioner.inverse(curvature, REG) is None
 
 
 def test_only_what_has_changed_is_factorised_again():
     X, _, _ = data("sparse")
     design, index = make_design(X, 1.0, Workers()), np.arange(6)
-    heavy, fresh = (heavy_of(design, index, np.full(6, 10.0)) for _ in range(2))
+    labeled_preconditioner, fresh = (heavy_of(design, index, np.full(6, 10.0)) for _ in range(2))
     curvature = np.random.default_rng(0).random((6, 4))
-    first = heavy.inverse(curvature, REG).factors
+    first = labeled_preconditioner.inverse(curvature, REG).factors
     first.lower[:] *= 2.0
     curvature[2, 1] = 0.0
-    kept = heavy.inverse(curvature, REG).factors
+    kept = labeled_preconditioner.inverse(curvature, REG).factors
     expected = fresh.inverse(curvature, REG).factors
 
     def lower(factors, k):
@@ -197,7 +210,7 @@ def test_only_what_has_changed_is_factorised_again():
         times = 1.0 if k == 1 else 2.0
         np.testing.assert_array_equal(lower(kept, k), times * lower(expected, k))
     # another strength of the regularisation changes them all
-    again = heavy.inverse(curvature, 2 * REG)
+    again = labeled_preconditioner.inverse(curvature, 2 * REG)
     r = np.random.default_rng(1).standard_normal(4 * design.n_weights)
     np.testing.assert_array_equal(
         inverted(again, r, 4), inverted(fresh.inverse(curvature, 2 * REG), r, 4)

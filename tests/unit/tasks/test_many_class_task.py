@@ -45,7 +45,7 @@ def state_at(task, labels, lam):
     w = 0.4 * np.random.default_rng(5).standard_normal(task.n_weights)
     state = task.from_weights(w)
     task.rows.blocks[0].take_labels(labels)
-    task.rows.charge_labels(lam)
+    task.rows.set_label_costs(lam)
     measure(state, task.problem().linearize(w), task.reg, 1e-6)
     return state
 
@@ -90,7 +90,7 @@ def test_gradient_follows_a_step_from_the_rows_that_change_sides(loss, share, tr
     step = 0.2 * np.random.default_rng(2).standard_normal(task.n_weights)
     out = np.empty_like(step)
     predicted = state.gradient + t * problem.reg * step + t * problem.product(step, out)
-    problem.look(step)
+    problem.set_direction(step)
     there = state.w + t * step
     moved = problem.advance(there, t, predicted)
     [block] = task.rows.blocks

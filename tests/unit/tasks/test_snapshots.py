@@ -9,7 +9,7 @@ import pytest
 from problems import two_blobs
 from semisvm.designs import Workers, make_design
 from semisvm.labels.hierarchy import flat
-from semisvm.labels.weights import ALIKE
+from semisvm.labels.weights import UNIT_WEIGHT
 from semisvm.losses import SQUARED_HINGE
 from semisvm.methods import Recorder, falling, follow, rising
 from semisvm.methods.annealing import Annealing, Cooling, Rival
@@ -25,7 +25,7 @@ def masses(n):
     return found * n / found.sum()
 
 
-def two_class_task(weighs=False):
+def two_class_task(has_weights=False):
     X, y = two_blobs(400, 10, gap=1.5)
     labeled = np.arange(0, 400, 40)
     unlabeled = np.setdiff1d(np.arange(400), labeled)
@@ -34,11 +34,11 @@ def two_class_task(weighs=False):
     return TwoClassTask.of(
         design, labeled, unlabeled, y[labeled] == 1, weight,
         n_positive=195, loss=SQUARED_HINGE, reg=1e-2, recorder=Recorder(),
-        mass=masses(390) if weighs else ALIKE,
+        mass=masses(390) if has_weights else UNIT_WEIGHT,
     )  # fmt: skip
 
 
-def many_class_task(weighs=False):
+def many_class_task(has_weights=False):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 400)
     X = rng.standard_normal((400, 6)) + 1.5 * np.eye(6)[y]
@@ -50,7 +50,7 @@ def many_class_task(weighs=False):
     return ManyClassTask.of(
         design, labeled, unlabeled, y[labeled], weight, counts=counts,
         loss=SQUARED_HINGE, hierarchy=flat(np.arange(3)), reg=1e-2, recorder=Recorder(),
-        mass=masses(380) if weighs else ALIKE,
+        mass=masses(380) if has_weights else UNIT_WEIGHT,
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ CASES = {
     ),
 }
 CASES |= {
-    f"{case} by mass": (partial(make_task, weighs=True), *rest)
+    f"{case} by mass": (partial(make_task, has_weights=True), *rest)
     for case, (make_task, *rest) in CASES.items()
 }
 

@@ -14,7 +14,7 @@ def state_at(task, labels, lam):
     w = 0.4 * np.random.default_rng(5).standard_normal(task.n_weights)
     state = task.from_weights(w)
     task.rows.blocks[0].labels = labels
-    task.rows.charge_labels(lam)
+    task.rows.set_label_costs(lam)
     measure(state, task.problem().linearize(w), task.reg, 1e-6)
     return state
 

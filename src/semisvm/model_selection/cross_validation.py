@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from semisvm.designs import Floats, Index, Workers, thread_count
 from semisvm.estimators.held_out import (
     NEW_ROWS,
-    Grounds,
+    MappedRowsCache,
     class_shares,
     held_out_scores,
     outside_parts,
@@ -37,9 +37,9 @@ from semisvm.model_selection.choice import (
 )
 from semisvm.model_selection.comparison import Comparison, FoldScore
 from semisvm.model_selection.pool import Entry
-from semisvm.model_selection.race import Race, Runner
 from semisvm.model_selection.scoring import AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.successive_halving import Runner, SuccessiveHalving
 from semisvm.model_selection.verdict import MOST_FREQUENT
 from semisvm.model_selection.watching import Told
 from semisvm.text import counted, measured_time, series
@@ -123,14 +123,16 @@ class Trial:
             return self._without_comparison(few)
         folds = self._folds(seed)
         judged = self._judged(folds)
-        race = Race(folds, self.labels.codes, limit, tell, dict(self.left_out), judged.mass)
+        race = SuccessiveHalving(
+            folds, self.labels.codes, limit, tell, dict(self.left_out), judged.mass
+        )
         with (
             Workers(thread_count(self.n_jobs)) as workers,
             race.clock.running(),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", UserWarning)
-            grounds, shares = Grounds(self.X, workers, self.weight), self._shares()
+            grounds, shares = MappedRowsCache(self.X, workers, self.weight), self._shares()
 
             def scorer(entry: Entry) -> Any:
                 estimator = entry.method.make(unlabeled=None, **entry.parameters)
@@ -178,7 +180,7 @@ class Trial:
         return Found(chosen, equal, reasons, skipped=dict(self.left_out), pool=self.entries)
 
     def _weighed(
-        self, runners: Sequence[Runner], race: Race, judged: "Judged", scoring: str
+        self, runners: Sequence[Runner], race: SuccessiveHalving, judged: "Judged", scoring: str
     ) -> Found:
         n_folds = len(runners[0].scores)
         folds = race.folds[:n_folds]
@@ -289,7 +291,7 @@ class Judged:
         return FoldScore(name, k, score, seconds, len(fold), part(outside), part(~outside))
 
 
-def _about_compiling(race: Race) -> str:
+def _about_compiling(race: SuccessiveHalving) -> str:
     """Say that the next choice will be quicker, if code had to be compiled."""
     seconds = race.clock.seconds
     if seconds < NOTABLE:

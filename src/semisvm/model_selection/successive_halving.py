@@ -67,7 +67,7 @@ class Runner:
 
 
 @dataclass
-class Race:
+class SuccessiveHalving:
     """Methods on the same folds, as far as there is time.
 
     Attributes

@@ -72,7 +72,7 @@ class _Done:
     before: dict[int, Mark | None]
 
 
-class Book:
+class AnswerStore:
     """Rows with answers, skipped rows, classes, and what can be undone.
 
     Parameters
