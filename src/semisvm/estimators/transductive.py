@@ -14,12 +14,10 @@ from semisvm.estimators.parameters import (
     WarmSolverParameters,
     parameters,
 )
-from semisvm.methods import transductive as assigning
-from semisvm.methods import transductive as switching
 from semisvm.methods.loop import decades, rising, settling
 from semisvm.methods.solution import BALANCE_TOL, Solution, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
-from semisvm.methods.transductive import LABEL_STEPS
+from semisvm.methods.transductive import LABEL_STEPS, Switching, assigning, finish_many, finish_two
 from semisvm.tasks.making import Task
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.two_classes import TwoClassTask
@@ -251,8 +249,8 @@ class TransductiveSVC(
         if start is None:
             levels = rising(FIRST_WEIGHT_OF_TWO, lam, rate, self.tol)
         state = first_state(task, start, self.tol)
-        return switching.finish_two(
-            switching.Switching(task, state, self.max_switches),
+        return finish_two(
+            Switching(task, state, self.max_switches),
             levels,
             lam=lam,
             max_rounds=self.max_iter,
@@ -271,5 +269,5 @@ class TransductiveSVC(
         elif start is None:
             levels = decades(FIRST_WEIGHT_OF_MANY, lam, self.tol)
         state = first_state(task, start, self.tol)
-        method = assigning.assigning(task, state, self.label_step, self.max_switches)
-        return assigning.finish_many(method, levels, lam=lam, max_rounds=self.max_iter)
+        method = assigning(task, state, self.label_step, self.max_switches)
+        return finish_many(method, levels, lam=lam, max_rounds=self.max_iter)

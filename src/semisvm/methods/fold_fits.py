@@ -13,8 +13,7 @@ from semisvm.labels.hierarchy import flat
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels
 from semisvm.labels.weights import RowWeights, masses
 from semisvm.losses import Loss
-from semisvm.methods import transductive as assigning
-from semisvm.methods import transductive as switching
+from semisvm.methods import transductive
 from semisvm.methods.loop import Level, decades, settling
 from semisvm.methods.supervised import first_state
 from semisvm.solvers import State
@@ -197,11 +196,11 @@ def _task(design: Design, labels: PartialLabels, shares: Floats, models: Models)
 def _transductive(task: Task, state: State, levels: list[Level], max_rounds: int) -> Floats:
     """Fit a transductive model from the supervised one; return its weights."""
     if isinstance(task, TwoClassTask):
-        method = switching.Switching(task, state, None)
+        method = transductive.Switching(task, state, None)
         limits: dict[str, Any] = {"max_rounds": max_rounds, "balance_tol": None}
-        return switching.finish_two(method, levels, lam=1.0, **limits).w
-    several = assigning.Assigning(task, state)
-    return assigning.finish_many(several, levels, lam=1.0, max_rounds=max_rounds).w
+        return transductive.finish_two(method, levels, lam=1.0, **limits).w
+    several = transductive.Assigning(task, state)
+    return transductive.finish_many(several, levels, lam=1.0, max_rounds=max_rounds).w
 
 
 def _class_scores(task: Task) -> Floats:

@@ -1,7 +1,4 @@
-"""Hard labels of two classes that follow the weights (TSVM).
-
-Hard labels of many classes that follow the weights, under class counts (TSVM).
-"""
+"""Hard labels that follow the weights (TSVM): of two classes, and of many under class counts."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.label_steps import LabelStep, simplex, switching
-from semisvm.label_steps import switching as greedy
+from semisvm.label_steps import LabelStep, greedy, simplex, switching
 from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import Solution
 from semisvm.solvers import Linearization, State

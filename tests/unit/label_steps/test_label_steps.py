@@ -17,11 +17,11 @@ from semisvm.label_steps import (
     dual_value,
     entropic,
     exact,
+    greedy,
     simplex,
     switching,
     transportation,
 )
-from semisvm.label_steps import switching as greedy
 from semisvm.labels.partial import prior_counts
 
 
