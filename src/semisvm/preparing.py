@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs.disk import RowsOnDisk
-from semisvm.designs.validation import mean_square_length
+from semisvm.designs.validation import has_usual_length, mean_square_length
 from semisvm.model_selection.familiarity import some_rows
 from semisvm.tables.errors import DataError, DataWarning
 from semisvm.tables.features import ColumnFeatures
@@ -20,8 +20,6 @@ from semisvm.tables.table import MatrixData, Table
 
 MOST_SINGLE = 20
 """More classes than this, each with one label, are not classes but names of rows."""
-SHORT, LONG = 0.1, 10.0
-"""Lengths of rows beyond which the default regularisation is off by a factor of a hundred."""
 
 
 @dataclass
@@ -189,7 +187,7 @@ def _about_scale(X: Any) -> list[str]:
     Columns of tables are scaled; a matrix is taken as it is.
     """
     length = mean_square_length(X) ** 0.5
-    if SHORT <= length <= LONG:
+    if has_usual_length(length):
         return []
     return [
         f"the rows have length {length:.3g} (root mean square), and the default regularisation is "

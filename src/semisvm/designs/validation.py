@@ -21,6 +21,8 @@ LARGEST_SQUARE = 1e150
 Solvers multiply such squares with each other, as in g . H g with a gradient g as long as a row
 and a Hessian H of squares, and sum over rows: fourth powers of lengths, and sums of a million
 of them, must be finite. Values in single precision are never too large."""
+USUAL_LENGTHS = (0.3, 3.0)
+"""Root mean square lengths of rows for which the default regularisation is about right."""
 BLOCK = 10_000
 BLOCK_ENTRIES = 1 << 16
 VARIANCE_ROWS = 500
@@ -62,6 +64,20 @@ def mean_square_length(X: Any) -> float:
             total += float(np.square(values[start : start + step], dtype=np.float64).sum())
     mean = total / max(X.shape[0], 1)
     return mean if np.isfinite(mean) and mean > 0.0 else 1.0
+
+
+def has_usual_length(length: float, margin: float = 1.0) -> bool:
+    """Tell whether rows of a root mean square length suit the default regularisation.
+
+    Parameters
+    ----------
+    length : float
+    margin : float, default=1.0
+        Factor by which a length may be beyond the usual ones. The regularisation is off by about
+        its square.
+    """
+    shortest, longest = USUAL_LENGTHS
+    return shortest / margin <= length <= longest * margin
 
 
 def typical_variance(X: Any) -> float:

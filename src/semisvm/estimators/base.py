@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats, Workers, make_design, thread_count
-from semisvm.designs.validation import is_distributed, mean_square_length
+from semisvm.designs.validation import has_usual_length, is_distributed, mean_square_length
 from semisvm.distributed import require_dask
 from semisvm.estimators.class_shares import SharesClassifier
 from semisvm.estimators.identity import identity_of
@@ -31,8 +31,9 @@ from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_choice, check_count, check_finite_model, check_real
 
 LINEAR = "linear"
-SHORTEST, LONGEST = 0.03, 30.0
-"""Lengths of rows beyond which the default regularisation is off by a factor of a thousand."""
+WARNING_MARGIN = 10.0
+"""Factor beyond the usual lengths of rows from which a fit warns: standardised columns, whose rows
+are as long as the square root of their number, are common and mostly do well."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def _is_maxent(estimator: Any) -> bool:
 def warn_of_length(X: Any, recorder: Recorder) -> None:
     """Warn of rows for whose length the default regularisation is far too weak or too strong."""
     square = mean_square_length(X)
-    if SHORTEST**2 <= square <= LONGEST**2:
+    if has_usual_length(square**0.5, WARNING_MARGIN):
         return
     message = (
         f"the rows of X have length {square**0.5:.3g} (root mean square), and the default reg is "

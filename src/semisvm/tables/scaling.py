@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.designs.validation import is_sparse
+from semisvm.designs.validation import has_usual_length, is_sparse
 
 COUNTS, COLUMNS, LENGTH = "counts", "columns", "length"
 KINDS = (COUNTS, COLUMNS, LENGTH)
-SHORT, LONG = 0.3, 3.0
-"""Root mean square lengths of rows that are left as they are."""
 MANY_COLUMNS = 50
 UNEVEN = 3.0
 """Ratio of the largest values of columns beyond which they are in different units."""
@@ -93,7 +91,7 @@ def fit_scaling(X: Any) -> MatrixScaling | None:
         length = float(np.sqrt(np.square(values).sum() / max(X.shape[0], 1)))
     if not np.isfinite(length) or length == 0.0:
         return None
-    fine = SHORT <= length <= LONG
+    fine = has_usual_length(length)
     if is_sparse(X):
         if not fine and _is_counts(values):
             return MatrixScaling(COUNTS, _rarities(X), length=length)

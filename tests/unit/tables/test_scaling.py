@@ -1,5 +1,7 @@
 """Matrices that are far from rows of length one: what is recognised, and what is done."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import semisvm
 from problems import hide, two_blobs
+from semisvm.designs.validation import has_usual_length
 from semisvm.tables import MatrixData
 from semisvm.tables.labels import text_labels
 from semisvm.tables.scaling import fit_scaling
@@ -68,3 +71,19 @@ def test_a_model_scales_raw_rows_by_itself(tmp_path):
     raw = semisvm.train(MatrixData(X, labels), "svm", as_is=True)
     assert raw.scaling is None
     assert any("the rows have length" in note for note in raw.summary["notes"])
+
+
+@pytest.mark.parametrize(
+    ("length", "usual"), [(2.9, True), (3.1, False), (0.31, True), (0.29, False)]
+)
+def test_scaling_notes_and_warnings_share_one_range_of_lengths(length, usual):
+    X, y = two_blobs(40)
+    X = X * length / np.sqrt(np.square(X).sum(axis=1).mean())
+    labels = text_labels(["" if v == -1 else "ab"[v] for v in hide(y, 20).tolist()])
+    assert has_usual_length(length) is usual
+    assert (fit_scaling(sparse.csr_matrix(X)) is None) is usual
+    raw = semisvm.train(MatrixData(X, labels), "svm", as_is=True)
+    assert any("the rows have length" in note for note in raw.summary["notes"]) is not usual
+    far = X * (10.0 if length > 1.0 else 0.1)
+    with nullcontext() if usual else pytest.warns(UserWarning, match="the rows of X have length"):
+        semisvm.NewtonSVC().fit(far, hide(y, 20))
