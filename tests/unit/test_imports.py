@@ -1,4 +1,4 @@
-"""Which packages of semisvm may import which others: `docs/architecture.md` tells why."""
+"""Which packages of semisvm may import which others: `docs/architecture.md` has the reasons."""
 
 import ast
 import re

@@ -159,7 +159,7 @@ DEPENDS = {
     "predicted_counts": {"scores"},
     "second_moments": {"beliefs"},
 }
-"""The parts of the state (see `replay`) on which their answers depend."""
+"""The parts of the state (see `ONE_SCORE`) on which their results depend."""
 
 
 class Shards(Protocol):

@@ -78,7 +78,7 @@ class LabelingSession(SessionViews):
 
     Examples
     --------
-    >>> from semisvm.columns import ColumnFeatures
+    >>> from semisvm.tables import ColumnFeatures
     >>> from semisvm.labelling import LabelingSession
     >>> texts = ["cheap pills", "lunch on monday", "cheap cheap flights", "monday plan"] * 5
     >>> table, words = {"body": texts}, ColumnFeatures(text=["body"])

@@ -33,7 +33,7 @@ price nu_y per class, which keeps the share r(y) ::
 The divergence of q from p is the cost -log p of the maxent loss, minus the entropy. So q minimises
 a free energy, with the temperature and the weight of the unlabelled rows equal, and is eliminated
 as annealing eliminates its beliefs: see `methods.free_energy` and, for the curvature in which the
-soft labels respond, `blocks.many_beliefs`. Near the shares p and q are alike, so almost all of the
+soft labels respond, `tasks.many_beliefs`. Near the shares p and q are alike, so almost all of the
 curvature is the part of the prices: a few directions of curvature ``weight``, which a Newton step
 solves for, while steps that alternate between q and the weights must be small. The function is not
 convex, so the steps are those of problems whose labels respond.

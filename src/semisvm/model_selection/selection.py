@@ -71,7 +71,7 @@ class RandomSelection(Selection):
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.active import RandomSelection
+    >>> from semisvm.model_selection import RandomSelection
     >>> X, y = np.eye(6), [0, 1, -1, -1, -1, -1]
     >>> sorted(RandomSelection(random_state=0).select(X, 4, y).tolist())
     [2, 3, 4, 5]
@@ -104,7 +104,7 @@ class MarginSelection(Selection):
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.active import MarginSelection
+    >>> from semisvm.model_selection import MarginSelection
     >>> X = np.array([[-2.0], [-1.5], [0.1], [1.0], [2.0]])
     >>> MarginSelection().select(X, 2, ["left", None, None, None, "right"]).tolist()
     [2, 3]
@@ -160,7 +160,7 @@ class KMedianSelection(Selection):
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.active import KMedianSelection
+    >>> from semisvm.model_selection import KMedianSelection
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [20.0], [21.0], [22.0], [50.0]])
     >>> selection = KMedianSelection(random_state=0)
     >>> selection.select(X, 2).tolist()

@@ -42,7 +42,7 @@ class DecisionBoundaryDisplay2D:
     >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import make_blobs
     >>> from semisvm import TransductiveSVC
-    >>> from semisvm.displays import DecisionBoundaryDisplay2D
+    >>> from semisvm.reporting import DecisionBoundaryDisplay2D
     >>> from semisvm.model_selection import hide_labels
     >>> X, y = make_blobs(90, centers=3, random_state=0)
     >>> y = hide_labels(y, range(9, 90))

@@ -43,7 +43,7 @@ class ComparisonDisplay:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> from semisvm import NewtonSVC, TransductiveSVC
-    >>> from semisvm.displays import ComparisonDisplay
+    >>> from semisvm.reporting import ComparisonDisplay
     >>> from semisvm.model_selection import compare, hide_labels
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> y = hide_labels(y, range(30, len(y)))

@@ -44,7 +44,7 @@ class LearningCurveDisplay:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> from semisvm import NewtonSVC, TransductiveSVC
-    >>> from semisvm.displays import LearningCurveDisplay
+    >>> from semisvm.reporting import LearningCurveDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> methods = {"supervised": NewtonSVC(reg=0.1), "TSVM": TransductiveSVC(reg=0.1)}
     >>> display = LearningCurveDisplay.from_estimators(

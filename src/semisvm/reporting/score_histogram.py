@@ -48,7 +48,7 @@ class ScoreHistogramDisplay:
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import numpy as np
-    >>> from semisvm.displays import ScoreHistogramDisplay
+    >>> from semisvm.reporting import ScoreHistogramDisplay
     >>> scores = np.array([-1.5, -1.2, -0.3, 1.1, 1.4])
     >>> ScoreHistogramDisplay.from_scores(scores, bins=4).inside
     0.2

@@ -41,7 +41,7 @@ class TraceDisplay:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> from semisvm import AnnealedSVC
-    >>> from semisvm.displays import TraceDisplay
+    >>> from semisvm.reporting import TraceDisplay
     >>> from semisvm.model_selection import hide_labels
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AnnealedSVC(reg=0.1).fit(scale(X), hide_labels(y, range(20, len(y))))

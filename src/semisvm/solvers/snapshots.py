@@ -1,14 +1,38 @@
-"""Places of a fit, each with what is needed to go on from there in another process.
+"""Places of a fit, each with what is needed to continue from there in another process.
 
 A fit is a sequence of phases: the supervised start, and one or several runs of the loop. Its
-place is the phase, the level and the round. At a place that is kept, a method is asked for its
-snapshot, and **goes back to it itself** (``restore``): scores are computed anew from the
-weights, labels from the scores. From there the fit that goes on at once and the one that goes on
-in another process do the same arithmetic on the same numbers, so they end with the same model,
-bit for bit. A fit that is not kept skips all this.
+place is the phase, the level and the round. ``recorder.journal`` is called at each:
 
-When a fit is resumed its code runs from the beginning, but phases that were finished return
-what they had found: a few passes over the rows, whatever they took the first time.
+==========================  ==========================  ==================================
+call                        without a checkpoint        with one
+==========================  ==========================  ==================================
+``once(phase, solve)``,     solves                      solves and keeps the state; a
+in `first_state`                                        resumed fit returns it
+``begin(phase, method)``,   begins at level 0           a resumed fit calls
+at the start of `follow`                                ``method.restore(snapshot)`` and
+                                                        begins at the kept level and round
+``keep(place)``, after      nothing                     ``method.restore(method.snapshot())``,
+every round of `follow`                                 and perhaps writes
+==========================  ==========================  ==================================
+
+``keep`` has the method restore **its own** snapshot: scores are computed anew from the weights,
+labels from the scores. From there the fit that goes on at once and the one that goes on in another
+process do the same arithmetic on the same numbers, so they end with the same model, bit for bit. A
+fit that is not kept skips all this. ``tests/unit/persistence/test_resuming.py`` tests the two
+conditions for every method:
+
+- after ``restore``, nothing that the method or the blocks do depends on what happened before, other
+  than through the snapshot;
+- a snapshot is plain data: dicts, lists, numbers, text and arrays, which the file keeps exactly.
+
+When a fit is resumed its code runs from the beginning: finished phases return their results, which
+takes a few passes over the rows, and what is between phases (a new method for the best point of
+the path) is computed again. So a new method, or a fit of more phases, needs no code for checkpoints
+but the two functions.
+
+Estimators and the loop use only the protocol (`FitKeeper`, `Store`). `semisvm.persistence`
+implements it: the callback `Checkpoint`, the file, and the comparison of fingerprints
+(`semisvm.estimators.identity`, `semisvm.designs.fingerprints`).
 """
 
 from abc import ABC, abstractmethod

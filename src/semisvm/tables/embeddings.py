@@ -54,7 +54,7 @@ def encode_texts(
 
     Examples
     --------
-    >>> from semisvm.columns import encode_texts
+    >>> from semisvm.tables import encode_texts
     >>> lengths = lambda texts: [[len(text), text.count(" ")] for text in texts]
     >>> table = encode_texts({"body": ["a cat", "two big dogs"]}, ["body"], lengths)
     >>> table.columns["body__encoded"].tolist()

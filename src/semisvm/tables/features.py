@@ -120,7 +120,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from semisvm.columns import ColumnFeatures
+    >>> from semisvm.tables import ColumnFeatures
     >>> table = {
     ...     "subject": ["cheap pills now", "lunch on monday", "cheap cheap flights", "monday plan"],
     ...     "size": [3, None, 12, 7],

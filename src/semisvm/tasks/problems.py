@@ -116,7 +116,7 @@ class SoftLabels:
 
 
 class ReducedHessian:
-    """The curvature of rows whose soft labels respond; see `blocks.one_score`.
+    """The curvature of rows whose soft labels respond; see `tasks.one_score`.
 
     The rows compute its diagonal part. The rest is one outer product, because the price of a
     label depends on all rows.
@@ -147,7 +147,7 @@ class ReducedHessian:
 
 
 class ManyReducedHessian:
-    """The same for many classes; see `blocks.many_beliefs`.
+    """The same for many classes; see `tasks.many_beliefs`.
 
     Here the prices respond through a system with one unknown per class.
     """

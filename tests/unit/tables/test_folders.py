@@ -11,7 +11,7 @@ from semisvm.tables.folders import scratch_folder
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from semisvm.io.folders import scratch_folder
+from semisvm.tables.folders import scratch_folder
 with scratch_folder(Path(sys.argv[1])) as folder:
     (folder / "rows").write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -53,7 +53,7 @@ def test_a_failure_leaves_older_rows_as_they_were(tmp_path):
 KILLED = """
 import sys, time
 import numpy as np
-from semisvm.io import write_rows
+from semisvm.tables import write_rows
 
 def pieces():
     yield np.eye(3)
@@ -196,7 +196,7 @@ def test_what_comes_into_the_folder_during_a_conversion_is_kept(tmp_path):
 KILLED_AT_EACH_LINE = """
 import os, signal, sys
 import numpy as np
-from semisvm.io import folders, write_rows
+from semisvm.tables import folders, write_rows
 
 target, way = sys.argv[1:]
 if way == "renames":

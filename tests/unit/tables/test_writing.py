@@ -226,7 +226,7 @@ def test_a_disk_that_is_read_only_in_earnest(small_disk):
 
 WRITER = """
 import sys, time
-from semisvm.io import write_bytes
+from semisvm.tables import write_bytes
 with write_bytes(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()
