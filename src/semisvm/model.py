@@ -1,6 +1,6 @@
-"""A fitted model with all it needs to predict from a file: features, settings, summary.
+"""Fitted models with all they need to predict from a file: features, settings, summary.
 
-A fitted model of several labels per row, with all it needs to predict from a file.
+`Model` has one class per row, `LabelsModel` several labels per row.
 """
 
 from collections import Counter

@@ -1,7 +1,4 @@
-"""From data that were read from a file to a `Model`: `train`.
-
-From data that were read from a file to a model of several labels per row.
-"""
+"""From data that were read from a file to a model: `train`; for several labels `train_labels`."""
 
 import warnings
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""``semisvm answers``: labels from one tool to another.
-
-Tasks of other tools for labelling, and the option ``--to``.
-"""
+"""``semisvm answers``: labels from one tool to another; and the option ``--to``."""
 
 import json
 from collections.abc import Sequence

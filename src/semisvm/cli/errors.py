@@ -1,9 +1,9 @@
-"""Exit codes: 0 done, 2 the user's mistake with one clear message, 1 ours, 128 + n signal n.
+"""Errors of the library as messages and exit codes of the command line.
 
-Messages of the library in the words of the command line.
+Exit codes: 0 done, 2 the user's mistake with one clear message, 1 ours, 128 + n signal n.
 
-The library names its parameters, as in ``unlabeled='none'`` or "the parameter reg". Whoever uses
-the command line sets them by options, so the options are what the command line prints.
+The library names its parameters, as in ``unlabeled='none'`` or "the parameter reg". Users of the
+command line set them by options, so messages name the options instead.
 """
 
 import functools

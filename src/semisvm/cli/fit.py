@@ -1,7 +1,4 @@
-"""``semisvm fit``: from a file to a model.
-
-The options ``--checkpoint`` and ``--resume`` of ``semisvm fit``.
-"""
+"""``semisvm fit``: from a file to a model, with ``--checkpoint`` and ``--resume``."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,4 @@
-"""``semisvm inspect``: what is in a model.
-
-``semisvm methods``: the methods to choose from.
-"""
+"""``semisvm inspect``: what is in a model; ``semisvm methods``: the methods to choose from."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

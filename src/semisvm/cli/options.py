@@ -1,8 +1,4 @@
-"""Class shares and other numbers per class, as they are written on the command line.
-
-Options that several commands have; those that belong together are in `groups` of their own.
-
-Options that several commands share, declared once: a group is a dataclass.
+"""Options that several commands share, declared once: a group is a dataclass.
 
 A command takes a group as one parameter::
 
@@ -14,9 +10,9 @@ A command takes a group as one parameter::
     def convert(data: Data, *, cluster: Cluster, quiet: Quiet = False) -> None: ...
 
 In the place of the group, the command line has one option per field, in their order. A group may
-hold another one. Typer knows nothing of this: it sees a signature with options only.
+hold another one. Typer gets a signature with plain options only.
 
-Figures that commands write: the option ``--figure``, what it needs, and the file.
+Class shares and other numbers per class are parsed here, and the option ``--figure`` is checked.
 """
 
 import functools

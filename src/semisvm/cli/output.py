@@ -1,6 +1,6 @@
 """Tables for people, JSON for machines; both from the same data.
 
-The next command, ready to paste, with the options of this one about the data.
+The next command is suggested ready to paste, with the options of this one about the data.
 """
 
 import json

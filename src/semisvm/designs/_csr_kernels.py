@@ -7,10 +7,9 @@ products keep four partial sums: a single sum would wait for the latency of each
 ``bias`` is the constant value of the implicit last feature (0 without intercept); the
 vectors ``w``, ``p`` and ``out`` have one entry for it after the columns.
 
-Compiled kernels for inner products of sparse rows; self-contained for numba's cache.
-
-The rows on one side are listed column by column, so each entry of a row on the other side meets
-exactly the entries that it is multiplied with.
+The kernels for inner products of two sets of sparse rows list the rows on one side column by
+column, so each entry of a row on the other side meets exactly the entries that it is multiplied
+with.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
-"""Sparse rows in memory, with columns renumbered by frequency and merged if that pays.
+"""Sparse rows: in memory, and on the disk.
 
-Sparse rows on the disk, whose columns were numbered when they were written.
+In memory the columns are renumbered by frequency, and merged if that pays. On the disk they were
+numbered when the rows were written.
 """
 
 from functools import partial

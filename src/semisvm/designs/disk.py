@@ -1,6 +1,6 @@
 """Rows that stay on the disk, as X for estimators.
 
-Arrays of a folder: mapped, and parts of them brought into memory.
+The arrays of their folder are mapped, and parts of them are brought into memory.
 """
 
 import itertools

@@ -1,9 +1,7 @@
 """Threads over blocks of rows, with results in a fixed order.
 
-BLAS in a fit: one thread per call, because the fit has its own worker threads.
-
-By default BLAS starts threads for large products. They spin for a while after the call, on the
-cores that the row blocks of the next product need.
+BLAS gets one thread per call during a fit. By default it starts threads for large products; they
+spin for a while after the call, on the cores that the row blocks of the next product need.
 """
 
 import os

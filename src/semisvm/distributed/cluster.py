@@ -1,11 +1,10 @@
-"""Shards on the workers of a Dask cluster: where they are, how they are reached and made anew.
+"""Shards on the workers of a Dask cluster: their places, calls to them, making lost ones anew.
 
 A shard is a Dask actor: an object in the memory of one worker, which Dask neither moves nor
 writes to the disk, and frees when the last future of it is released: at the end of a fit, or
-when its process dies. Questions go directly from the driver to the workers, over the connections
-that Dask opens itself, and every wait has an end.
-
-Packed calls of a shard, as they travel: their size is known, and arrays come out writable.
+when its process dies. Calls go directly from the driver to the workers, over the connections
+that Dask opens itself, and every wait has a limit. They are packed before they travel, so that
+their size is known and arrays come out writable.
 """
 
 import asyncio

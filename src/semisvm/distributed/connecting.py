@@ -1,6 +1,6 @@
-"""Connecting to a cluster, or starting one on this machine, with a look at its workers.
+"""Connecting to a cluster, or starting one on this machine; time limits and errors.
 
-What can go wrong on a cluster, and how long to wait for it.
+Workers are checked on connecting: versions, and whether they can read the files.
 """
 
 import importlib.metadata

@@ -1,7 +1,4 @@
-"""X in parts, as the driver sees it.
-
-Opening X where it is: on the cluster of the current client, or in this process.
-"""
+"""X in parts: opened on the cluster of the current client, or in this process."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence

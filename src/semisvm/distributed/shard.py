@@ -1,10 +1,9 @@
 """Some blocks of rows where they are: on a worker of a cluster, or in this process.
 
-A shard is created with its rows, tells facts about them, makes blocks of them once the labels are
-known, and then answers questions. What it answers is small: vectors over columns are added up
-over its blocks before they travel.
-
-Chunks in this process: one shard, whose blocks its threads share.
+A shard is created with its rows, returns facts about them, makes blocks of them once the labels
+are given, and then runs operations on the blocks. Results are small: vectors over columns are
+added up over the blocks before they travel. Chunks in this process are one shard, whose blocks its
+threads share (`Local`).
 """
 
 from collections.abc import Sequence

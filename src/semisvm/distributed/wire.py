@@ -1,17 +1,16 @@
-"""The way of questions to blocks that are elsewhere: few rounds, and a log to repeat them from.
+"""Calls to blocks of remote shards: few rounds, and a log from which lost blocks are restored.
 
-Which questions a block has to answer again to get into the state that it was in.
-
-A block that is lost is made anew from its rows, and is asked again what made its state. Most
-questions change nothing, and much of what others did has been overwritten since. Every question
-that changes a block is listed with the parts of the state that it
+A block that is lost is made anew from its rows, and the operations that made its state are
+repeated. Most operations change nothing, and much of what others did has been overwritten since.
+Every operation that changes a block is listed (`ONE_SCORE`, `MANY_SCORES`) with the parts of the
+state that it
 
 - reads,
 - sets, whatever they were before,
 - changes.
 
-Walking back from the last question, one is needed if it sets or changes a part that is still
-live; a part is live until a needed question sets it, and what a needed question reads is live
+Walking back from the last operation, one is needed if it sets or changes a part that is still
+live; a part is live until a needed operation sets it, and what a needed operation reads is live
 before it.
 """
 

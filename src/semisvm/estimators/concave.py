@@ -1,6 +1,7 @@
-"""S3VM as a mixed-integer program: the global optimum for tens of unlabelled rows.
+"""VS3VM and S3VM as a mixed-integer program.
 
-VS3VM: a concave objective, minimised by a sequence of linear programs.
+VS3VM minimises a concave objective by a sequence of linear programs; the mixed-integer program has
+the global optimum, for tens of unlabelled rows.
 """
 
 from dataclasses import KW_ONLY

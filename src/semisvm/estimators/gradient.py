@@ -1,6 +1,7 @@
-"""Gradient TSVM: the labels are minimised away, which leaves a smooth function of the weights.
+"""Gradient TSVM, and low density separation on top of it.
 
-Low density separation: distances along paths through the data, then `GradientTSVC`.
+The labels are minimised away, which leaves a smooth function of the weights. Low density separation
+is the same on distances along paths through the data.
 """
 
 from dataclasses import KW_ONLY

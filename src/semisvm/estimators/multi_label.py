@@ -1,7 +1,4 @@
-"""Many labels per row: one machine per label, over one data matrix.
-
-The fit of one of several labels, over rows that all of them share.
-"""
+"""Many labels per row: one machine per label, over one data matrix that all fits share."""
 
 import warnings
 from dataclasses import KW_ONLY, dataclass

@@ -1,6 +1,6 @@
-"""Classifiers that are linear programs with the 1-norm: RLP and the 1-norm SVM.
+"""Classifiers that are linear programs with the 1-norm: RLP, the 1-norm SVM and FSV.
 
-FSV: an SVM that counts its weights, minimised by a sequence of linear programs.
+FSV is an SVM with a penalty on the number of its weights, by a sequence of programs.
 """
 
 from abc import abstractmethod

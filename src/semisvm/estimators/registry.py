@@ -1,9 +1,8 @@
 """The one list of methods; the command line, model files, docs and common tests use it.
 
-A method is an estimator with some parameters fixed, under a short name. To add one, add an
-entry to `METHODS`; nothing else names methods. Estimators are imported when one is made.
-
-What a method is: an estimator with some parameters fixed, and what is known about it.
+A method is an estimator with some parameters fixed, under a short name, with the data that it
+suits. To add one, add an entry to `METHODS`; nothing else names methods. Estimators are imported
+when one is made.
 """
 
 import inspect

@@ -1,12 +1,11 @@
-"""Hard labels by switching pairs.
+"""Hard labels by switching pairs, and greedily by score.
 
 For two classes and all losses here l(o) - l(-o) falls with o, so exchanging the labels of a
 positive and a negative row lowers the loss exactly if the positive row has the smaller score.
 The best labels under a count are therefore the top scores, and switching pairs reaches them
 without ever changing the count. For many classes switching pairs is a heuristic;
-`semisvm.label_steps.exact` is not.
-
-Labels by descending score, while the class has room.
+`semisvm.label_steps.exact` is not. It starts from `greedy`, which assigns labels by descending
+score while the class has room.
 """
 
 import numpy as np

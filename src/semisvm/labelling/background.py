@@ -1,6 +1,6 @@
-"""Work in a thread of its own, so that nobody waits for it.
+"""Work in a thread of its own, so that requests do not wait for it.
 
-Requests that are sent twice are done once.
+Requests that are sent twice are done once (`Once`).
 """
 
 import threading

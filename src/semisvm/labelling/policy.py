@@ -2,15 +2,13 @@
 
 Rows from clusters come first, as in CVS3VM. After that three kinds of rows take
 turns: uncertain ones, rows from clusters in which nothing is labelled, and random rows. The last
-ones are for the estimates: nothing but chance decides on them.
+ones are for the estimates: they are drawn by chance alone.
 
 An uncertain row is the one of a random handful of which the model is least certain. The least
 certain of *all* rows are much alike, and where classes overlap they are those whose answers teach
 little. A handful follows the density of the rows.
 
-Rows from clusters in which nothing is labelled.
-
-Rows that were asked for and have no answer yet.
+`Queries` has the rows that were shown and have no answer yet.
 """
 
 import time

@@ -1,8 +1,6 @@
-"""What a sitting tells: plain data, also as JSON.
+"""What a labelling session returns: plain data, also as JSON; its errors; values of requests.
 
-Errors of a sitting.
-
-Values of a request, checked before the sitting sees them.
+Values of a request are checked before the session gets them.
 """
 
 from collections.abc import Mapping

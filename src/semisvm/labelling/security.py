@@ -1,11 +1,9 @@
-"""Who may talk to the labelling page: hosts, origins, keys and rates.
+"""Which requests the labelling page accepts: hosts, origins, keys and rates.
 
 Every site that a browser shows can send requests to a server on the same machine. So a
-request is answered only if it names this server (a foreign name that was pointed at this
+request is served only if it names this server (a foreign name that was pointed at this
 address is refused), comes from this page or from the address bar, and shows the token of the
 printed address or the cookie that was given for it.
-
-What every request passes before the labelling page answers it.
 """
 
 import asyncio

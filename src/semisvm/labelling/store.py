@@ -1,10 +1,9 @@
-"""Answers and where they are kept: a journal, and a file of answers for other programs.
+"""Answers and where they are kept: a journal, and files of answers and of labelled rows.
 
-The journal is the truth; the file of answers is written anew, whole or not at all, after changes.
-The journal names rows by their key, or by their content, so answers find their rows again in a
-data file that was edited or sorted in another way.
-
-The labelled file: all rows with their labels.
+The journal is authoritative; the file of answers is written anew, whole or not at all, after
+changes. The journal names rows by their key, or by their content, so answers find their rows again
+in a data file that was edited or sorted in another way. The labelled file has all rows with their
+labels.
 """
 
 import csv

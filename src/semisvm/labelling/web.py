@@ -1,10 +1,7 @@
 """The web application of the labelling page.
 
-Calls of the sitting run in threads, so that a slow disk holds up nobody else.
-
-What the labelling page asks of a sitting: each handler is a call or two.
-
-`ACTIONS` change something and are posted, `VIEWS` change nothing.
+Each handler is a call or two of the session: `ACTIONS` change something and are posted, `VIEWS`
+change nothing. Calls run in threads, so that a slow disk does not hold up other requests.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Weights of rows: for how many rows each of them counts.
+"""Weights of rows and of classes: for how many rows each row counts.
 
 A row of weight two is two rows. What that means for the class counts is settled here: the weights
 of the unlabelled rows are turned into masses, in units of the smallest one if all of them are
@@ -6,7 +6,7 @@ whole multiples of it. The class counts are then whole numbers of these units, a
 every row were repeated. Otherwise there is nothing to round: the masses have mean one, and a class
 gets its exact share of their sum.
 
-Weights of classes: how much the labelled rows of a class count.
+``class_weight`` multiplies the weights of the labelled rows of a class.
 """
 
 from collections.abc import Mapping

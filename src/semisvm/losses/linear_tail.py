@@ -1,4 +1,4 @@
-"""Losses that are zero, then quadratic, then linear as the margin falls.
+"""Losses that are zero, then quadratic, then linear as the margin falls; and the hinge.
 
 Between an edge e and a tail f < e the loss is a parabola; below f it goes on as a straight line,
 so a row far on the wrong side pulls no harder than one at f::
@@ -11,18 +11,15 @@ With many classes it is applied to each class against the rest, ::
 
     xi(s, y) = 1/2 [ l(s_y) + sum_{z != y} l(-s_z) ]
 
-The hinge l(o) = max(0, 1 - o), for two classes; its form for more is `crammer_singer`.
+`HUBER` is Huber's loss for classification: the squared hinge, linear below -1. A row on the wrong
+side of the opposite margin pulls no harder than one at that margin, so a wrong label does less
+harm. scikit-learn calls it "modified_huber".
 
-It is not smooth: its weight step is that of `crammer_singer` with scores -o/2 and o/2.
+`ROUNDED_HINGE` is the hinge max(0, 1 - z) with its corner rounded between 1/2 and 3/2. The parabola
+meets both straight lines with their slopes, so Newton's method applies.
 
-Huber's loss for classification: the squared hinge, linear below -1.
-
-A row on the wrong side of the opposite margin pulls no harder than one at that margin, so a
-wrong label does less harm. It is what scikit-learn calls "modified_huber".
-
-The hinge max(0, 1 - z) with its corner rounded between 1/2 and 3/2.
-
-The parabola meets both straight lines with their slopes, so Newton's method applies.
+`HINGE` is max(0, 1 - o) itself, for two classes; its form for more is `crammer_singer`. It is not
+smooth: its weight step is that of `crammer_singer` with scores -o/2 and o/2.
 """
 
 from functools import partial

@@ -1,13 +1,15 @@
-"""The bagged cluster kernel: a kernel weighted by how often clusterings agree.
+"""The bagged cluster kernel, and votes of classifiers as features.
 
-k-means is run N times from random rows. With c_p(x) the cluster of a row in run p, ::
+The cluster kernel is a kernel weighted by how often clusterings agree. k-means is run N times from
+random rows. With c_p(x) the cluster of a row in run p, ::
 
     k_bag(x, z) = 1/N sum_p [c_p(x) = c_p(z)],      k(x, z) = k_base(x, z) k_bag(x, z)
 
 Rows that nearly always share a cluster keep their kernel; for rows that never do it is zero.
 A product of kernels is a kernel. In each run a new row belongs to the nearest centre.
 
-Votes or scores of classifiers as features, which turn an ensemble into a linear model.
+`VoteMap` and `ScoreMap` have the votes or scores of classifiers as features, which turn an ensemble
+into a linear model.
 """
 
 from collections.abc import Callable, Sequence

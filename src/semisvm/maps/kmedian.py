@@ -1,10 +1,8 @@
-"""k-median: seeds, and two steps that lower the sum of distances until nothing changes.
+"""k-median as a scikit-learn clusterer.
 
-Some centres may be fixed; only the others move.
-
-1-norm distances of rows to centres, sparse or dense, block by block.
-
-k-median as a scikit-learn clusterer.
+From seeds, two steps lower the sum of 1-norm distances of rows to centres until nothing changes.
+Some centres may be fixed; only the others move. Rows are sparse or dense; distances are computed
+block by block.
 """
 
 import warnings

@@ -1,25 +1,14 @@
 """The graph of nearest neighbours: each row is joined to the rows nearest to it.
 
-The nearest rows of every row, among dense rows with many columns.
-
-Half the squared distance of two rows is ||x||^2/2 + ||z||^2/2 - x . z. All inner products are
-computed in single precision, tile by tile and each pair once, and a few more candidates than
-neighbours are kept per row. Their distances are then computed in double precision.
+Among dense rows with many columns they are found by `nearest_rows`. Half the squared distance of
+two rows is ||x||^2/2 + ||z||^2/2 - x . z. All inner products are computed in single precision, tile
+by tile and each pair once, and a few more candidates than neighbours are kept per row. Their
+distances are then computed in double precision.
 
 Rounding in single precision changes x . z by at most (d + 4) u ||x|| ||z||, u = 2^-24, and the
 sum by less than 4 u (||x||^2 + ||z||^2). So every row that is not a candidate is at least as far
 as the last candidate seems to be, minus this error. Where that does not prove that the nearest
 candidates are the nearest rows, the row is searched again in double precision.
-
-The Laplacian of a graph, which measures how rough a function on the rows is.
-
-With edge weights W and degrees D, the normalised Laplacian is L = I - D^-1/2 W D^-1/2, and ::
-
-    f^T L f = 1/2 sum_ij W_ij (f_i / sqrt(D_i) - f_j / sqrt(D_j))^2
-
-is small for functions that change little along edges. Its eigenvalues are between 0 and 2;
-powers of L penalise rapidly changing functions more. The weights are a Gaussian as wide as the
-mean edge of the neighbour graph, so they do not depend on the scale of X.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Soft labels of two classes that harden as the temperature falls (deterministic annealing).
+"""Soft labels that harden as the temperature falls (deterministic annealing).
 
-Soft labels of many classes that harden as the temperature falls (deterministic annealing).
+`deterministic_annealing` is for two classes, `cooling` for many.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
-"""VS3VM: a concave objective, minimised by a sequence of linear programs.
+"""VS3VM, and S3VM as a mixed-integer program.
 
-S3VM as a mixed-integer program: branch and cut, starting from the solution of VS3VM.
+VS3VM minimises a concave objective by a sequence of linear programs. Branch and cut starts from its
+solution.
 """
 
 import warnings

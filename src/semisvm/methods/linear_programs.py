@@ -1,6 +1,7 @@
-"""FSV: a smooth count of the weights, minimised by a sequence of linear programs.
+"""Methods that are linear programs: RLP, the 1-norm SVM, and FSV.
 
-Methods that are one linear program, or a few: RLP and the 1-norm SVM.
+The first two are one program, or a few. FSV minimises a smooth count of the weights by a sequence
+of programs.
 """
 
 from dataclasses import dataclass

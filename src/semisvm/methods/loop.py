@@ -1,12 +1,11 @@
-"""The one loop of all methods.
+"""The one loop of all methods, and its schedules.
 
 A method alternates a weight step (labels fixed) and a label step (weights fixed) until
 nothing changes. It does so along a schedule that makes the problem gradually harder: the
 weight of the unlabelled rows rises, or a temperature falls.
 
-Schedules: the levels of a fit, which make the problem gradually harder.
-
-A schedule is a list. Annealing may end before the end of its list, once the labels are hard.
+A schedule is a list of levels. Annealing may end before the end of its list, once the labels are
+hard.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,10 @@
-"""Maxent with class shares as constraints, by an augmented Lagrangian.
+"""Maxent classifiers with given class shares: an augmented Lagrangian, and KL projections.
 
-With p_i(y) the softmax of the scores of row i and H its entropy, the problem is ::
+They model p_i(y) = exp(s_iy) / sum_z exp(s_iz), the softmax of the scores. The share r(y) of
+each class among the u unlabelled rows is given: the mean of p_i(y) over them is fixed to
+r(y), or pulled towards it. It is a mean, so r(y) u need not be a whole number.
+
+*Augmented Lagrangian.* With H the entropy of a row, the problem is ::
 
     min_w f(w) = reg/2 ||w||^2 + 1/l sum_i xi(s_i, y_i) + lam/u sum_j H(p_j)
     s.t.  c_y(w) = 1/u sum_j p_j(y) - r(y) = 0    for every class y
@@ -17,16 +21,8 @@ multipliers are determined up to a constant, which is chosen so that they sum to
 With a fixed penalty and multipliers of zero A itself is the objective: the shares are then wanted,
 not enforced (expectation regularisation), or ignored if the penalty is zero.
 
-Shared by the maxent classifiers with constraints on the class shares.
-
-They model p_i(y) = exp(s_iy) / sum_z exp(s_iz), the softmax of the scores. The share r(y) of
-each class among the u unlabelled rows is known: the mean of p_i(y) over them is fixed to
-r(y), or pulled towards it. It is a mean, so r(y) u need not be a whole number.
-
-Soft labels that keep the class shares and stay near the model (posterior regularisation).
-
-The soft labels q nearest to the probabilities p of the model have a closed form up to one
-price nu_y per class, which keeps the share r(y) ::
+*KL projection* (posterior regularisation). The soft labels q nearest to the probabilities p of the
+model have a closed form up to one price nu_y per class, which keeps the share r(y) ::
 
     q_j(y) = p_j(y) exp(nu_y) / sum_z p_j(z) exp(nu_z),        1/u sum_j q_j(y) = r(y)
 

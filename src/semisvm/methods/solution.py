@@ -1,10 +1,9 @@
-"""What a method returns.
+"""What a method returns, and what several methods need to make it.
 
-Outputs that keep the class shares: when the intercept may be moved for it.
-
-Shared by methods that need all rows in one place and hold vectors over them.
-
-Many classes as two-class problems: each class against the rest, over the same rows.
+`refuse_balancing` refuses a tolerance of the class shares where the intercept is never moved.
+`ScoredState` and `scores_of` are for methods that need all rows in a single shard and hold vectors
+over them. `one_vs_rest` makes two-class problems of many classes: each class against the rest, over
+the same rows.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""What was chosen: a method or a committee, with its parameters, and why.
-
-Why a method was chosen, in sentences.
-"""
+"""What was chosen: a method or a committee, with its parameters and the reasons in sentences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
-"""Did the unlabelled rows help? Methods side by side on the same folds.
+"""Did the unlabelled rows help? Several methods on the same folds.
 
-Which methods to compare, and how often to repeat the folds, so that it ends soon.
+Which methods to compare, and how often to repeat the folds, is planned so that it ends soon.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

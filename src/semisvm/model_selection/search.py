@@ -1,10 +1,8 @@
 """Choosing the regularisation and the weight of the unlabelled rows along a path.
 
-Solutions along a grid of regularisations and weights of the unlabelled rows.
-
-All of them share one design, and each starts from the solution of its neighbour. Only
-the first one, in the middle of the grid of regularisations, goes through the schedule of
-the method: from there the labels follow to both sides.
+The solutions on the grid share one design, and each starts from the solution of its neighbour. Only
+the first one, in the middle of the grid of regularisations, goes through the schedule of the
+method: from there the labels follow to both sides.
 """
 
 from abc import abstractmethod

@@ -1,10 +1,7 @@
-"""Rows in the middle of clusters: together they represent all rows.
+"""Selections of rows to label next: from data, a budget and the labels so far.
 
-Base of the selections: from data, a budget and the labels so far they choose rows.
-
-Rows drawn at random: the baseline for the other selections.
-
-Rows about which a model is least certain.
+At random, the baseline; by the margin, rows about which a model is least certain; and rows in the
+middle of clusters, which together represent all rows.
 """
 
 from abc import ABC, abstractmethod

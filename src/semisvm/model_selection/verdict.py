@@ -1,9 +1,8 @@
-"""Did the unlabelled rows help? One verdict, with its sentences, for all outputs.
+"""Two verdicts, each computed once, with its sentences, for all outputs.
 
-A verdict is computed from the numbers of a comparison and from nothing else. Commands, model
-cards, reports and notebooks show it as it is.
-
-Is a model better than always guessing the most frequent class? One verdict for all outputs.
+Did the unlabelled rows help? Is a model better than always guessing the most frequent class? A
+verdict is computed from the numbers of a comparison and from nothing else. Commands, model cards,
+reports and notebooks show it as it is.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,13 +1,8 @@
-"""The file itself: a zip of one JSON document and arrays, checked before it is read.
+"""The model file itself: a zip of one JSON document and arrays, checked before it is read.
 
-The sizes in the directory of the zip, in the JSON document and in the headers of the
-arrays must agree, and their sum must be reasonable, before memory is asked for.
-
-How much memory a model file may use, counted before it is allocated.
-
-What is wrong with a model file.
-
-One array of a model file: what its header says is compared before memory is asked for.
+The sizes in the directory of the zip, in the JSON document and in the headers of the arrays must
+agree, and their sum must be within a `Budget`, before memory is allocated. `ModelFileError` has
+what is wrong with a file.
 """
 
 import hashlib

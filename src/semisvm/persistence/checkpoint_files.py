@@ -1,6 +1,6 @@
-r"""The file: a line with the version, a checksum, a JSON header, and the bytes of the arrays.
+r"""Checkpoint files: reading, writing, and whether one belongs to the fit that is to be resumed.
 
-::
+The file is a line with the version, a checksum, a JSON header, and the bytes of the arrays::
 
     semisvm checkpoint 1\n
     SHA-256 of all that follows         32 bytes
@@ -8,17 +8,12 @@ r"""The file: a line with the version, a checksum, a JSON header, and the bytes 
     header                              JSON
     arrays                              one after the other, C order
 
-The header says what the arrays are, so a file cannot make more memory necessary than its own
+The header describes the arrays, so a file cannot make more memory necessary than its own
 length, and nothing in it is run. The checksum is compared before anything else is read.
 
-What is wrong with a checkpoint.
-
-Whether a checkpoint is of the fit that is to go on from it, and if not, why.
-
-What a checkpoint must be, declared once and checked before a fit goes on from it.
-
-Compiled code trusts its arrays: "weights" and "classes" are sizes that all arrays of a phase
-agree in. The number of weights itself is compared by the fit, which knows it.
+The schema is declared once and checked before a fit is resumed, because compiled code does not
+check its arrays: "weights" and "classes" are sizes that all arrays of a phase agree in. The number
+of weights itself is compared by the fit.
 """
 
 import hashlib

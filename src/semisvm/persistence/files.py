@@ -1,8 +1,7 @@
 """Saving and loading models.
 
-Fitted calibrations as plain data, and back.
-
-What a model knows about its trust in predictions as plain data and arrays, and back.
+Besides estimator and features a file holds, as plain data and arrays, the calibration and what
+prediction sets and the check for unfamiliar rows need.
 """
 
 import platform

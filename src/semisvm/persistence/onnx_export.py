@@ -1,16 +1,12 @@
-"""From columns of a table to features, as nodes of an ONNX graph.
+"""Models as ONNX files, for programs in any language.
+
+The graph, from the columns of a table to features and scores, is written by hand, in double
+precision, so that its predictions are those of the model and not those of rounded weights.
 
 Words are found by the tokeniser of onnxruntime, which is given the letters of Python as a list of
 ranges. Lower case is a table from letters to letters: that of ONNX depends on the locales of a
 machine. So words are looked up letter by letter, as n-grams of letters that begin and end with the
 edges of a word.
-
-Nodes of ONNX graphs.
-
-Models as ONNX files, for programs in any language.
-
-The graph is written by hand, in double precision, so that its predictions are those of the model
-and not those of rounded weights.
 """
 
 import re

@@ -1,9 +1,8 @@
-"""Column transformers of scikit-learn, as plain data and back.
+"""Pipelines and column transformers of scikit-learn, as plain data and back.
 
-A fitted one is made by a fit on one row, in which a stand-in takes the place of every transformer:
-so scikit-learn works out which columns go where, and refuses columns that there are not.
-
-Pipelines and column transformers of scikit-learn whose steps are known, as data and back.
+Their steps are those of `persistence.steps`. A fitted column transformer is made by a fit on one
+row, in which a stand-in takes the place of every transformer: so scikit-learn works out which
+columns go where, and refuses columns that do not exist.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,9 +1,7 @@
-"""What the scores of a model are, whatever method has fitted it.
+"""Linear models as objects of scikit-learn, which do not need this package.
 
-Scores are linear in the columns, plus a sum over training rows for every kernel. A committee of
-such models is one again.
-
-Linear models as objects of scikit-learn, which need this package no more.
+Whatever the method, scores are linear in the columns, plus a sum over training rows for every
+kernel. A committee of such models is one again.
 """
 
 from dataclasses import dataclass, replace

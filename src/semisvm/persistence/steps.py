@@ -1,12 +1,9 @@
-"""Steps of scikit-learn that are known here: what each is made of, as data, and back.
+"""Steps of scikit-learn that a model file may hold, as plain data and back.
 
-A step is made by its name from a table, never from what a file says, and everything that it gets
-is checked first. Functions in a step are code, which a model file does not hold.
-
-Encoders of categories and imputers of scikit-learn, as plain data and back.
-
-They are made again by a fit on a few rows that lead to what they know, so that scikit-learn itself
-sets, and checks, what it needs.
+A step is made by its name from a table, never from the text of a file, and all of its values are
+checked first. Functions in a step are code, which a model file does not hold. Encoders of
+categories and imputers are made again by a fit on a few rows that lead to the same state, so that
+scikit-learn itself sets, and checks, its attributes.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The content of a report as plain data.
 
-Held-out results in a report: rows with labels that took no part in the fit.
+Held-out results are those of rows with labels that took no part in the fit.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Figures of traces, scores and comparisons.
-
-Phases of a fit, and what their levels are.
-"""
+"""Figures of traces, with the phases of a fit, and of scores and comparisons."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

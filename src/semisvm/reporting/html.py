@@ -1,9 +1,7 @@
-"""The style of pages, also for a part of a page that belongs to somebody else.
+"""HTML in which text cannot become markup by accident, and the style of pages.
 
-HTML in which text cannot become markup by accident.
-
-`tag` escapes whatever is not `Markup`, so text of users is escaped unless somebody takes
-pains to avoid it.
+`tag` escapes whatever is not `Markup`, so text of users is escaped by default. The style also
+serves a part of a page of another program, such as a notebook.
 """
 
 import html

@@ -1,7 +1,4 @@
-"""The sections of a report, each from its part of the data.
-
-A report as one HTML file.
-"""
+"""A report as one HTML file: its sections, each from its part of the data."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,21 +1,16 @@
-"""Quadratic programs as data, and their solutions.
+"""Linear, mixed-integer and quadratic programs as data, their solutions, and how a solve ends.
 
-The form is ::
+A linear program is ::
+
+    minimise  c' x    subject to    row_lower <= A x <= row_upper,   lower <= x <= upper
+
+where in a mixed-integer program some of the variables are whole numbers. A quadratic one is ::
 
     minimise  1/2 x' P x + q' x    subject to    A x = b,   G x <= h,   lower <= x <= upper,
                                                  ||F x + f|| <= c' x + d   for every cone
 
-One set of statuses for how solving a program ended, whatever the solver.
-
-Checks of the parts of programs: shapes and finite numbers.
-
-Linear and mixed-integer programs as data, and their solutions.
-
-The form is ::
-
-    minimise  c' x    subject to    row_lower <= A x <= row_upper,   lower <= x <= upper
-
-where in a mixed-integer program some of the variables are whole numbers.
+Shapes and finite numbers are checked when a program is made. `Status` is one set of statuses for
+all solvers.
 """
 
 from collections.abc import Sequence

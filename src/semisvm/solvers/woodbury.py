@@ -17,10 +17,8 @@ computed once, as if all rows were inside; for the rows R outside it becomes ::
 
 and what has to be factorised has the size of R, or of the other rows if these are fewer.
 
-A few rows in coordinates of the space that they span.
-
-A fit of the labelled rows alone has weights w = X_S^T a: with few rows there is no need for vectors
-over all columns. With the Cholesky factor of the inner products, ::
+`Span` is for a fit of the labelled rows alone, whose weights are w = X_S^T a: with few rows there
+is no need for vectors over all columns. With the Cholesky factor of the inner products, ::
 
     X_S X_S^T = L L^T,      w = X_S^T L^-T v,      X_S w = L v,      ||w|| = ||v||
 

@@ -1,6 +1,6 @@
-"""Labels that were filled in, joined to the rows they belong to.
+"""Labels that were filled in, joined to the rows they belong to; and rows as tasks of other tools.
 
-Rows as tasks of other tools for labelling, which `join_answers` reads back.
+`join_answers` reads back what those tools export.
 """
 
 import csv

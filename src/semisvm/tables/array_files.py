@@ -1,6 +1,6 @@
 """Matrices of numpy and scipy: ``.npz`` with X sparse or dense, ``.npy`` with X dense.
 
-Arrays that are written piece by piece to ``.npy`` files.
+``.npy`` files are also written piece by piece.
 """
 
 import zlib

@@ -1,10 +1,8 @@
-"""CSV and TSV files, by the csv module of Python, which knows where it is.
+"""CSV and TSV files, by Python's csv module, because it reports line numbers.
 
-Cells that a spreadsheet would take for formulas.
-
-A program that opens a CSV file may run ``=HYPERLINK(...)``, whoever wrote it. An apostrophe
-before such a cell makes it text. It is added and taken away so that each cell comes back as
-it was; numbers, and signs on their own, are no formulas.
+A program that opens a CSV file may run a cell such as ``=HYPERLINK(...)`` as a formula, whoever
+wrote it. An apostrophe before such a cell makes it text. It is added and removed so that each cell
+comes back as it was; numbers, and signs on their own, are no formulas.
 """
 
 import csv

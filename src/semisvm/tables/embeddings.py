@@ -1,7 +1,4 @@
-"""Texts turned into vectors by a function of the user's, such as a sentence encoder.
-
-Features from a column of vectors, such as embeddings of texts or pictures.
-"""
+"""Vectors as features: from a column of embeddings, or of texts by a function of the user's."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Labels as they are in files: which are missing, and what the others mean.
 
-Labels of files that are read piece by piece, as codes.
+Labels of files that are read piece by piece are kept as codes.
 """
 
 from collections import Counter

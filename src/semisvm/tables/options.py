@@ -1,7 +1,4 @@
-"""How a file is to be read.
-
-How many columns a sparse matrix may have.
-"""
+"""How a file is to be read, and how many columns a sparse matrix may have."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

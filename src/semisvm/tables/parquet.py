@@ -1,7 +1,4 @@
-"""Parquet files, by pyarrow, which is an extra.
-
-Rows written to a Parquet file, piece by piece, by pyarrow, which is an extra.
-"""
+"""Parquet files, read and written piece by piece by pyarrow, which is an extra."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,4 @@
-"""Reading files of every format.
-
-Rows in a folder, which stay on the disk.
-"""
+"""Reading files of every format, and rows in a folder, which stay on the disk."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

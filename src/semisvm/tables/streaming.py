@@ -1,6 +1,6 @@
-"""What a first pass over a table counts, piece by piece, with bounded memory.
+"""Features of tables that are larger than memory.
 
-Features of tables that are larger than memory.
+A first pass counts words, levels and numbers piece by piece, with bounded memory.
 """
 
 from collections import Counter

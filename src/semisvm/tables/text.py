@@ -1,8 +1,7 @@
 """Features from one text column: tf-idf with sublinear counts and rows of length one.
 
-Words that are left out: a list of one's own, or that of a language.
-
-Features from one text column without a vocabulary: words are hashed to columns.
+Stop words are left out: a list of the user's, or that of a language. Without a vocabulary, words
+are hashed to columns.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Places of files to be written: checked before the work begins, and told in a sentence.
+"""Files that appear whole or not at all.
 
-Files appear whole or not at all.
+Their places are checked before the work begins; an error is one sentence.
 """
 
 import errno

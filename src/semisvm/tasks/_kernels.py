@@ -1,8 +1,6 @@
-"""Compiled passes over the beliefs of many classes; self-contained for numba's cache.
+"""Compiled passes over the labels of a block: hard labels, soft labels of two and of many classes.
 
-Compiled passes over the hard labels of a block; self-contained for numba's cache.
-
-Compiled passes over the soft labels of a block; self-contained for numba's cache.
+The file is self-contained for numba's cache.
 """
 
 import numpy as np

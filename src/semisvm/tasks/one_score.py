@@ -1,9 +1,12 @@
-"""Rows with one score per row, and all vectors over them.
+"""Rows with one score per row, and all vectors over them: scores, hard labels and soft labels.
 
-A block answers with scalars, vectors over columns, and small tables. Only the result of a fit
-leaves it as a vector over rows. Each of its vectors can be computed again from the rows and
+The results of a block are scalars, vectors over columns, and small tables. Only the result of a
+fit leaves it as a vector over rows. Each of its vectors can be computed again from the rows and
 what the driver holds: scores from weights, labels from the weights at which they were chosen
 and a threshold, beliefs from weights, a price and a temperature.
+
+Hard labels are set by a threshold or by switching pairs; the gradient follows a few changes of
+labels without a pass over all rows.
 
 Soft labels p, q = 1 - p minimise, under a fixed mean of p and at a temperature T, ::
 
@@ -21,8 +24,6 @@ so the curvature in the scores is that of the weight step, plus ::
     1/(2uT) [ r r^T / sum_j p_j q_j  -  diag(r_j g_j') ]
 
 It need not be positive: where labels are about to be decided, the free energy curves down.
-
-Hard labels of rows with one score: thresholds, pairs, and gradients that follow labels.
 """
 
 from collections.abc import Sequence

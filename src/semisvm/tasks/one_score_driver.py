@@ -1,9 +1,8 @@
 """The driver's view of rows with one score: thresholds, pairs and soft labels.
 
-The k largest outputs over all blocks: a threshold, and how many outputs at it count.
-
-Rows with masses are not split: the threshold then leaves a mass above it that is as near as
-possible to the one wanted.
+The k largest outputs over all blocks are a threshold, and the number of outputs at the threshold
+that count. Rows with masses are not split: the threshold then leaves a mass above it that is as
+near as possible to the one wanted.
 """
 
 from collections.abc import Callable, Sequence
