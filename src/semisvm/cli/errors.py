@@ -126,7 +126,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _give_up_stdout() -> bool:
-    """Tell whether our output is broken; the rest of it is then discarded."""
+    """Return whether our output is broken; the rest of it is then discarded."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -137,7 +137,7 @@ def _give_up_stdout() -> bool:
 
 
 def is_mistake(error: Exception) -> bool:
-    """Tell whether the user can correct it."""
+    """Return whether the user can correct it."""
     from semisvm.persistence.archive import ModelFileError
     from semisvm.tables.errors import DataError
 

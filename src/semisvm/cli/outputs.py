@@ -262,7 +262,7 @@ def check_apart(inputs: list[Path], outputs: list[Output]) -> None:
 
 
 def _is_standard_output(path: Path) -> bool:
-    """Tell whether the shell sends our output to a file that is read, as ``>>`` does."""
+    """Return whether the shell sends our output to a file that is read, as ``>>`` does."""
     try:
         ours = os.fstat(sys.stdout.fileno())
         return stat.S_ISREG(ours.st_mode) and os.path.samestat(ours, path.stat())
@@ -271,7 +271,7 @@ def _is_standard_output(path: Path) -> bool:
 
 
 def _same(a: Path, b: Path) -> bool:
-    """Tell whether two paths name one file, through links or other spellings."""
+    """Return whether two paths name one file, through links or other spellings."""
     if a.exists() and b.exists():
         return os.path.samefile(a, b)
     real = os.path.realpath(a), os.path.realpath(b)

@@ -314,7 +314,7 @@ def _index_type(n_columns: int) -> type[np.unsignedinteger[Any]]:
 
 
 def worth_renumbering(n_columns: int, n_entries: int) -> bool:
-    """Tell whether a renumbered copy of the indices pays and takes little memory."""
+    """Return whether a renumbered copy of the indices pays and takes little memory."""
     if n_columns < RENUMBER_MIN_COLUMNS or n_columns > 2**32:
         return False
     copy_bytes = n_entries * np.dtype(_index_type(n_columns)).itemsize

@@ -484,7 +484,7 @@ class RowsOnDisk:
         return np.concatenate(products) if products else np.empty(0)
 
     def can_load(self, rows: Any = None) -> bool:
-        """Tell whether all rows, or the listed ones, are few enough for `load` or `take`."""
+        """Return whether all rows, or the listed ones, are few enough for `load` or `take`."""
         if rows is None:
             return self.nbytes <= MOST_LOADED
         return self._bytes_of(row_numbers(rows, self.shape[0])) <= MOST_LOADED

@@ -1,4 +1,4 @@
-"""The header of a folder of rows: what its arrays are, and how to tell that they are whole."""
+"""The header of a folder of rows: what its arrays are, and checksums of them."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ class RowsError(ValueError):
 
 @dataclass(frozen=True)
 class ArrayFact:
-    """What a header says about one array.
+    """What a header has of one array.
 
     Attributes
     ----------

@@ -39,13 +39,13 @@ SCALE = (
 
 
 def is_sparse(X: Any) -> bool:
-    """Tell whether X is a scipy sparse matrix or array."""
+    """Return whether X is a scipy sparse matrix or array."""
     found: bool = sparse.issparse(X)
     return found
 
 
 def is_distributed(X: Any) -> bool:
-    """Tell whether X is in parts: a collection of Dask, or a list of folders of rows."""
+    """Return whether X is in parts: a collection of Dask, or a list of folders of rows."""
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(isinstance(part, RowsOnDisk) for part in X)
     return type(X).__module__.split(".")[0] == "dask"
@@ -54,7 +54,7 @@ def is_distributed(X: Any) -> bool:
 def mean_square_length(X: Any) -> float:
     """Compute the mean squared length of rows; one for rows of zeros."""
     if hasattr(X, "mean_square_length"):
-        # rows that are elsewhere compute it there
+        # remote rows compute it where they are
         return float(X.mean_square_length())
     values: Any = _values(X)
     # in blocks, since integers and single precision have to be converted, and rows may be on disk
@@ -67,7 +67,7 @@ def mean_square_length(X: Any) -> float:
 
 
 def has_usual_length(length: float, margin: float = 1.0) -> bool:
-    """Tell whether rows of a root mean square length suit the default regularisation.
+    """Return whether rows of a root mean square length suit the default regularisation.
 
     Parameters
     ----------
@@ -263,14 +263,14 @@ def without_duplicates(X: Any) -> Any:
     if _in_order(X):
         return X
     tidy = X.copy()
-    # scipy caches the answer to its last check
+    # scipy caches the result of its last check
     tidy.has_canonical_format = tidy.has_sorted_indices = False
     tidy.sum_duplicates()
     return X if tidy.nnz == X.nnz else tidy
 
 
 def _in_order(X: Any) -> bool:
-    """Tell whether the columns of each row are increasing, so that there are no duplicates."""
+    """Return whether the columns of each row are increasing, so that there are no duplicates."""
     indices, indptr = X.indices, X.indptr
     starts = indptr[:-1][indptr[1:] > indptr[:-1]][1:]
     # columns may decrease only where one row ends and the next begins
@@ -346,14 +346,14 @@ def row_squares(X: Any) -> NDArray[np.float64]:
 
 
 def project(X: Any, line: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the product of each row with a vector; rows that are elsewhere stay there."""
+    """Return the product of each row with a vector; remote rows stay where they are."""
     if hasattr(X, "project"):
         return np.asarray(X.project(line), dtype=np.float64)
     return np.asarray(X @ line, dtype=np.float64).ravel()
 
 
 def take_rows(X: Any, rows: NDArray[Any]) -> Any:
-    """Return the listed rows of an array, sparse matrix, data frame, list, or rows elsewhere."""
+    """Return the listed rows of an array, sparse matrix, data frame, list, or remote rows."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "can_load"):

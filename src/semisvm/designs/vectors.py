@@ -177,7 +177,7 @@ def ratios(a, b):
 
 @compiled
 def all_bend_up(curvature, rz):
-    """Tell whether all systems curve up along their directions, except those already solved.
+    """Return whether all systems curve up along their directions, except those already solved.
 
     False if all are solved.
     """

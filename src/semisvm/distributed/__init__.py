@@ -71,7 +71,7 @@ __all__ = ["ClusterError", "require_dask"]
 
 
 def require_dask() -> None:
-    """Raise ImportError, and say what to install, if Dask is not there."""
+    """Raise ImportError, with what to install, if Dask is not installed."""
     if find_spec("dask") is None:
         raise ImportError(
             "X in parts needs Dask, which is not installed: pip install 'semisvm[dask]'. Or give "

@@ -38,7 +38,7 @@ class RemoteShard(Shard):
         super().__init__([_unpacked(chunk) for chunk in chunks], n_threads)
 
     def call(self, message: bytes) -> bytes:
-        """Call a method; message and answer, with the number of rows read so far, are packed."""
+        """Call a method; message and result, with the number of rows read so far, are packed."""
         method, arguments = pickle.loads(message)
         with one_blas_thread:
             answer = getattr(self, method)(*arguments)
@@ -61,7 +61,7 @@ MOST_LOSSES = 3
 """How often in a row a shard may be lost with its worker."""
 POLL_SECONDS = 0.5
 WATCH_SECONDS = 1.0
-"""After so long without an answer the scheduler is asked whether the worker is still there."""
+"""After so long without a reply the scheduler is queried for the worker."""
 TOO_LARGE = (
     "a part of X was lost several times in a row with the worker that held it. Workers that reach "
     "their memory limit are killed: give them more memory, use more workers, or smaller chunks."
@@ -114,7 +114,7 @@ class Cluster:
     chunks : list of lists of int
         Per shard, the numbers of its chunks.
     rounds, bytes : int
-        Rounds of questions so far, and bytes sent and received by them.
+        Rounds of calls so far, and bytes sent and received by them.
     recovered : int
         Number of shards that were made anew.
     """
@@ -292,7 +292,7 @@ class Cluster:
         return found
 
     def _rebuild(self, number: int, questions: Sequence[Question]) -> None:
-        """Make a shard anew on another worker, in the state that questions bring it to."""
+        """Make a shard anew on another worker, in the state to which operations bring it."""
         shard = self._shards[number]
         while True:
             shard.losses += 1
@@ -320,7 +320,7 @@ class Cluster:
             return
 
     def _drop(self, address: str) -> None:
-        """Have the scheduler give up a worker that does not answer, or it waits for its work."""
+        """Have the scheduler give up a worker that does not reply, or it waits for its work."""
         if address in self._workers():
             with suppress(TimeoutError, OSError, RuntimeError):
                 self._sync(
@@ -352,7 +352,7 @@ class Cluster:
         questions: Sequence[Sequence[Question]],
         before: Callable[[int], Sequence[Question]],
     ) -> list[Any]:
-        """Ask each shard its questions, in one round."""
+        """Run operations on each shard, in one round."""
         self.rounds += 1
         return self._call_all("ask", [(one,) for one in questions], before)
 
@@ -380,7 +380,7 @@ class Cluster:
         return answer
 
     def _round(self, calls: dict[int, tuple[str, tuple[Any, ...]]]) -> list[Any]:
-        """Send calls to shards at the same time; return answers, or errors, in their order."""
+        """Send calls to shards at the same time; return results, or errors, in their order."""
         packed: dict[tuple[int, ...], bytes] = {}
         sent: dict[int, bytes] = {}
         for number, call in calls.items():
@@ -393,7 +393,7 @@ class Cluster:
         try:
             found: list[Any] = self._sync(self._send, sent)
         except RuntimeError:
-            # a client that was closed has no loop; say what it means
+            # a client that was closed has no loop: raise an error that explains it
             self._workers()
             raise
         return found

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ANSWER_SECONDS = 600.0
-"""How long a worker may take for an answer; `dask.config` "semisvm.answer-seconds"."""
+"""How long a worker may take for a reply; `dask.config` "semisvm.answer-seconds"."""
 WORKER_SECONDS = 60.0
 """How long to wait for a worker if there is none; `dask.config` "semisvm.worker-seconds"."""
 
@@ -28,7 +28,7 @@ class ClusterError(RuntimeError):
 CONNECT_SECONDS = 10.0
 """How long to wait for a scheduler, and for its first worker."""
 ASK_SECONDS = 60.0
-"""How long workers may take to say what they have; the first one to be asked imports."""
+"""How long workers may take to report their versions; the first call imports."""
 LOOPBACK = "127.0.0.1"
 PACKAGES = (
     *("semisvm", "numpy", "scipy", "scikit-learn", "numba"),
@@ -84,7 +84,7 @@ def connected(address: str | None = None, n_workers: int | None = None) -> Itera
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's own messages, about what our errors say, from the error stream."""
+    """Keep Dask's own messages, which our errors repeat, from the error stream."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -99,7 +99,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Have processes that are started in this block not notice Ctrl-C, which is ours to answer.
+    """Make processes that are started in this block ignore Ctrl-C, which this process handles.
 
     A terminal sends it to all processes. It is blocked meanwhile, and comes when the block ends;
     the threads and processes that are started here keep it blocked.
@@ -123,8 +123,8 @@ def _local_cluster(n_workers: int) -> Any:
         n_workers=n_workers,
         threads_per_worker=1,
         host=LOOPBACK,
-        # neither the scheduler nor a worker has a page; what they tell about themselves by HTTP
-        # they tell on any free port of the loopback address
+        # neither the scheduler nor a worker has a page; their HTTP servers for metrics listen
+        # on any free port of the loopback address
         dashboard_address=None,
         worker_dashboard_address=None,
         scheduler_kwargs={"dashboard_address": f"{LOOPBACK}:0"},

@@ -1,4 +1,4 @@
-"""Calls on the workers of a cluster whose answers come in the order of the calls."""
+"""Calls on the workers of a cluster whose results come in the order of the calls."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ POLL_SECONDS = 2.0
 def in_order(
     client: Any, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
 ) -> Iterator[Any]:
-    """Yield the answers of a function to many arguments, a few of which are with the workers.
+    """Yield the results of a function for many arguments, a few of which are with the workers.
 
     Parameters
     ----------

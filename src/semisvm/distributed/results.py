@@ -17,7 +17,7 @@ HEAVY = ("trace_", "transduction_", "label_distribution_")
 
 
 def over_chunks(estimator: Any, method: str, X: Any, dtype: Any, n_outputs: int | None) -> da.Array:
-    """Return the answers of a method of a fitted estimator on all chunks of X, lazily.
+    """Return the results of a method of a fitted estimator on all chunks of X, lazily.
 
     Parameters
     ----------

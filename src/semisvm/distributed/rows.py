@@ -24,7 +24,7 @@ from semisvm.tasks.one_score_driver import OneScoreRows
 
 @dataclass(frozen=True)
 class RemoteBlock:
-    """What the driver knows about a block that is elsewhere.
+    """What the driver has of a remote block.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class DistributedRows:
         return [()] * len(self.shards.chunks)
 
     def _by_chunk(self, parts: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return what shards told about their chunks in the order of the chunks."""
+        """Return what shards reported of their chunks, in the order of the chunks."""
         found: dict[int, Any] = {}
         for chunks, part in zip(self.shards.chunks, parts, strict=True):
             found.update(zip(chunks, part, strict=True))
@@ -124,7 +124,7 @@ class DistributedRows:
         return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     def can_load(self, rows: Index) -> bool:
-        """Tell whether so many rows may be brought into the memory of this process."""
+        """Return whether so many rows may be brought into the memory of this process."""
         each = self.nbytes / max(self.shape[0], 1)
         return len(rows) * each <= MOST_LOADED
 
@@ -206,14 +206,14 @@ class DistributedRows:
         return OneScoreRows(blocks, ask) if form.one_score else ManyScoreRows(blocks, ask)
 
     def counters(self) -> dict[str, Callable[[], float]]:
-        """Return what tells how often rows were read, and about rounds and bytes of questions."""
+        """Return counters of how often rows were read, and of the rounds and bytes of calls."""
         shards, n = self.shards, max(self.shape[0], 1)
         found: dict[str, Callable[[], float]] = {"passes": lambda: shards.rows_read() / n}
         if not isinstance(shards, Local):
             found |= {"rounds": lambda: shards.rounds, "bytes": lambda: shards.bytes}
         return found
 
-    # What a fit asks of a design -----------------------------------------------------------
+    # What a fit needs of a design -----------------------------------------------------------
 
     @property
     def n_columns(self) -> int:

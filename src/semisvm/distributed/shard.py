@@ -32,17 +32,17 @@ Question = tuple[str, tuple[Any, ...], Sequence[tuple[Any, ...]] | None]
 """Name of a method of the blocks, its arguments, and further ones per block."""
 
 TAKES = frozenset({"score", "curvature", "set_direction", "answer"})
-"""Questions whose first argument is a vector over columns."""
+"""Operations whose first argument is a vector over columns."""
 WHOLE = -1
 GIVES = {"linearize": 1, "curvature": WHOLE, "column_scales": WHOLE, "advance": 2}
 GIVES |= {"follow_labels": 2, "follow_beliefs": 1, "answered": WHOLE}
 GIVES_OF_ONE = {**GIVES, "respond": 1}
-"""Questions answered by a vector over columns, and its place in the answer."""
+"""Operations that return a vector over columns, and its place in the result."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the driver knows about a chunk of rows.
+    """What the driver has of a chunk of rows.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Shard:
         return sum(block.design.rows_read for block in self.blocks)
 
     def ask(self, questions: Sequence[Question]) -> list[list[Any]]:
-        """Answer questions in order: one list per question, with one answer per block."""
+        """Run operations in order; return one list per operation, with one result per block."""
         return [self._answers(*question) for question in questions]
 
     def _answers(
@@ -185,7 +185,7 @@ class Shard:
         return _together(answers, self._gives[name]) if name in self._gives else answers
 
     def _widened(self, name: str, answer: Any, columns: Index) -> Any:
-        """Return an answer with its vector in the order of the user's columns."""
+        """Return a result with its vector in the order of the user's columns."""
         if name == "labeled_rows":
             return _of_columns(answer, columns)
         place = self._gives.get(name)
@@ -279,9 +279,9 @@ def _with_vector(answer: Any, place: int, vector: Floats | None) -> Any:
 
 
 def _together(answers: list[Any], place: int) -> list[Any]:
-    """Put the sum of the vectors of all blocks into the first answer.
+    """Put the sum of the vectors of all blocks into the first result.
 
-    If one block has no answer, because it would have to start anew, none is needed.
+    If one block has no result, because it would have to start anew, none is needed.
     """
     if place != WHOLE and any(answer is None for answer in answers):
         return [None] * len(answers)
@@ -316,7 +316,7 @@ class Local:
         return [getattr(self._shard, method)(*arguments[0])]
 
     def asking(self) -> Ask:
-        """Return the function that asks the blocks."""
+        """Return the function that calls the blocks."""
 
         def ask(
             name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] | None = None

@@ -13,7 +13,7 @@ from dask.core import flatten
 from semisvm.designs.disk import RowsOnDisk
 
 ASK_SECONDS = 60.0
-"""How long the scheduler may take for an answer."""
+"""How long the scheduler may take for a reply."""
 
 
 class Source(Protocol):

@@ -26,7 +26,7 @@ from semisvm.distributed.shard import Question
 
 @dataclass(frozen=True)
 class Effect:
-    """What a question does to the state of a block."""
+    """What an operation does to the state of a block."""
 
     reads: frozenset[str]
     sets: frozenset[str]
@@ -103,11 +103,11 @@ SILENT = frozenset(
     }
     | {"release", "switch", "mark_labels", "relabel", "restore_beliefs", "adopt_beliefs"}
 )
-"""Questions without an answer: they travel with the next one that has one."""
+"""Operations without a result: they travel with the next one that has one."""
 
 
 def needed(log: Sequence[Question], effects: dict[str, Effect]) -> list[Question]:
-    """Return the questions of a log that the state of the blocks still depends on, in order."""
+    """Return the operations of a log on which the state of the blocks still depends, in order."""
     live = frozenset[str]().union(*(one.sets | one.changes for one in effects.values()))
     kept: list[Question] = []
     for question in reversed(log):
@@ -119,7 +119,7 @@ def needed(log: Sequence[Question], effects: dict[str, Effect]) -> list[Question
 
 
 def _kind(question: Question) -> str:
-    """Return the name of a question; of one that does more on demand, with the demand."""
+    """Return the name of an operation; of one with an option that changes its effect, with it."""
     name, arguments, _ = question
     return "soften, keep" if name == "soften" and arguments[3:] == (True,) else name
 
@@ -148,7 +148,7 @@ WITH_MANY_SCORES: Companions = {
     "table_cost": [("fit", ()), ("predicted_counts", ())],
     "gibbs": [("second_moments", ())],
 }
-"""Small questions that mostly follow a question, and are asked with it."""
+"""Small operations that mostly follow another one, and are sent with it."""
 DEPENDS = {
     "labeled_curvature": {"scores"},
     "crossing": {"scores", "labels"},
@@ -162,7 +162,7 @@ DEPENDS = {
 
 
 class Shards(Protocol):
-    """Where questions go."""
+    """Where operations are run."""
 
     chunks: Sequence[Sequence[int]]
     """Per shard, the numbers of its chunks."""
@@ -172,17 +172,17 @@ class Shards(Protocol):
         questions: Sequence[Sequence[Question]],
         before: Callable[[int], Sequence[Question]],
     ) -> Sequence[Sequence[Sequence[Any]]]:
-        """Ask each shard its questions, in one round.
+        """Run operations on each shard, in one round.
 
-        ``before(shard)`` returns what a shard that is made anew must be asked first.
+        ``before(shard)`` returns what a shard that is made anew must run first.
         """
         ...
 
 
 class Wire:
-    """Ask blocks of several shards; see `semisvm.tasks.driver.Rows`.
+    """Call blocks of several shards; see `semisvm.tasks.driver.Rows`.
 
-    Questions without an answer wait for the next one that has one, and travel with it.
+    Operations without a result wait for the next one that has one, and travel with it.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Wire:
         self._effects = ONE_SCORE if one_score else MANY_SCORES
         self._companions = WITH_ONE_SCORE if one_score else WITH_MANY_SCORES
         self._asked: set[str] = set()
-        # answers to companions, with their arguments, until something changes them
+        # results of companions, with their arguments, until something changes them
         self._ahead: dict[str, tuple[tuple[Any, ...], Sequence[Any]]] = {}
         self._n_blocks = sum(len(chunks) for chunks in shards.chunks)
         self._waiting: list[Question] = []
@@ -218,7 +218,7 @@ class Wire:
             return [None] * self._n_blocks
         questions, self._waiting = [*self._waiting, question], []
         self._asked.add(name)
-        # of what was never asked, none is wanted: the labelled rows may be too many for it
+        # not of what was never called: the labelled rows may be too many for it
         pairs = self._companions.get(name, ())
         more = [(other, given, None) for other, given in pairs if other in self._asked]
         answers = self._send([*questions, *more], 1 + len(more))
@@ -230,7 +230,7 @@ class Wire:
         return answers[0]
 
     def _forget(self, name: str) -> None:
-        """Forget answers that a question has made wrong."""
+        """Forget results that an operation has made wrong."""
         if name in self._effects:
             effect = self._effects[name]
             touched = effect.sets | effect.changes
@@ -238,7 +238,7 @@ class Wire:
                 del self._ahead[other]
 
     def _send(self, questions: Sequence[Question], wanted: int) -> list[list[Any]]:
-        """Return the answers to the last questions, each in the order of the blocks."""
+        """Return the results of the last operations, each in the order of the blocks."""
         chunks = self._shards.chunks
         parts = self._shards.ask(
             [_of_shard(questions, own) for own in chunks],
@@ -278,7 +278,7 @@ class Scored:
         self._n_steps = 0
 
     def follow(self, name: str, arguments: tuple[Any, ...]) -> Floats | None:
-        """Follow a question; return weights of which it is time to compute the scores anew."""
+        """Log an operation; return weights of which it is time to compute the scores anew."""
         if name == "score":
             w, labeled_only = (*arguments, False)[:2]
             self.w, self._n_steps = (None if labeled_only else w.copy()), 0
@@ -302,7 +302,7 @@ def _kept(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _of_shard(questions: Sequence[Question], chunks: Sequence[int]) -> Sequence[Question]:
-    """Return questions with the further arguments of some chunks only."""
+    """Return operations with the further arguments of some chunks only."""
     if all(each is None for _, _, each in questions):
         return questions
     return [

@@ -57,7 +57,7 @@ class Specification:
 
 
 def _is_maxent(estimator: Any) -> bool:
-    """Tell whether the scores of an estimator are log-probabilities; raise what to do if not."""
+    """Return whether the scores of an estimator are log-probabilities; raise what to do if not."""
     if estimator._loss() is not LOG:
         raise AttributeError(
             "scores of this loss are no probabilities. Wrap the estimator in "
@@ -244,7 +244,7 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
             )
 
     def _why_no_checkpoint_of_loss(self) -> str | None:
-        """Say why the loss cannot go on from a checkpoint; None if it can."""
+        """Return why the loss cannot go on from a checkpoint; None if it can."""
         if self._loss().smooth:
             return None
         return (
@@ -254,7 +254,7 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
         )
 
     def _why_not_spread(self) -> str | None:
-        """Say why X may not be in parts; None if it may."""
+        """Return why X may not be in parts; None if it may."""
         if self.kernel == PRECOMPUTED or (self.kernel != LINEAR and self.n_components is None):
             return (
                 f"X is in parts, so the number of features of kernel={self.kernel!r} must be "

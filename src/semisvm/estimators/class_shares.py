@@ -22,7 +22,7 @@ DOUBT = (
 
 
 def _is(given: Any, name: str) -> bool:
-    """Tell whether a parameter is this name; it may also be an array."""
+    """Return whether a parameter is this name; it may also be an array."""
     return isinstance(given, str) and given == name
 
 

@@ -156,7 +156,7 @@ its F1 was higher on four of six sets."""
 
 
 def _is_maxent(estimator: Any) -> bool:
-    """Tell whether the scores of the machines are log-odds."""
+    """Return whether the scores of the machines are log-odds."""
     machine = estimator._machine()
     return isinstance(machine, MACHINES) and machine._loss() is LOG
 

@@ -150,11 +150,11 @@ class Method:
         return inspect.signature(self.load()).parameters[name].default
 
     def suits_classes(self, n_classes: int) -> bool:
-        """Tell whether the method is for so many classes."""
+        """Return whether the method is for so many classes."""
         return self.suits.two if n_classes <= 2 else self.suits.many
 
     def misfit(self, n_classes: int, n_unlabeled: int, is_sparse: bool) -> str | None:
-        """Say why the method does not suit data, or None if it does.
+        """Return why the method does not suit data, or None if it does.
 
         Parameters
         ----------

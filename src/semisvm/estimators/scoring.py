@@ -61,7 +61,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         return False
 
     def _why_no_checkpoint(self) -> str | None:
-        """Say why a fit cannot go on from a checkpoint; None if it can."""
+        """Return why a fit cannot go on from a checkpoint; None if it can."""
         return (
             f"a fit of {type(self).__name__} cannot go on from a checkpoint. TransductiveSVC, "
             "AnnealedSVC and NewtonSVC can."

@@ -273,7 +273,7 @@ def balance_masses(costs, prices, labels, mass, excess, reach, limit):
     The part of row i that is in class y is piece i m + y; parts that meet again are one. So every
     path uses up a piece, an excess or a lack, and their number stays small. At most m - 1 rows
     need to be divided between classes in the end; they are labelled with the class that has the
-    largest part. Unlike in `balance`, nothing has changed if the answer is False. The excess is a
+    largest part. Unlike in `balance`, nothing has changed if the result is False. The excess is a
     mass, and is zero in the end up to rounding.
     """
     n, m = costs.shape

@@ -68,7 +68,7 @@ class SoftRows(Protocol):
 
 
 class SoftTable:
-    """Rows of costs in one place, with their beliefs; no count is zero."""
+    """Rows of costs of a single shard, with their beliefs; no count is zero."""
 
     def __init__(self, costs: Floats, counts: NDArray[np.int64]) -> None:
         self.costs = costs

@@ -210,8 +210,8 @@ def _gaining_pairs(
 def greedy(scores: ArrayLike, counts: ArrayLike) -> LabelStep:
     """Fill classes with the rows that score highest in them.
 
-    In each round every free row asks for its best class among those with room. Rows are
-    served by descending score; those that a full class turns away ask again in the next
+    In each round every free row proposes its best class among those with room. Rows are
+    served by descending score; those that a full class rejects propose again in the next
     round. Algorithm 1 of Keerthi, Sundararajan and Shevade (2012) uses it for the first
     labels of the unlabelled rows.
 

@@ -85,7 +85,7 @@ class CostRows(Protocol):
 
 
 class CostTable:
-    """Rows of costs in one place, with their labels.
+    """Rows of costs of a single shard, with their labels.
 
     Attributes
     ----------

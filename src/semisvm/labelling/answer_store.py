@@ -116,7 +116,7 @@ class AnswerStore:
         return {row: m.value for row, m in self.marks.items() if m.value is not None}
 
     def is_open(self, row: int) -> bool:
-        """Tell whether a row has neither an answer nor been skipped."""
+        """Return whether a row has neither an answer nor been skipped."""
         return row not in self.marks
 
     def know(self, classes: Iterable[str]) -> None:

@@ -90,7 +90,7 @@ class Background:
             self._changed.notify_all()
 
     def busy(self, *names: str) -> bool:
-        """Tell whether one of some jobs runs or waits."""
+        """Return whether one of some jobs runs or waits."""
         with self._changed:
             return self._running in names or any(name in self._wanted for name in names)
 

@@ -162,7 +162,7 @@ def fit_answers(
 
 
 def keeps_shares(last: Fitted, n_rows: int, n_labels: int) -> bool:
-    """Tell whether the class shares of the last model still do."""
+    """Return whether the class shares of the last model still do."""
     estimates = PRIOR in last.estimator.get_params(deep=False) and PRIOR not in last.parameters
     return estimates and n_rows >= MANY_ROWS and n_labels < GROWTH * last.labels_of_shares
 
@@ -182,7 +182,7 @@ def _start_from(
 
 
 def _is_lower(one: Any, other: Any) -> bool:
-    """Tell whether the objective of a fit is lower than that of another, by more than rounding."""
+    """Return whether one fit has a lower objective than another, by more than rounding."""
     value, limit = (float(np.sum(fit.objective_)) for fit in (one, other))
     return value < limit - LOWER * abs(limit)
 

@@ -216,7 +216,7 @@ class Outlook:
         )
 
     def _is_checking(self, fitted: Fitted) -> bool:
-        """Tell whether there are answers to hold out, but no guesses for them yet."""
+        """Return whether there are answers to hold out, but no guesses for them yet."""
         return self._held_out is None and fitted.n_labels >= FEWEST_HELD_OUT
 
     def doubts(self, fitted: Fitted | None, answers: dict[int, str]) -> tuple[list[int], str]:

@@ -19,7 +19,7 @@ LOOKED_AT = 100
 
 
 def holds_pictures(cells: Any) -> bool:
-    """Tell whether all cells of a column, as far as there are any, are pictures."""
+    """Return whether all cells of a column, as far as there are any, are pictures."""
     found: list[Any] = []
     for cell in cells:
         if len(found) == LOOKED_AT:

@@ -48,7 +48,7 @@ class Piece:
             place = find(word, starts[following])
 
     def has(self, row: int, word: str) -> bool:
-        """Tell whether a word occurs in a row."""
+        """Return whether a word occurs in a row."""
         k = row - self.first
         end = self.starts[k + 1] if k + 1 < len(self.starts) else len(self.text)
         return self.text.find(word, self.starts[k], end) >= 0

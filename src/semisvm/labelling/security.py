@@ -53,7 +53,7 @@ class RefusedError(Exception):
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine, and only this machine can reach it."""
+    """Return whether a host is this machine, and only this machine can reach it."""
     return host == "localhost" or (_in_digits(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -75,7 +75,7 @@ class Hosts:
     host: str
 
     def allows(self, header: str | None) -> bool:
-        """Tell whether a Host header names this server.
+        """Return whether a Host header names this server.
 
         A page of another site that has its own name pointed at this machine sends that name.
         An address in digits cannot be pointed elsewhere, so on a server for other machines
@@ -126,7 +126,7 @@ class Keys:
         return made
 
     def open(self, token: str) -> bool:
-        """Tell whether a token opens the page; a ticket is used up."""
+        """Return whether a token opens the page; a ticket is used up."""
         given = token.encode()
         for ticket in tuple(self._tickets):
             if hmac.compare_digest(ticket.encode(), given):
@@ -135,7 +135,7 @@ class Keys:
         return hmac.compare_digest(self.token.encode(), given)
 
     def knows(self, header: str | None) -> bool:
-        """Tell whether a Cookie header holds the cookie of this server.
+        """Return whether a Cookie header holds the cookie of this server.
 
         Browsers send the cookies of all programs on this host. Those may have any form, so only
         pairs with the name of ours are read.

@@ -117,7 +117,7 @@ def _code_type(n_classes: int) -> np.dtype[Any]:
 
 
 def is_unlabeled(y: ArrayLike, unlabeled: Any = -1) -> NDArray[np.bool_]:
-    """Tell which entries of ``y`` mark an unlabelled row, whatever the other entries are."""
+    """Return which entries of ``y`` mark an unlabelled row, whatever the other entries are."""
     target = column_or_1d(label_array(y), warn=True)
     return _is_missing(target) | _equals(target, unlabeled)
 

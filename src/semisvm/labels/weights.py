@@ -114,7 +114,7 @@ def masses(weight: Floats) -> tuple[Floats, int, bool]:
 
 
 def has_weights(mass: Floats) -> bool:
-    """Tell whether some rows count for more or less than one."""
+    """Return whether some rows count for more or less than one."""
     return len(mass) != 1 or bool(mass[0] != 1.0)
 
 

@@ -25,7 +25,7 @@ from semisvm.validation import check_finite_model
 # Five folds and a longer schedule cost twice as much, and were no better.
 N_FOLDS = 3
 FIRST_WEIGHT = 0.1
-# The shares are known to a few parts in a hundred: more rows would not tell more.
+# The shares are known to a few parts in a hundred: more rows would not improve them.
 MOST_UNLABELED = 5000
 
 

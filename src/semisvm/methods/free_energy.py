@@ -109,7 +109,7 @@ class Softening(ABC):
             self.best = self.state.copy()
 
     def cold(self) -> bool:
-        """Tell whether the labels have hardened."""
+        """Return whether the labels have hardened."""
         return self.entropy < self.entropy_tol
 
     def stride(self) -> int:
@@ -175,7 +175,7 @@ class Softening(ABC):
         return settled, facts
 
     def _is_settled(self, level: Level, divergence: float) -> bool:
-        """Tell whether a temperature is done; the last one is when no step gains anything."""
+        """Return whether a temperature is done; the last one is when no step gains anything."""
         if level.last:
             return not self._moved
         return divergence < self.entropy_tol or self._as_predicted
@@ -240,7 +240,7 @@ class Alternating(Softening):
         task.soften(self.soft)
 
     def _is_settled(self, level: Level, divergence: float) -> bool:
-        """Tell whether the beliefs hardly moved: then the weights are those that suit them."""
+        """Return whether the beliefs hardly moved: then the weights are those that suit them."""
         return divergence < self.entropy_tol
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:

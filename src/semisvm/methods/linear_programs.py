@@ -25,7 +25,7 @@ LARGEST_PRICE = 1e9
 
 @dataclass(frozen=True)
 class Found:
-    """The answer to a problem of two classes.
+    """The solution of a problem of two classes.
 
     Attributes
     ----------

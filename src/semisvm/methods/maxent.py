@@ -134,7 +134,7 @@ class UnlabeledTerms:
 
 
 class Subproblem:
-    """A at fixed multipliers, for the quasi-Newton solver; its rows are in one place."""
+    """A at fixed multipliers, for the quasi-Newton solver; needs a single shard."""
 
     def __init__(self, task: ManyClassTask, terms: UnlabeledTerms) -> None:
         self.terms = terms
@@ -265,7 +265,7 @@ class Projection(FreeEnergy):
     Parameters
     ----------
     task : ManyClassTask
-        With the maxent loss. Its rows are in one place, and scored.
+        With the maxent loss. Its rows are in a single shard, and scored.
     weight : float
         Weight of the mean divergence.
     """
@@ -344,7 +344,7 @@ class Projecting:
         return state
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Tell what the soft labels are like; settled when the weights gain nothing by moving."""
+        """Return whether moving the weights gains nothing, and what the trace shows."""
         problem, task, objective = self.problem, self.task, self.objective()
         fell = objective < (1.0 - LEAST_FALL * level.tol) * self._lowest
         self._lowest, self._idle = min(objective, self._lowest), 0 if fell else self._idle + 1

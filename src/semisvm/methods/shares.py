@@ -20,9 +20,9 @@ the shares maximise ::
     E mean_x log(sum_k pi_k L_k(x)) + N sum_k q_k log pi_k
 
 (Saerens, Latinne and Decaestecker, 2002; Alexandari, Kundaje and Shrikumar, 2020), found by
-Newton's method. N labels are behind q, at most 2 l. E says what the scores are
+Newton's method. N labels are behind q, at most 2 l. E is what the scores are
 worth, in labels: E = l / (2 e), where e is the error rate of the held-out scores. What is
-known of the errors limits what they tell, so more unlabelled rows do not make E larger. The
+known of the errors limits what they show, so more unlabelled rows do not make E larger. The
 transductive models are fitted again with the shares found, from the weights found. The
 curvature at the maximum gives standard errors; they are widened to what was measured.
 
@@ -67,7 +67,7 @@ from semisvm.methods.fold_fits import (
 from semisvm.tasks.many_scores import Codes
 
 N_ROUNDS = 2
-# The shares are known to a few parts in a hundred: tighter models would not tell more.
+# The shares are known to a few parts in a hundred: tighter models would not improve them.
 TOL = 1e-2
 MAX_ITER = 200
 # Concentrations from shares of which most are tiny to equal shares.
@@ -78,7 +78,7 @@ MOST_STRENGTH = 2.0
 WORTH = 0.5
 # Sum of the slopes before any row was held out; a unit of a logarithm is worth one row.
 SLOPE_OF_TWO, SLOPE_OF_MANY = 2.0, 4.0
-# How much larger the squared errors of shares were than the curvature at the maximum says.
+# How much larger the squared errors of shares were than the curvature at the maximum gives.
 OPTIMISM = 3.0
 # How far doubtful shares may move, in standard errors.
 LEEWAY = 0.5
@@ -170,7 +170,7 @@ def estimate_shares(
     Parameters
     ----------
     X : CSR matrix or array, ndarray, RowsOnDisk or DistributedRows, of shape (n, d)
-        Validated rows, or features of a kernel. Of rows that are elsewhere, those that are used
+        Validated rows, or features of a kernel. Of remote rows, those that are used
         are brought into memory: the labelled ones and at most 5,000 others. If the labelled ones
         are too many for that, their fractions are returned.
     labels : PartialLabels
@@ -401,7 +401,7 @@ def explaining_shares(evidence: Evidence, prior: Floats, strength: float) -> Sha
 
 
 def _in_doubt(folds: list[Fold], labels: PartialLabels, mass: Floats) -> bool:
-    """Tell whether held-out rows speak for the supervised models, and not the transductive ones.
+    """Return whether held-out rows favour the supervised models over the transductive ones.
 
     Supervised models make no more errors than transductive ones, and fewer than guesses.
     """

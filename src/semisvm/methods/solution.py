@@ -119,7 +119,7 @@ def joined(
 
 
 class Columns(Protocol):
-    """What translates weight vectors: a design, or rows that are elsewhere."""
+    """What translates weight vectors: a design, or remote rows."""
 
     @property
     def n_weights(self) -> int:

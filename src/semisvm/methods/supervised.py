@@ -87,7 +87,7 @@ class Stepping:
         return state
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
-        """Tell whether this was the last step; there are no labels to choose."""
+        """Return whether this was the last step; there are no labels to choose."""
         return self.state.converged or not self._moved, {"objective": self.state.objective}
 
     def snapshot(self) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Switching:
         return task.solve(state, level.tol, start=known)
 
     def _slow(self) -> bool:
-        """Tell whether labels and weights follow each other only slowly."""
+        """Return whether labels and weights follow each other only slowly."""
         counts = self._switched
         return self._anticipating and len(counts) >= 3 and counts[-1] > SLOW * counts[-2]
 
@@ -299,14 +299,14 @@ class Assigning:
 
 
 class TableAssigning(Assigning):
-    """The same by a step on the table of all costs, from the last labels; rows in one place.
+    """The same by a step on the table of all costs, from the last labels; needs a single shard.
 
     Parameters
     ----------
     task, state
     step : (costs, counts, labels) -> LabelStep
     first : the same, optional
-        Step that improves the greedy labels at the start, as Algorithm 1 of the paper says;
+        Step that improves the greedy labels at the start, as in Algorithm 1 of the paper;
         without it the first labels are the exact ones.
     """
 

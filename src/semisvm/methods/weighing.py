@@ -27,7 +27,7 @@ SLOPE = 2.0
 """Sum of the weights to which they are drawn."""
 LARGEST = 150.0
 SMALLEST = 1e-9
-"""Bounds of a weight, for scores that separate all rows, or say nothing."""
+"""Bounds of a weight, for scores that separate all rows, or carry no information."""
 TOL = 1e-10
 SMOOTHING = 0.02
 """Temperature, in units of the spread of scores, at which largest scores are counted."""

@@ -152,7 +152,7 @@ class _HeldOut:
         return float(gain.mean()) / error if error > 0.0 else 0.0
 
     def clearly_better_than(self, other: "_HeldOut", errors: float) -> bool:
-        """Tell whether the losses are lower by so many standard errors, and as many are right."""
+        """Return whether the losses are lower by so many standard errors, and as many are right."""
         known = float(other.right[: len(self.right)].mean())
         return self.accuracy >= known and self.errors_from(other) >= errors
 

@@ -337,7 +337,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _ahead(first: MethodScores | None, second: MethodScores | None, use: str) -> bool:
-    """Tell whether a method is ahead on the held-out rows that are like those of the use."""
+    """Return whether a method is ahead on the held-out rows that are like those of the use."""
     key = "new_rows" if use == NEW_ROWS else "fit_rows"
     pair = [getattr(method, key, None) for method in (first, second)]
     return pair[0] is None or pair[1] is None or pair[0] > pair[1]

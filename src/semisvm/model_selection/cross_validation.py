@@ -313,7 +313,7 @@ def _weights(
 def _doubt(
     voted: Sequence[Floats], base: Runner, folds: Sequence[Index], judged: Judged, scoring: str
 ) -> str | None:
-    """Say why methods that use the unlabelled rows are not trusted; None if they are.
+    """Return why methods that use the unlabelled rows are not trusted; None if they are.
 
     Where everything is near chance, held-out labels cannot tell which method harms. So all
     methods together, with weights from the other folds, must be right more often than the most
@@ -379,7 +379,7 @@ def _settings(method: Method, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def too_few(labels: PartialLabels) -> str | None:
-    """Say why labels cannot be held out, or None if they can."""
+    """Return why labels cannot be held out, or None if they can."""
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     if counts[counts > 1].sum() >= FEWEST_LABELS:
         return None

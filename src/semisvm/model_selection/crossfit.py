@@ -35,7 +35,7 @@ of the others, and one unlabelled row of so many changes no weight noticeably.""
 
 
 def is_pairwise(estimator: Any) -> bool:
-    """Tell whether X is a kernel matrix, of which no row can be left out alone."""
+    """Return whether X is a kernel matrix, of which no row can be left out alone."""
     return bool(get_tags(estimator).input_tags.pairwise)
 
 

@@ -43,7 +43,7 @@ def _instead(estimator: Any) -> str:
 
 
 def has_row_weights(estimator: Any) -> bool:
-    """Tell whether scores are sums over training rows that the model keeps."""
+    """Return whether scores are sums over training rows that the model keeps."""
     return hasattr(getattr(estimator, "kernel_map_", None), "expansion")
 
 

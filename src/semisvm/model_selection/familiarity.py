@@ -55,7 +55,7 @@ class Limit:
         return cls(float(values.mean()), float(np.sort(values)[place]), len(values))
 
     def exceeded(self, values: Floats) -> bool:
-        """Tell whether far more values are beyond the limit than chance explains."""
+        """Return whether far more values are beyond the limit than chance explains."""
         from scipy.stats import binom  # takes long to import
 
         n_beyond, n = int(np.count_nonzero(values > self.most)), len(values)

@@ -141,7 +141,7 @@ class PartialScorer:
         return METRICS[self.name](truth, np.asarray(estimator.predict(X)))
 
     def can_score(self, y: ArrayLike) -> bool:
-        """Tell whether labels allow a score: a ranking needs two classes."""
+        """Return whether labels allow a score: a ranking needs two classes."""
         y = np.asarray(y)
         rows = ~is_unlabeled(y, self.unlabeled)
         return self.name != AVERAGE_PRECISION or len(np.unique(given_labels(y[rows]))) > 1

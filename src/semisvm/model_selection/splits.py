@@ -257,7 +257,7 @@ def with_twins(X: Any, y: ArrayLike, unlabeled: Any = -1) -> tuple[Any, NDArray[
 
 
 def same_rows(X: Any, some: Index, others: Index) -> bool:
-    """Tell whether two lists of rows hold the same values."""
+    """Return whether two lists of rows hold the same values."""
     a, b = take_rows(X, some), take_rows(X, others)
     if sparse.issparse(a):
         return bool(abs(a - b).max() == 0.0) if len(some) else True

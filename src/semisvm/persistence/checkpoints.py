@@ -194,7 +194,7 @@ class FileStore:
         return found
 
     def is_due(self) -> bool:
-        """Tell whether the last writing is ``every`` seconds ago."""
+        """Return whether the last writing is ``every`` seconds ago."""
         return perf_counter() - self._last >= self._checkpoint.every
 
     def write(self, content: dict[str, Any]) -> bool:

@@ -297,7 +297,7 @@ def _classifier(linear: LinearModel) -> Any:
 
 
 def takes_columns(features: ColumnFeatures | None) -> bool:
-    """Tell whether scikit-learn has all that makes the features."""
+    """Return whether scikit-learn has all that makes the features."""
     return features is not None and set(features.kinds_.values()) == {"text"}
 
 

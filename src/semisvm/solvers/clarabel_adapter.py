@@ -57,7 +57,7 @@ def solve_quadratic(
     Raises
     ------
     ProgramError
-        If there is no solution, or none was found; ``status`` says why.
+        If there is no solution, or none was found; ``status`` has the reason.
 
     Warns
     -----

@@ -131,7 +131,7 @@ def factorised(product: Operator, reg: float, n: int, systems: int) -> Factorise
 
 
 def is_slow(steps: int, n: int) -> bool:
-    """Tell whether so many steps were too many for n weights, of which the matrix is small."""
+    """Return whether so many steps were too many for n weights, of which the matrix is small."""
     return steps >= max(n // 2, 2 * PLAIN_STEPS) and n <= MOST_FACTORISED
 
 

@@ -89,7 +89,7 @@ PASSES_PER_STEP = 100
 
 @dataclass(frozen=True)
 class MarginProblem:
-    """A weight step with the margin loss; needs rows in one place.
+    """A weight step with the margin loss; needs a single shard.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class Progress:
     gap: float = np.inf
 
     def ended(self, state: MarginState) -> bool:
-        """Tell whether D has not risen, nor the gap shrunk, for PATIENCE passes."""
+        """Return whether D has not risen, nor the gap shrunk, for PATIENCE passes."""
         if state.n_iter < self.looked + PATIENCE:
             return False
         risen = state.dual > self.dual + LEAST_RISE * state.gap

@@ -75,7 +75,7 @@ class LinearModel:
         Raises
         ------
         ProgramError
-            If there is no solution, or none was found; ``status`` says why.
+            If there is no solution, or none was found; ``status`` has the reason.
         """
         solver = self._solver
         status = _run(solver, self._time_limit)
@@ -107,7 +107,7 @@ def solve_linear(
     Raises
     ------
     ProgramError
-        If there is no solution, or none was found; ``status`` says why.
+        If there is no solution, or none was found; ``status`` has the reason.
     """
     return LinearModel(program, time_limit=time_limit, threads=threads).solve()
 
@@ -137,7 +137,7 @@ def solve_mixed_integer(
     Raises
     ------
     ProgramError
-        If there is no solution, or none was found; ``status`` says why.
+        If there is no solution, or none was found; ``status`` has the reason.
 
     Warns
     -----

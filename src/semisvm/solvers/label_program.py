@@ -226,7 +226,7 @@ def loosened(lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
 
 
 def undecided(lo: Floats, hi: Floats) -> Any:
-    """Tell which rows can still get either label."""
+    """Return which rows can still get either label."""
     return (lo <= 0.0) & (hi >= 0.0)
 
 

@@ -119,7 +119,7 @@ class Face:
 
 
 def free_duals(q: Floats, costs: Floats) -> NDArray[np.bool_]:
-    """Tell which duals are neither zero nor at their cap."""
+    """Return which duals are neither zero nor at their cap."""
     total = costs.sum(axis=1, keepdims=True)
     near = AT_BOUND * total
     return (q > near) & (np.abs(q + costs - total) > near)

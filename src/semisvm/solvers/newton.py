@@ -169,7 +169,7 @@ class Search(ABC):
     convex: ClassVar[bool]
 
     def stalls(self, state: State, tol: float) -> bool:
-        """Tell whether the last step gained nothing, so that an updated gradient is in doubt."""
+        """Return whether the last step gained nothing, so that an updated gradient is in doubt."""
         return False
 
     @abstractmethod
@@ -202,7 +202,7 @@ class LineSearch(Search):
     slow: bool = False
 
     def stalls(self, state: State, tol: float) -> bool:
-        """Tell whether the last step neither lowered the objective nor halved the gradient."""
+        """Return whether the last step neither lowered the objective nor halved the gradient."""
         halved = state.gradient_norm < 0.5 * self.smallest
         little = max(LEAST_FALL * tol * state.objective, NOTHING)
         return not (halved or state.objective < self.lowest - little)
@@ -423,7 +423,7 @@ def measure(state: State, here: Linearization, reg: float, tol: float) -> None:
 
 
 def already_solved(state: State, here: Linearization, reg: float, tol: float) -> bool:
-    """Store a linearization in the state; tell whether no step is needed, nor a check."""
+    """Store a linearization in the state; return whether no step is needed, nor a check."""
     measure(state, here, reg, tol)
     if not state.converged or tol <= CHECKED_TOL:
         return False

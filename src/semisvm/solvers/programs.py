@@ -49,7 +49,7 @@ ADVICE = {
 
 
 class ProgramError(ValueError):
-    """A program has no solution, or none was found; the message says what may help.
+    """A program has no solution, or none was found; the message has what may help.
 
     Attributes
     ----------

@@ -109,19 +109,19 @@ class Store(Protocol):
         ...
 
     def is_due(self) -> bool:
-        """Tell whether the last writing is so long ago that the next place is to be written."""
+        """Return whether the last writing is so long ago that the next place is to be written."""
         ...
 
     def write(self, content: dict[str, Any]) -> bool:
-        """Write plain data and arrays in place of the last ones; tell whether that was possible."""
+        """Write plain data and arrays in place of the last ones; return whether it succeeded."""
         ...
 
     def describe(self) -> str:
-        """Say where it is, for a fit that ends early."""
+        """Return where it is, in words, for a fit that ends early."""
         ...
 
     def refuse(self, reason: str) -> Exception:
-        """Return the error that says why what was read cannot be used."""
+        """Return the error with the reason why what was read cannot be used."""
         ...
 
 
@@ -144,7 +144,7 @@ class FitKeeper(ABC):
 
 
 class Journal:
-    """What the loop tells about its places; this one keeps nothing.
+    """What the loop calls at its places; this one keeps nothing.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class KeptJournal(Journal):
         return self._store.refuse(reason)
 
     def begin(self, phase: str, method: "Steps") -> Place:
-        """Enter a phase; the method goes back to the snapshot if the phase is known."""
+        """Enter a phase; the method goes back to the snapshot if the phase was kept."""
         resumable = self._method = cast("Resumable", method)
         known = self._enter(phase)
         if known.snapshot is not None:
@@ -227,7 +227,7 @@ class KeptJournal(Journal):
             raise self._refused(f"its numbers are not those of this fit ({error})") from error
 
     def _enter(self, name: str) -> Phase:
-        """Add a phase to the place, as it is known or at its beginning."""
+        """Add a phase to the place, as it was kept or at its beginning."""
         number = len(self._now.phases)
         phase = self._known[number] if number < len(self._known) else Phase(name, Place())
         if phase.name != name:
@@ -270,12 +270,12 @@ class KeptJournal(Journal):
         return found
 
     def finish(self) -> None:
-        """Say that the fit is complete."""
+        """Mark the fit as complete."""
         if not self._closed:
             self._write(finished=True)
 
     def rescue(self, error: BaseException) -> None:
-        """Write the last place of a fit that ends early, and say so in the error."""
+        """Write the last place of a fit that ends early, and add that to the error."""
         if self._pending and not self._closed:
             self._write()
         if self._written:
@@ -295,7 +295,7 @@ class KeptJournal(Journal):
 
 
 def _misfit(snapshot: Snapshot, other: Snapshot) -> str | None:
-    """Say why a snapshot cannot take the place of another one of the method; None if it can.
+    """Return why a snapshot cannot take the place of another one of the method; None if it can.
 
     Arrays of a wrong length would be read past their end.
     """

@@ -89,7 +89,7 @@ class Recorder:
         Keeps the places of the fit, if the callback is there for that.
     counters : dict of callables
         What the fit has done so far, for columns of these names: how often it has read the data,
-        or asked other processes.
+        or called other processes.
     """
 
     def __init__(self, callback: Callback | None = None, verbose: int = 0) -> None:
@@ -132,7 +132,7 @@ class Recorder:
         """Go on with the trace of a fit that is resumed."""
         self.trace.rows += rows
         self._before = dict(rows[-1]) if rows else {}
-        # what was said between phases will be said again
+        # notes between phases will be made again
         self._told = [note for note in notes if note != STOPPED]
         self.trace.notes += self._told
         self._start -= seconds
@@ -230,7 +230,7 @@ class _PartRecorder(Recorder):
         super().note(text if self._label is None else f"{self._label}: {text}")
 
     def level_done(self) -> None:
-        """Print the last row if the user wants to watch."""
+        """Print the last row if ``verbose`` is set."""
         self._whole.level_done()
 
 

@@ -213,7 +213,7 @@ class Inverse(Preconditioner):
 
 
 def are_few(n_rows: int, total_work: int) -> bool:
-    """Tell whether so many rows are worth a factorisation.
+    """Return whether so many rows are worth a factorisation.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def are_few(n_rows: int, total_work: int) -> bool:
 def heavy_rows(
     design: Design, rows: RowList, weight: Floats, reg: float, total_work: int
 ) -> LabeledPreconditioner | None:
-    """Prepare the rows if they are few and heavy enough to slow conjugate gradients.
+    """Prepare the rows if they are few, with costs large enough to slow conjugate gradients.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def _parse_index(text, p, stop):
 
 @compiled
 def _is_query(text, p, stop):
-    """Tell whether a token is ``qid:`` and a whole number."""
+    """Return whether a token is ``qid:`` and a whole number."""
     if stop - p < 5 or text[p] != 113 or text[p + 1] != 105 or text[p + 2] != 100:
         return False
     if text[p + 3] != _COLON:

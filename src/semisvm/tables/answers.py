@@ -235,7 +235,7 @@ def _check_unchanged(answers: Table, data: Table, rows: list[int]) -> None:
 
 
 def same_cell(a: str, b: str) -> bool:
-    """Tell whether two cells are equal, up to spaces and the form of numbers."""
+    """Return whether two cells are equal, up to spaces and the form of numbers."""
     if a.split() == b.split():
         return True
     x, y = as_number(a), as_number(b)

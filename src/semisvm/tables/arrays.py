@@ -31,7 +31,7 @@ MOST_HEADER = 1 << 16
 
 
 def is_npy(path: str | Path) -> bool:
-    """Tell whether a file, perhaps gzipped, is a ``.npy`` array."""
+    """Return whether a file, perhaps gzipped, is a ``.npy`` array."""
     with open_bytes(path) as stream:
         return stream.read(len(MAGIC)) == MAGIC
 

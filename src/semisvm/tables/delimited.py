@@ -28,7 +28,7 @@ MARK = "'"
 
 
 def is_formula(cell: Any) -> bool:
-    """Tell whether a cell is text that a spreadsheet may run.
+    """Return whether a cell is text that a spreadsheet may run.
 
     >>> [is_formula(cell) for cell in ("=1+1", "-1", "-", "@SUM(A1)", -1.5)]
     [True, False, False, True, False]

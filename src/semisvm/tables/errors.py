@@ -71,7 +71,7 @@ def in_short(error: BaseException) -> str:
 
 
 def is_missing(cell: Any) -> bool:
-    """Tell whether a cell is None, NaN, NaT or NA, which differ from themselves."""
+    """Return whether a cell is None, NaN, NaT or NA, which differ from themselves."""
     if cell is None:
         return True
     try:

@@ -254,7 +254,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return np.array([name for block in self.blocks_ for name in block.sources()], dtype=object)
 
     def is_coordinate(self) -> NDArray[np.bool_]:
-        """Tell which features are coordinates of vectors, shape (d,)."""
+        """Return which features are coordinates of vectors, shape (d,)."""
         check_is_fitted(self)
         kinds = [isinstance(block, VectorBlock) for block in self.blocks_]
         return np.repeat(kinds, [block.width() for block in self.blocks_])
@@ -439,7 +439,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         return state, arrays
 
     def same_as(self, state: State, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Tell whether a state is that of features that compute the same columns."""
+        """Return whether a state is that of features that compute the same columns."""
         own, ours = self.to_state()
         keys = ("kinds", "blocks")
         # as they are after a way through JSON
@@ -489,10 +489,10 @@ def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def is_dense(kinds: Mapping[str, str]) -> bool:
-    """Tell whether all columns are numbers or vectors, so that hardly an entry is zero."""
+    """Return whether all columns are numbers or vectors, so that hardly an entry is zero."""
     return set(kinds.values()) <= {NUMERIC, VECTOR}
 
 
 def is_array(kinds: Mapping[str, str]) -> bool:
-    """Tell whether features in memory are an array: those of vectors, perhaps with numbers."""
+    """Return whether features in memory are an array: those of vectors, perhaps with numbers."""
     return is_dense(kinds) and VECTOR in kinds.values()

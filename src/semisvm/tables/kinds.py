@@ -111,7 +111,7 @@ def _kind_of_numbers(values: NDArray[Any], name: str) -> Kind:
 
 
 def _why_identifier(values: NDArray[Any], name: str) -> str | None:
-    """Say why whole numbers number the rows; None if they may be measurements.
+    """Return why whole numbers number the rows; None if they may be measurements.
 
     That they hardly repeat is no reason: weights in grams do not either.
     """

@@ -153,7 +153,7 @@ def reader_of(given: list[Any]) -> Callable[[Any], Any]:
 
 
 def _is_whole(text: str) -> bool:
-    """Tell whether a text is a whole number, as programs write it ("3", "-1", "3.0"), of 64 bits.
+    """Return whether a text is a whole number, as programs write it ("3", "-1", "3.0"), of 64 bits.
 
     Larger ones are left as they are: arrays of numbers cannot hold them.
     """

@@ -113,7 +113,7 @@ def open_text(
 
 
 def is_workbook(path: str | Path) -> bool:
-    """Tell whether a file is an Excel workbook, by its content; refuse other spreadsheets.
+    """Return whether a file is an Excel workbook, by its content; refuse other spreadsheets.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def is_workbook(path: str | Path) -> bool:
 
 
 def _contains(stream: BinaryIO, wanted: bytes) -> bool:
-    """Tell whether the rest of a file contains some bytes."""
+    """Return whether the rest of a file contains some bytes."""
     last = b""
     while piece := stream.read(1 << 20):
         if wanted in last + piece:

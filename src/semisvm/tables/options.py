@@ -52,7 +52,7 @@ COLUMNS_PER_VALUE = 100
 
 
 def too_wide(n_columns: int, n_values: int, max_columns: int | None) -> str | None:
-    """Say why a matrix may not have so many columns; None if it may.
+    """Return why a matrix may not have so many columns; None if it may.
 
     A model has a weight for every column, whether or not there is a value in it. So an
     index that is large by mistake, or a hash of 31 bits, asks for gigabytes.

@@ -334,7 +334,7 @@ def _is_sparse(X: Any) -> bool:
 
 
 def _is_matrix(X: Any) -> bool:
-    """Tell whether X is a matrix, or else pieces of one."""
+    """Return whether X is a matrix, or else pieces of one."""
     if hasattr(X, "shape"):
         return True
     return isinstance(X, (list, tuple)) and not any(getattr(part, "ndim", 1) == 2 for part in X)

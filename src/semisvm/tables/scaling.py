@@ -133,7 +133,7 @@ def _unit_rows(X: Any) -> Any:
 
 
 def _different_units(values: NDArray[np.float64]) -> bool:
-    """Tell whether the largest values of columns differ much; images have one unit for all."""
+    """Return whether the largest values of columns differ much; images have one unit for all."""
     largest = np.abs(values).max(axis=0)
     largest = largest[values.std(axis=0) > 0.0]
     if len(largest) < 2:

@@ -194,7 +194,7 @@ def as_number(cell: Any) -> float | None:
 
 
 def has_thousands(cell: Any) -> bool:
-    """Tell whether a cell is a number with commas between groups of three digits, as 56,125."""
+    """Return whether a cell is a number with commas between groups of three digits, as 56,125."""
     return isinstance(cell, str) and "," in cell and THOUSANDS.fullmatch(cell.strip()) is not None
 
 

@@ -17,7 +17,7 @@ EMBEDDINGS = "embeddings"
 
 
 def is_vector(cell: Any) -> bool:
-    """Tell whether a cell is a list or array of one or more numbers."""
+    """Return whether a cell is a list or array of one or more numbers."""
     if isinstance(cell, np.ndarray):
         return cell.ndim == 1 and cell.dtype.kind in "fiu" and len(cell) > 0
     if not isinstance(cell, (list, tuple)) or not cell:
@@ -26,7 +26,7 @@ def is_vector(cell: Any) -> bool:
 
 
 def holds_vectors(cells: Column) -> bool:
-    """Tell whether all cells that are not missing are vectors of one length."""
+    """Return whether all cells that are not missing are vectors of one length."""
     if isinstance(cells, np.ndarray):
         return cells.ndim == 2
     present = [cell for cell in cells if not is_missing(cell)]

@@ -139,7 +139,7 @@ def divergence(p, q, a, b, scale, mass, rows, start, stop):
 
 @compiled
 def answer(p, slopes, rows, step, moved, start, stop):
-    """Compute how beliefs answer a step of the scores at fixed prices, up to the factor -1/T.
+    """Compute how beliefs respond to a step of the scores at fixed prices, up to the factor -1/T.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def answer(p, slopes, rows, step, moved, start, stop):
 
 @compiled
 def subtract(p, slopes, rows, moved, prices, softness, out, start, stop):
-    """Subtract from the slopes of the scores what the answers take, at moving prices."""
+    """Subtract the response of the beliefs from the slopes of the scores, at moving prices."""
     m = p.shape[1]
     for k in range(start, stop):
         i = rows[k]

@@ -145,7 +145,7 @@ class RowsTask(ABC):
         """Return a state with these weights, and score all rows."""
 
     def returned(self, kept: dict[str, Any]) -> State:
-        """Return the state of which `State.to_dict` told, and score all rows."""
+        """Return the state that `State.to_dict` described, and score all rows."""
         numbers = {name: value for name, value in kept.items() if name != "w"}
         return replace(self.from_weights(kept["w"].copy()), **numbers)
 

@@ -1,7 +1,7 @@
 """The driver's view of the blocks: all rows of a fit, whatever block they are in.
 
 The driver holds vectors over columns and scalars. It calls the same method on all blocks, by
-name, and adds their answers in a fixed order, so that results repeat bit for bit on the same
+name, and adds their results in a fixed order, so that results repeat bit for bit on the same
 blocks.
 """
 
@@ -53,8 +53,8 @@ class Rows(Generic[Block]):
     blocks : sequence of blocks
         In the order of their rows.
     ask : callable, optional
-        How to call blocks that are not in this process: (name, arguments, each=) -> answers.
-        The sum of the vectors over columns of several blocks may be in the answer of the first
+        How to call blocks that are not in this process: (name, arguments, each=) -> results.
+        The sum of the vectors over columns of several blocks may be in the result of the first
         of them, with None in those of the others.
     """
 
@@ -193,10 +193,10 @@ class Rows(Generic[Block]):
     def _added_onto(
         self, name: str, place: int, vector: Floats, ratio: float, *arguments: Any
     ) -> Answers | None:
-        """Ask for sums over rows, and add them to ``ratio`` times a vector.
+        """Call for sums over rows, and add them to ``ratio`` times a vector.
 
-        They are in this place of the answers. A block in this process adds its rows itself. If a
-        block has no answer, the vector stays as it is, and None is returned.
+        They are in this place of the results. A block in this process adds its rows itself. If a
+        block has no result, the vector stays as it is, and None is returned.
         """
         if len(self.blocks) == 1 and not self.elsewhere:
             [answer] = self.ask(name, *arguments, vector)

@@ -75,7 +75,7 @@ class GraphProblem:
     Parameters
     ----------
     block : OneScoreBlock
-        All rows, in one place; the labelled ones have costs.
+        All rows, in a single shard; the labelled ones have costs.
     reg : float
     labeled_preconditioner : LabeledPreconditioner, optional
     term : GraphTerm

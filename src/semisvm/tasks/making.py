@@ -80,7 +80,7 @@ def make_task(
 
 
 def has_one_score(n_classes: int, hierarchy: Hierarchy, loss: Loss, one_score: bool) -> bool:
-    """Tell whether a task has one score rather than one per class.
+    """Return whether a task has one score rather than one per class.
 
     Raises
     ------

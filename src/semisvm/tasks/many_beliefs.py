@@ -16,7 +16,7 @@ so the curvature in the scores is that of the weight step, minus ::
 
     1/(uT) G_j C_j (G_j ds_j - dnu)
 
-per row. A product therefore takes two questions: the sums on the right of the system for dnu,
+per row. A product therefore takes two operations: the sums on the right of the system for dnu,
 m numbers per block, and then the rest. As for two classes it need not be positive.
 """
 
@@ -37,7 +37,7 @@ from semisvm.tasks.many_scores import NO_SCORES, ManyScoredRows
 class ManyScoreBlock(ManyScoredRows):
     """Some rows with one score per class: the weight step, hard labels, and soft labels."""
 
-    # how the beliefs respond: the slopes of the costs, the step's scores, the answers, 1/(uT)
+    # how the beliefs respond: the slopes of the costs, the step's scores, the responses, 1/(uT)
     _slopes: Floats = NO_SCORES
     _moved: Floats = NO_SCORES
     _softness: float = 0.0
@@ -105,7 +105,7 @@ class ManyScoreBlock(ManyScoredRows):
 
         Returns
         -------
-        array of shape (m, m), or None if the loss does not tell
+        array of shape (m, m), or None if the loss has no slopes of the gaps
             Sum of C_j = diag(p_j) - p_j p_j^T, by mass.
         """
         if self._smooth.label_slopes is None:

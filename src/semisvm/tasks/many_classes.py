@@ -5,7 +5,7 @@ The objective, with l labelled and u unlabelled rows, is ::
     J(W, y') = reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + lam/u sum_j xi(s_j, y'_j)
 
 where the number of rows per class among the y'_j is fixed. Rows with weights count as often as
-these say, in the sums and in the class counts: see `RowWeights`. It is the counterpart of
+these give, in the sums and in the class counts: see `RowWeights`. It is the counterpart of
 `TwoClassTask` with one score per class.
 """
 
@@ -179,7 +179,7 @@ class ManyClassTask(RowsTask):
         return State(w)
 
     def class_scores(self, w: Floats, rows: Index) -> Floats:
-        """Score the classes of some rows, shape (r, m); needs rows in one place."""
+        """Score the classes of some rows, shape (r, m); needs a single shard."""
         design = self.rows.single_shard().design
         nodes = np.zeros((design.n_rows, self.hierarchy.n_nodes))
         W = w.reshape(design.n_weights, self.hierarchy.n_nodes)

@@ -60,7 +60,7 @@ class ManyScoreRows(Rows[ManyScoreBlock]):
         return None if parts[0] is None else np.sum(parts, axis=0)
 
     def answer(self, p: Floats) -> Floats:
-        """Sum over rows how beliefs answer a step at fixed prices; see the block's method."""
+        """Sum over rows how beliefs respond to a step at fixed prices; see the block's method."""
         found: Floats = np.sum(self.ask("answer", p), axis=0)
         return found
 

@@ -95,7 +95,7 @@ class HardLabeledRows(ScoredRows):
         return int(np.count_nonzero(self.outputs() == value))
 
     def crossing(self) -> tuple[int, float, float]:
-        """Tell how the chosen labels suit the scores.
+        """Return how the chosen labels suit the scores.
 
         Returns
         -------

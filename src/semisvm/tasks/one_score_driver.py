@@ -49,14 +49,14 @@ def largest(
 
     Parameters
     ----------
-    ask : (name, arguments) -> answers of the blocks
+    ask : (name, arguments) -> results of the blocks
     n, k : int
     max_gathered : float
         Maximum number of outputs to gather; if there are more, counts narrow the range first.
     within : pair of floats
         A range that is known to contain the k-th largest output.
     guess : pair of floats
-        A range that may contain it, if ``within`` says nothing and outputs are many.
+        A range that may contain it, if ``within`` is unbounded and outputs are many.
     """
     if k <= 0 or k >= n:
         n_blocks = len(ask("count_above", (0.0,)))
@@ -89,7 +89,7 @@ def nearest(
 
     Parameters
     ----------
-    ask : (name, arguments) -> answers of the blocks
+    ask : (name, arguments) -> results of the blocks
     mass : float
     max_gathered : float
         Maximum mass of the outputs to gather; if there is more, the range is narrowed first.

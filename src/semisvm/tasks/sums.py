@@ -1,4 +1,4 @@
-"""Sums of what blocks, or threads of one block, answer: in order, so that they repeat exactly."""
+"""Sums of results of blocks, or of threads of one block: in order, so that they repeat exactly."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -4,10 +4,10 @@ The objective of the linear family, with l labelled and u unlabelled rows, is ::
 
     J(w, y') = reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i) + lam/(2u) sum_j l(y'_j o_j)
 
-where a fixed number of the y'_j is positive. Rows with weights count as often as these say, in the
+where a fixed number of the y'_j is positive. Rows with weights count as often as these give, in the
 sums and in that number: see `RowWeights`. Methods without labels fix a mean output instead, by
-the class share before it is rounded to a number of rows. Only the blocks know which rows are
-labelled and hold vectors over rows; methods see weights and numbers.
+the class share before it is rounded to a number of rows. Only the blocks hold vectors over
+rows, and which rows are labelled; methods see weights and numbers.
 """
 
 from dataclasses import dataclass
@@ -161,7 +161,7 @@ class TwoClassTask(RowsTask):
         return State(w) if self.loss.smooth else HingeState(w)
 
     def class_scores(self, w: Floats, rows: Index) -> Floats:
-        """Score some rows, shape (r,); needs rows in one place."""
+        """Score some rows, shape (r,); needs a single shard."""
         design = self.rows.single_shard().design
         scores = design.scores(w, design.rows(rows), np.zeros(design.n_rows))
         return np.asarray(scores[rows])
@@ -227,7 +227,7 @@ class TwoClassTask(RowsTask):
         return self._relative(self.excess())
 
     def is_balanced(self, tol: float) -> bool:
-        """Tell whether the outputs keep the class shares up to ``tol``, or up to one row."""
+        """Return whether the outputs keep the class shares up to ``tol``, or up to one row."""
         excess = self.excess()
         return abs(excess) <= 1 or self._relative(excess) <= tol
 
