@@ -30,7 +30,7 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Collect no garbage for a while, unless nobody does anyway.
+    """Disable garbage collection for a while, unless it is disabled already.
 
     An import makes objects that stay. To look for garbage among them, and among those of numba
     and scikit-learn, takes longer than the import. So they are put among the old objects

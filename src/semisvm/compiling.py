@@ -73,9 +73,9 @@ MOST_WAITING = 3.0
 class WorkClock(event.Listener):
     """Seconds of work since it was made, without compiling within ``with clock.running()``.
 
-    Code is compiled once per machine, so that time says nothing about the next fit. Nor does the
-    time in which other programs had the processor: what is limited by this clock does the same on
-    a busy machine, up to `MOST_WAITING`.
+    Code is compiled once per machine, so that time does not predict that of the next fit. Nor
+    does the time in which other programs had the processor: what is limited by this clock does the
+    same on a busy machine, up to `MOST_WAITING`.
 
     Attributes
     ----------

@@ -182,7 +182,7 @@ def _check_labels(data: Table | MatrixData) -> list[str]:
 
 
 def _about_scale(X: Any) -> list[str]:
-    """Say whether rows are much longer or shorter than the default regularisation is for.
+    """Return a note if rows are much longer or shorter than the default regularisation is for.
 
     Columns of tables are scaled; a matrix is taken as it is.
     """

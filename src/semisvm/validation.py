@@ -1,4 +1,4 @@
-"""Checks of parameters and data, with messages that say what is wrong and where."""
+"""Checks of parameters and data, with messages of what is wrong and where."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -79,7 +79,7 @@ def check_finite_model(w: Floats, X: Any, objective: float = 0.0) -> None:
 def out_of_range(X: Any) -> ValueError:
     """Return the error of a fit whose numbers are too large, to be raised."""
     if hasattr(X, "check"):
-        # rows that are elsewhere
+        # remote rows
         largest = X.check()
     else:
         is_sparse: bool = sparse.issparse(X)

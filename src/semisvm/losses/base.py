@@ -59,7 +59,7 @@ class TwoClassLoss:
         `total` and `gaps` in one pass; without them ``values`` is used.
     gap_slopes : (o, rows, scale, out, start, stop) -> None, optional
         Fill out[i] with the derivative of scale (l(o_i) - l(-o_i)) by o_i, for the listed
-        rows at positions start..stop. It tells annealing how labels respond to a step.
+        rows at positions start..stop. Annealing needs it for how labels respond.
     """
 
     values: Callable[[Floats], Floats]
@@ -141,7 +141,7 @@ class SmoothManyClassLoss(ManyClassLoss):
         for two classes, only losses with a piecewise constant curvature have it.
     label_slopes : (S, rows, scale, out, start, stop) -> None, optional
         If xi(s, y) = c(s) + g(s_y), fill out[k, y] with scale g'(S[i, y]), for the listed rows
-        i = rows[k] at positions start..stop. It tells annealing how labels respond to a step.
+        i = rows[k] at positions start..stop. Annealing needs it for how labels respond.
     """
 
     evaluate: Callable[[Floats, Floats, Index, Floats], float]

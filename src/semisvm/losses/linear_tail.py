@@ -138,7 +138,7 @@ def _move(e, f, c, o, step, t, a, b, rows, changed):
 
 @compiled
 def _piece(e, f, z):
-    """Tell the pieces of l(z) and l(-z) on which a score lies, as one number."""
+    """Return the pieces of l(z) and l(-z) on which a score lies, as one number."""
     return (z < e) + 2 * (z > f) + 4 * (-z < e) + 8 * (-z > f)
 
 

@@ -1,4 +1,4 @@
-r"""Features by a graph of neighbours: a function on the rows of a fit, and its values elsewhere.
+r"""Features by a graph of neighbours: a function on the rows of a fit, and its values on new rows.
 
 On the training rows the function f may take any values; a Laplacian machine chooses them so that
 they are smooth on the graph. Without its label, a row x of the fit satisfies (L^p f)_x = 0, the

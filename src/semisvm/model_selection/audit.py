@@ -1,4 +1,4 @@
-"""Labels that may be mistakes: models that have not seen them say something else."""
+"""Labels that may be mistakes: models that have not seen them predict something else."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -76,7 +76,7 @@ class Audit:
     def can_judge(self) -> bool:
         """Whether the models predict more labels than a guess of the most frequent class.
 
-        If they do not, what they contradict says nothing about the labels.
+        If they do not, what they contradict is no evidence about the labels.
         """
         return self.agreement > self.majority
 
@@ -86,7 +86,7 @@ class Audit:
         return {**asdict(self), "doubts": doubts, "can_judge": self.can_judge}
 
     def sentence(self) -> str:
-        """Return in words how many labels are in doubt, or why that cannot be told."""
+        """Return in words how many labels are in doubt, or why that cannot be estimated."""
         if not self.can_judge:
             return (
                 f"The labels cannot be judged: models that have not seen them predict "
@@ -156,7 +156,7 @@ def audit_labels(
     n_repeats : int, default=3
         How many times to deal.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN; also tell the estimator.
+        Marker of unlabelled rows in y, besides None and NaN; give it to the estimator too.
     random_state : int, RandomState or None, default=0
         Seed of the folds.
     sample_weight : array-like of shape (n,), optional

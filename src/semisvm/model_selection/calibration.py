@@ -32,7 +32,7 @@ def platt_targets(positive: NDArray[np.bool_], mass: Floats | None = None) -> Fl
     """Compute Platt's targets (n,): (N+ + 1) / (N+ + 2) for positives, 1 / (N- + 2) for others.
 
     They are the mean of the class under a uniform prior, so that a few rows that are
-    separated do not make probabilities of 0 and 1. Here and below ``mass`` (n,) says for how many
+    separated do not make probabilities of 0 and 1. Here and below ``mass`` (n,) is for how many
     rows each row counts.
     """
     each = _masses(mass, len(positive))
@@ -278,7 +278,7 @@ class CalibratedPartialClassifier(
         What the probabilities are for. Held-out rows take no part in the fit, as new rows do, or
         stay in as unlabelled rows.
     unlabeled : scalar, default=-1
-        Marker of unlabelled rows in y, besides None and NaN; also tell the estimator.
+        Marker of unlabelled rows in y, besides None and NaN; give it to the estimator too.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ class CalibratedPartialClassifier(
     calibrator_ : Calibrator
         Its ``slope`` and ``offset``.
     conformal_ : Conformal
-        What the same held-out rows say about the scores, for `predict_sets`.
+        What the same held-out rows show of the scores, for `predict_sets`.
     classes_ : array of shape (m,)
     transduction_ : array of shape (n,)
         Of the estimator, if it has one.

@@ -29,7 +29,7 @@ def _about_parts(found: Comparison) -> str:
 
 
 def about_weights(name: str, shares: Mapping[str, float]) -> str:
-    """Say who decides, alone or with which weights."""
+    """Describe the method, or the members of the committee with their weights."""
     if name == COMMITTEE:
         kept = sorted((share, member) for member, share in shares.items() if share > 0.0)[::-1]
         weights = ", ".join(f"{member} {share:.0%}" for share, member in kept)

@@ -1,6 +1,6 @@
 """Choosing a method, or a committee of methods, by labels that were held out.
 
-No method is best on all data, and few labels tell little about which one is. So methods of
+No method is best on all data, and few labels are little evidence of which one is. So methods of
 different kinds are tried (`pool`) on the same folds (`race`) and weighed (`trial`).
 """
 

@@ -121,7 +121,7 @@ def _candidates(
     """Return which features come from the columns of each candidate."""
     given = features.column_weights or {}
     if {*given} & {*features.kinds_.values()}:
-        return {}  # whoever weighs kinds has decided
+        return {}  # the user has given weights of kinds
     free = {name: kind for name, kind in features.kinds_.items() if name not in given}
     single = [name for name, kind in free.items() if kind != NUMERIC][:MOST_CANDIDATES]
     together = [tuple(n for n in free if free[n] == kind) for kind in (NUMERIC, CATEGORICAL)]
@@ -179,7 +179,7 @@ class _Judge:
         codes = np.unique(codes, return_inverse=True)[1]
         own = take_rows(X, rows)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the choice of a method says it
+            warnings.simplefilter("ignore", UserWarning)  # the choice of a method warns of it
             folds = [
                 list(PartialLabelKFold(N_SPLITS, shuffle=True, random_state=seed).folds(codes))
                 for seed in range(random_state, random_state + N_REPEATS)

@@ -66,11 +66,11 @@ class Plan:
     shortened: bool
 
     def reasons(self) -> dict[str, str]:
-        """Say of each method that was left out why."""
+        """Return, per method that was left out, the reason."""
         return {name: f"it would take {rough_time(s)}" for name, s in self.slow.items()}
 
     def notes(self) -> list[str]:
-        """Say what was left out, and why."""
+        """Describe what was left out, and why."""
         found = []
         if self.slow:
             listed = ", ".join(f"{name} ({rough_time(s)})" for name, s in self.slow.items())
@@ -305,7 +305,7 @@ def compare(
         "supervised": [n for n, one in methods.items() if n != baseline and _is_supervised(one)],
         "use": use,
     }
-    # the baseline first: without it nothing can be said of the others
+    # the baseline first: the others are compared with it
     order = {baseline: methods[baseline], **methods}
     found: dict[str, list[FoldScore]] = {}
     for result in _run(job, order, parts, n_jobs, watcher):
@@ -373,7 +373,7 @@ def _run(
     n_jobs: int | None,
     watcher: Watcher | None,
 ) -> Iterator[FoldScore]:
-    """Fit method by method, so that what is finished can be told before the end."""
+    """Fit method by method, so that what is finished can be reported before the end."""
 
     def tasks() -> Iterator[Any]:
         for name, estimator in methods.items():

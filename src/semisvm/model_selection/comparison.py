@@ -268,11 +268,11 @@ class Comparison:
         return max(self.methods, key=lambda method: method.mean).name
 
     def did_it_help(self) -> Verdict:
-        """Say whether the unlabelled rows helped, and which method to take."""
+        """Report whether the unlabelled rows helped, and which method to take."""
         return verdict_of(self)
 
     def gap(self, top: Difference) -> str:
-        """Say how far a method is ahead of the baseline, or behind it."""
+        """Report how far a method is ahead of the baseline, or behind it."""
         low, high = top.interval
         shown = round(top.mean, 3)
         word = "ahead of" if shown > 0.0 else "behind" if shown < 0.0 else "level with"
@@ -283,7 +283,7 @@ class Comparison:
         )
 
     def about_chance(self, name: str) -> str | None:
-        """Say how a method compares with guessing the most frequent class, where that is known."""
+        """Compare a method with guessing the most frequent class, where that was measured."""
         chance = self[name].chance
         if chance is None:
             return None

@@ -35,7 +35,7 @@ def fewest_labels(coverage: float) -> int:
 
 @dataclass(frozen=True)
 class Conformal:
-    r"""What held-out labels say about how far scores can be off (CV+).
+    r"""How far scores can be off, by held-out labels (CV+).
 
     With the score f_y(x) of class y, let ``s(x, y) = max over k != y of f_k(x), minus f_y(x)``.
     Each of the h held-out labelled rows i was scored by a model g(i) that had not seen its label:

@@ -1,6 +1,6 @@
 """Trying what is in the pool on labels that were held out, and weighing it.
 
-Methods are weighed rather than sorted, because few labels tell little about which one is best:
+Methods are weighed rather than sorted, because few labels are little evidence of which one is best:
 weights follow the log-loss of labels that were held out, and are drawn to first ones
 (`semisvm.methods.weighing`, `semisvm.model_selection.pool`). Where one method has most of the
 weight it is taken alone.
@@ -46,7 +46,7 @@ from semisvm.text import counted, measured_time, series
 
 N_SPLITS = 5
 FEWEST_LABELS = 4
-"""Of classes with two labels or more; with fewer, a model of the rest says nothing."""
+"""Of classes with two labels or more; with fewer, a model of the rest is no evidence."""
 ALONE = 0.7
 """Share of the weights at which a method is taken alone."""
 SHARES = "estimate"
@@ -56,15 +56,15 @@ CAUTION = 1.5
 """Standard errors by which all methods together must be better than guessing the most frequent
 class, else only supervised ones decide."""
 ENOUGH_TO_DOUBT = 40
-"""Held-out labels from which that is asked. Fewer cannot tell data on which everything is near
-chance from data on which only the supervised SVM is, and there the unlabelled rows help most."""
+"""Held-out labels from which that is tested. Fewer cannot distinguish data on which everything is
+near chance from data on which only the supervised SVM is, where the unlabelled rows help most."""
 NOTABLE = 1.0
 """Seconds of compiling that are mentioned."""
 
 
 @dataclass
 class Found:
-    """The result of a trial: entries with their weights, and what is said about them."""
+    """The result of a trial: entries with their weights, and sentences about them."""
 
     entries: Sequence[Entry]
     weights: Floats
@@ -292,7 +292,7 @@ class Judged:
 
 
 def _about_compiling(race: SuccessiveHalving) -> str:
-    """Say that the next choice will be quicker, if code had to be compiled."""
+    """Note that the next choice will be quicker, if code had to be compiled."""
     seconds = race.clock.seconds
     if seconds < NOTABLE:
         return ""
@@ -315,7 +315,7 @@ def _doubt(
 ) -> str | None:
     """Return why methods that use the unlabelled rows are not trusted; None if they are.
 
-    Where everything is near chance, held-out labels cannot tell which method harms. So all
+    Where everything is near chance, held-out labels cannot show which method harms. So all
     methods together, with weights from the other folds, must be right more often than the most
     frequent class is, if there are enough labels. Rankings must not be worse than those of the
     supervised SVM.

@@ -94,7 +94,7 @@ class Unlikeness:
     shares: str | None = None
 
     def sentences(self) -> list[str]:
-        """Say what is unusual; nothing if nothing is."""
+        """Return sentences about what is unusual; none if nothing is."""
         found = []
         if self.strange and self.unknown is not None:
             found.append(
@@ -115,7 +115,7 @@ class Unlikeness:
 class Familiarity:
     """What rows of the fit look like.
 
-    Half of a sample of them gives the centre, the other half says how far rows like them are from
+    Half of a sample of them gives the centre, the other half shows how far rows like them are from
     it, so that the limits hold for rows that come later.
 
     Attributes

@@ -1,9 +1,9 @@
 """Intervals for means over folds whose training rows overlap.
 
-Folds that happen to agree have a variance near zero, which says nothing about other rows: twelve
-labels that are all predicted correctly are no proof of an accuracy of 1. So an interval is never
-narrower than the one that the number of labels alone allows: Wilson's for a score, and that of
-Bonett and Price for a difference of two scores of the same rows.
+Folds that happen to agree have a variance near zero, which does not carry over to other rows:
+twelve labels that are all predicted correctly are no proof of an accuracy of 1. So an interval is
+never narrower than the one that the number of labels alone allows: Wilson's for a score, and that
+of Bonett and Price for a difference of two scores of the same rows.
 """
 
 from collections.abc import Sequence

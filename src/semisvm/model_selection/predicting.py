@@ -39,7 +39,7 @@ class TrustedPredictions(ABC):
 
     @abstractmethod
     def _held_out(self) -> tuple[Conformal | None, Any]:
-        """Return what held-out labels said, and the fitted estimator."""
+        """Return what held-out labels showed, and the fitted estimator."""
 
     def decide(
         self,
@@ -91,7 +91,7 @@ class TrustedPredictions(ABC):
         """Return sets of classes that hold the true one with a probability of about ``coverage``.
 
         The predicted class is always in the set, so none is empty; a row that could be anything
-        has them all. ``semisvm.model_selection.conformal.Conformal`` says what is guaranteed.
+        has them all. ``semisvm.model_selection.conformal.Conformal`` states what is guaranteed.
 
         Parameters
         ----------

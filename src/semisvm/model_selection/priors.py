@@ -30,7 +30,7 @@ def estimate_prior(
     """Estimate the shares of the classes among the unlabelled rows.
 
     This is what estimators use for ``class_prior=None``. Transductive models are fitted
-    with a part of the labels hidden. Their scores of the hidden rows tell what scores the
+    with a part of the labels hidden. Their scores of the hidden rows show what scores the
     classes have, and those of the unlabelled rows which shares explain them, together with
     the labelled fractions, which are drawn to equal shares where the labels allow it (see
     `semisvm.methods.shares`). Where the hidden labels do not speak for transductive models, the

@@ -3,8 +3,8 @@
 The folds are the outer loop: after one fold the time of every method is known, and what would
 take too long is left out; after two, what is clearly behind. So a slow method costs one fit, not
 five, and whenever the time is up, what is left has seen the same folds. Time to compile code does
-not count: it is spent once per machine, and says nothing about the next fit. Nor does time in which
-other programs had the processor, so that a busy machine makes the same choice.
+not count: it is spent once per machine, and does not predict that of the next fit. Nor does
+time in which other programs had the processor, so that a busy machine makes the same choice.
 """
 
 import warnings
@@ -133,7 +133,7 @@ class SuccessiveHalving:
                 if runner.name not in scorers:
                     scorers[runner.name] = scorer(runner.entry)
                 with warnings.catch_warnings():
-                    # the last fit says it again if it still holds
+                    # the last fit warns again if it still holds
                     warnings.simplefilter("ignore", UserWarning)
                     runner.scores.append(scorers[runner.name](fold))
                 runner.seconds.append(self.seconds - start)
@@ -144,7 +144,7 @@ class SuccessiveHalving:
         return runners
 
     def _may_start(self, runner: Runner, runners: Sequence[Runner], fold: int) -> bool:
-        """Report a fit, and tell whether there is time for it and those that follow from it."""
+        """Report a fit, and return whether there is time for it and those that follow from it."""
         behind = [r for r in runners if len(r.scores) <= fold]
         step = Step(
             runner.name,

@@ -70,7 +70,7 @@ class AgainstChance:
         return low < high < 0.0 and not few
 
     def sentence(self, name: str, labels: str = "labels") -> str:
-        """Say it in words.
+        """Return it in words.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ def _advice(found: "Comparison", recommended: str) -> str:
 
 
 def _at_stake(top: "Difference", recommended: str, baseline: str) -> str:
-    """Say what the recommended method may lose or gain on new rows, by the interval."""
+    """Describe what the recommended method may lose or gain on new rows, by the interval."""
     low, high = top.interval
     if recommended == top.name:
         worse, better, other = -low, high, baseline
@@ -258,7 +258,7 @@ def _at_stake(top: "Difference", recommended: str, baseline: str) -> str:
 
 
 def _leader(found: "Comparison", top: "Difference") -> str:
-    """Say how the best of the others did; "best" is no word for one that is behind."""
+    """Describe how the best of the others did; "best" is no word for one that is behind."""
     if round(top.mean, 3) > 0.0:
         return f"the best, {top.name}, {found.gap(top)}"
     return f"none of the others is ahead; the nearest, {top.name}, {found.gap(top)}"

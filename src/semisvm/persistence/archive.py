@@ -122,9 +122,9 @@ def read_array(member: IO[bytes], length: int, entry: Mapping[str, Any]) -> NDAr
     ----------
     member : stream
     length : int
-        Its bytes, as the directory of the archive says.
+        Its bytes, by the directory of the archive.
     entry : mapping
-        "type" and "shape", as the document says.
+        "type" and "shape", by the document.
     """
     shape, fortran, dtype, header = _header(member)
     if list(shape) != entry["shape"] or dtype.str != entry["type"]:

@@ -83,7 +83,7 @@ def _text(value: Any) -> str:
     try:
         text = json.dumps(to_plain(value.tolist() if isinstance(value, np.ndarray) else value))
     except TypeError:
-        # a function, for instance a kernel: the fingerprint of the features tells more
+        # a function, for instance a kernel: the fingerprint of the features is stricter
         text = f"{type(value).__name__} {getattr(value, '__qualname__', '')}"
     if len(text) > LONGEST:
         return f"{type(value).__name__} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -91,7 +91,7 @@ def _text(value: Any) -> str:
 
 
 def difference(kept: Identity, here: Identity) -> str | None:
-    """Say in which way a checkpoint is of another fit; None if it is of this one.
+    """Return in which way a checkpoint is of another fit; None if it is of this one.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ IDENTITY = record(
     },
 )
 ABOUT = record({"identity": IDENTITY, "finished": flag}, others=anything)
-"""What tells whose checkpoint it is."""
+"""What identifies the fit of a checkpoint."""
 PLACES = record(
     {
         "phases": listed(record({"name": text, "place": PLACE, "snapshot": optional(SNAPSHOT)})),

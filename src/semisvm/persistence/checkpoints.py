@@ -34,7 +34,7 @@ class Checkpoint(FitKeeper):
     The file is written at the end of every level, and after a round if the last writing is
     ``every`` seconds ago or more. It appears whole or not at all: a process that is killed, at
     any moment, leaves the last one. It holds a few vectors over columns and the place in the
-    schedule, no rows, and no pickle. Ctrl-C, and any error, writes the last place and says how
+    schedule, no rows, and no pickle. Ctrl-C, and any error, writes the last place and reports how
     to go on.
 
     The resumed fit ends with the same model as one that was never interrupted, bit for bit, on
@@ -132,7 +132,7 @@ class Checkpoint(FitKeeper):
         return FileStore(self, here, found if self.resume else None)
 
     def _read(self) -> dict[str, Any]:
-        """Return a checkpoint that says whose it is, or raise."""
+        """Return a checkpoint with the identity of its fit, or raise."""
         found = read_checkpoint(self.path)
         self._check(ABOUT, found, {})
         return found
@@ -157,14 +157,14 @@ class Checkpoint(FitKeeper):
         return {**found, "notes": notes}
 
     def how_to_resume(self) -> str:
-        """Say how to go on after the fit was stopped."""
+        """Return how to go on after the fit was stopped."""
         return (
             f"{self.path} holds the fit up to its last round; to go on, fit again with "
             f"callback=Checkpoint({str(self.path)!r}, resume=True)"
         )
 
     def wrote(self) -> None:
-        """Do nothing, after each writing; for those who want to know."""
+        """Do nothing, after each writing; subclasses may override it."""
 
 
 class FileStore:
@@ -213,10 +213,10 @@ class FileStore:
         return True
 
     def describe(self) -> str:
-        """Say how to go on from the file."""
+        """Return how to go on from the file."""
         return self._checkpoint.how_to_resume()
 
     def refuse(self, reason: str) -> CheckpointError:
-        """Return the error that says why the file cannot be used."""
+        """Return the error with the reason why the file cannot be used."""
         message = f"the fit cannot go on from this checkpoint: {reason}. {AGAIN}"
         return CheckpointError(message, self._checkpoint.path)

@@ -30,7 +30,7 @@ def refuse(where: str, needed: str) -> ModelFileError:
 
 
 def complaint(check: Check, value: Any, where: str, sizes: Sizes | None = None) -> str | None:
-    """Say in which way a value does not pass a check; None if it does."""
+    """Return in which way a value does not pass a check; None if it does."""
     try:
         check(value, where, {} if sizes is None else sizes)
     except ModelFileError as error:
@@ -83,7 +83,7 @@ def scalar(value: Any, where: str, sizes: Sizes) -> None:
 
 
 def in_words(name: Any, most: int = 40) -> str:
-    """Return the beginning of a text of a stranger, without characters that do something."""
+    """Return the beginning of an untrusted text, with replacements for control characters."""
     return "".join(c if c.isprintable() else "\ufffd" for c in str(name)[:most])
 
 
@@ -129,7 +129,7 @@ def one_of(*choices: Any) -> Check:
 
 
 def either(*checks: Check) -> Check:
-    """Ask for what passes one of several checks; the first one says what is wrong."""
+    """Require one of several checks; the message is that of the first one."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         first = None

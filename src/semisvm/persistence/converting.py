@@ -109,7 +109,7 @@ class _Job:
         self.progress.seen(file.path.stat().st_size)
 
     def labels_of(self, writer: RowsWriter) -> dict[str, Any]:
-        """Return what the header is to say about labels, when all rows are written."""
+        """Return the part of the header about labels, when all rows are written."""
         self.progress.doing = "completing"
         if self.labels_file is not None:
             labels, words = read_labels_file(self.labels_file, self.options)
@@ -182,7 +182,7 @@ zero_based, max_columns
     Raises
     ------
     DataError
-        Says what is wrong, in which file, line and column.
+        With what is wrong, in which file, line and column.
     """
     features = ColumnFeatures() if features is None else features
     kept = np.dtype(features.dtype if dtype is None else dtype)
@@ -294,7 +294,7 @@ def _convert_tables(
 ) -> None:
     features.set_params(dtype=dtype)
     if job.embeddings is not None and features.features is not None:
-        # whoever gives vectors wants them used
+        # vectors that are given are used
         features.set_params(features=[*features.features, EMBEDDINGS])
     streamed = StreamedFeatures(features)
     label = [] if job.label is None else [job.label]
@@ -341,8 +341,8 @@ def _write_tables(
 def _check_label(job: _Job, first: Table) -> None:
     """Refuse the name of a label column that no file has.
 
-    A key of a JSON lines file may come late, so that this is known in the end; other files say
-    so themselves.
+    A key of a JSON lines file may come late, so that this is checked at the end; the readers of
+    other files check it themselves.
     """
     if job.label is not None and job.codes.n_labeled == 0:
         first.column(job.label)

@@ -49,7 +49,7 @@ class OneFile:
 
 @dataclass
 class Written:
-    """What a worker tells about the rows that it wrote.
+    """What a worker returns about the rows that it wrote.
 
     Attributes
     ----------

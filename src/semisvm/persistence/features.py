@@ -1,4 +1,4 @@
-"""Fitted features of columns, from what a model file or a folder of rows says about them."""
+"""Fitted features of columns, from their state in a model file or a folder of rows."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def restore_features(
     ----------
     state, arrays : what `ColumnFeatures.to_state` returned
     spend : (bytes) -> None
-        Told of the memory of names, or raises.
+        Called with the memory of names; raises if it is too much.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def features_of_rows(
     Raises
     ------
     ValueError
-        Says what is wrong with them.
+        With what is wrong with them.
     """
     # the folder has the number of each column, unless there are few
     budget = Budget.of(8 * n_columns)

@@ -64,11 +64,11 @@ PART = record({"name": text, "columns": optional(SELECTED), "does": DOES})
 FRAME = record({**VALUES, "transformers": listed(PART, least=1)})
 
 Part = Callable[[int, Any, Mapping[str, NDArray[Any]]], tuple[Any, int | None]]
-"""Of position, state and arrays: makes a transformer, and says how many columns it makes."""
+"""Of position, state and arrays: returns a transformer, and how many columns it makes."""
 
 
 def frame_values(name: str, step: Any) -> dict[str, Any]:
-    """Return what a fitted column transformer knows besides its transformers."""
+    """Return the state of a fitted column transformer besides its transformers."""
     has_rest = len(step.transformers_) > len(step.transformers)
     rest = step.remainder if isinstance(step.remainder, str) else DROP
     names = getattr(step, "feature_names_in_", None)
@@ -149,7 +149,7 @@ def restore_columns(
     Raises
     ------
     ModelFileError
-        Or what scikit-learn says about columns.
+        Or the error of scikit-learn about columns.
     """
     from sklearn.compose import ColumnTransformer
 

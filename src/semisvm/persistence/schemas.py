@@ -268,7 +268,7 @@ WORDS = record(
         "ngram_range": NGRAMS,
         "lowercase": flag,
         "strip_accents": one_of(None, "ascii", "unicode"),
-        # a pattern of a stranger may take for ever; this one takes linear time
+        # an untrusted pattern may take for ever; this one takes linear time
         "token_pattern": one_of(TOKEN_PATTERN),
     },
     {"stop_words": listed(text, least=1, unique=True)},
@@ -319,7 +319,7 @@ BLOCKS = {
     ),
 }
 
-# What is said about the training
+# Facts about the training
 
 INTERVAL = listed(number(), length=2)
 CHANCE = record(

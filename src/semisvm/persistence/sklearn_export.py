@@ -219,7 +219,7 @@ def _with_probabilities(linear: LinearModel, bundle: Model) -> LinearModel:
         if not bundle.has_probabilities:
             return linear
         return replace(linear, slope=np.ones(1), offset=np.zeros(1))
-    if not found.slope.all():  # scores that say nothing: all classes are equally likely
+    if not found.slope.all():  # scores without information: all classes are equally likely
         return linear
     two = len(linear.classes) == 2
     shared = found.method == "temperature" or two
@@ -241,7 +241,7 @@ def to_sklearn(model: Any, *, columns: bool = False) -> Any:
     ----------
     model : Model or fitted estimator of this package
         Linear ones. Of a model with column features, the classifier takes the rows of features
-        that ``model.features.transform`` returns, unless ``columns`` says otherwise.
+        that ``model.features.transform`` returns, unless ``columns`` is given.
     columns : bool, default=False
         Whether to include the way from columns to features, so that it takes a data frame, or a
         dict of columns, in which no text is missing. Only for models whose columns are all text.

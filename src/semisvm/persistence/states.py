@@ -196,7 +196,7 @@ def restore_estimator(
 
 
 def _with_parameters(state: Mapping[str, Any]) -> Any:
-    """Make an estimator that is not fitted; its own checks say whether it could be."""
+    """Make an estimator that is not fitted; its own checks decide whether it could be."""
     name = state["name"]
     _check_known(name)
     module, _, attribute = estimator_classes()[name].partition(":")

@@ -169,7 +169,7 @@ def make_imputer(
 
 COLUMNS = ("columns",)
 PATTERNS = (TOKEN_PATTERN, r"(?u)\b\w+\b", r"\b\w+\b", r"\b\w\w+\b", r"\w+")
-"""Of words. A pattern of a stranger may take for ever; these take linear time."""
+"""Of words. An untrusted pattern may take for ever; these take linear time."""
 INSTEAD = (
     "Use steps by name and parameters that are data, or keep the whole pipeline with joblib or "
     "skops; a pickle of somebody else may run anything when it is loaded."
@@ -217,7 +217,7 @@ IDF: dict[str, Check] = {"idf_": Array("f", COLUMNS, low=0.0)}
 SCALE = Array("f", COLUMNS, above=0.0)
 CENTRE = Array("f", COLUMNS)
 NEEDED = {"use_idf": "idf_", "with_mean": "mean_", "with_std": "scale_"}
-"""Attributes that a step has if a parameter, which is true by default, says so."""
+"""Attributes that a step has if a parameter, true by default, is true."""
 SEEN_NAME = "n_samples_seen_"
 SEEN = either(number(0.0), Array("iuf", COLUMNS, low=0))
 
@@ -236,7 +236,8 @@ class Step:
     read : (step) -> dict, optional
         Returns attributes that are kept in another form than the step has them.
     make : (parameters, attributes, spend) -> step, optional
-        For steps that are not made by setting their attributes; ``spend`` is told of memory.
+        For steps that are not made by setting their attributes; ``spend`` is called with the
+        memory that they need.
     """
 
     module: str
@@ -391,12 +392,12 @@ def restore_step(
 ) -> Any:
     """Make a fitted step of the known kind that a name stands for.
 
-    ``spend`` is told of memory that is needed, or raises.
+    ``spend`` is called with the memory that is needed, or raises.
 
     Raises
     ------
     ModelFileError
-        Or whatever scikit-learn says about parameters that do not fit each other.
+        Or the error of scikit-learn about parameters that do not fit each other.
     """
     kind = STEPS[name]
     whole_state = record({"parameters": anything, "values": anything})

@@ -1,4 +1,4 @@
-"""A model card: what a report says, in Markdown and under the headings that are usual for cards."""
+"""A model card: the content of a report in Markdown, under the headings usual for cards."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -16,7 +16,7 @@ VERDICTS = {"helped": GREEN, "no evidence": GREY, "hurt": ORANGE}
 class ComparisonDisplay:
     """Mean scores of methods with intervals, and their differences to the supervised one.
 
-    The right half answers whether unlabelled rows helped: an interval right of zero says
+    The right half answers whether unlabelled rows helped: an interval right of zero means
     that they did. The intervals on the left overlap more, because they hold the luck of
     the folds, which methods share.
 

@@ -47,7 +47,7 @@ def report_data(
     notes: Sequence[str] = (),
     evaluation: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Gather what a report says.
+    """Gather the content of a report.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _summary(estimator: Any, X: Any, y: ArrayLike) -> dict[str, Any]:
 
 
 def _method(estimator: Any, chosen: str | None) -> dict[str, Any]:
-    """Describe the method, and say what it is called in the comparison."""
+    """Describe the method, with its name in the comparison."""
     entry, kind = find(estimator), type(estimator).__name__
     name = kind if entry is None else entry.name
     return {

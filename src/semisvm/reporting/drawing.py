@@ -13,7 +13,7 @@ MISSING = "{name} needs matplotlib to draw: pip install 'semisvm[plots]'."
 
 
 def need_matplotlib(name: str) -> None:
-    """Raise an ImportError that says what to install if matplotlib is missing."""
+    """Raise an ImportError with what to install if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

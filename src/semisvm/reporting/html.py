@@ -153,7 +153,7 @@ DARK_TABLES = {
 def diagram_style() -> str:
     """Return the style that makes a diagram of scikit-learn dark on a dark page.
 
-    Its own script finds out what the page is; without scripts, the theme of a notebook tells.
+    Its own script finds out what the page is; without scripts, the theme of a notebook decides.
     """
     colours = " ".join(f"--sklearn-color-{name}: {value};" for name, value in DARK_BOXES.items())
     inside = f".{DIAGRAM} .sk-global"

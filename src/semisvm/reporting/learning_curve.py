@@ -27,7 +27,7 @@ class LearningCurveDisplay:
     score_name : str, default="accuracy"
     x_name : str, default="labelled rows"
     levels : mapping name -> float, optional
-        Scores to compare with, drawn as horizontal lines: of a fit that knows all labels.
+        Scores to compare with, drawn as horizontal lines: of a fit with all labels.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ def section(heading: str, *content: Any, name: str) -> Markup:
 
 
 def done(data: Data) -> Markup:
-    """Say what was done: data, labels, method."""
+    """Describe what was done: data, labels, method."""
     facts, method = data["data"], data["method"]
     what = f": {method['summary']}" if method["summary"] else ""
     cards = [
@@ -57,7 +57,7 @@ def notes(data: Data) -> Markup | None:
 
 
 def helped(data: Data) -> Markup:
-    """Say whether the unlabelled rows helped, and which method to take."""
+    """Report whether the unlabelled rows helped, and which method to take."""
     heading = "Did the unlabelled rows help?"
     comparison = data["comparison"]
     if comparison is None:
@@ -327,7 +327,7 @@ def render(data: Mapping[str, Any]) -> str:
     Returns
     -------
     page : str
-        Without scripts, and without anything from elsewhere; text of users is escaped.
+        Without scripts and external files; text of users is escaped.
     """
     sections = [made for made in (build(data) for build in SECTIONS) if made is not None]
     date = f"{data['created']} · " if data["created"] else ""
@@ -363,7 +363,7 @@ def write_report(
     Returns
     -------
     data : dict
-        What the report says.
+        The content of the report.
     """
     data = report_data(model, comparison, **options)
     page = render(data)

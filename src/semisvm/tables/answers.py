@@ -75,7 +75,7 @@ def join_answers(
     changed. If there is a column ``semisvm_check``, as in the answers of a sitting, a row that has
     moved is found by its content. With ``key`` a line belongs to the row with the same key. Blank
     labels change nothing; a label that disagrees with another one is an error, unless the column
-    ``semisvm_before`` says that it replaces it.
+    ``semisvm_before`` marks that it replaces it.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def join_answers(
     Raises
     ------
     DataError
-        Says what is wrong, in which file, line and column.
+        With what is wrong, in which file, line and column.
     """
     cells: list[Any] = [None] * len(data) if data.labels is None else data.labels.tolist()
     sources: dict[int, str] = {}

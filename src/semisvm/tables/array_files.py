@@ -71,7 +71,7 @@ class ArrayFile:
             self._stream.close()
 
     def close(self) -> ArrayFact:
-        """Complete the file; return what is to be said about it."""
+        """Complete the file; return its entry in the header."""
         with explained(self._path), self._stream as stream:
             stream.seek(0)
             stream.write(array_head(self.dtype, self.shape))
@@ -128,7 +128,7 @@ def read_npz(
 ) -> Iterator[MatrixData]:
     """Read X, and labels from the key ``y`` or from ``y.npy`` beside the file.
 
-    Nothing is unpickled. -1 and NaN are unlabelled unless the options say otherwise.
+    Nothing is unpickled. -1 and NaN are unlabelled unless the options define other markers.
     """
     X, y = _load(path, options, with_labels)
     if X.shape[0] == 0:

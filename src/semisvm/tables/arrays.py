@@ -110,7 +110,7 @@ def _read(stream: IO[bytes], size: int | None, path: str | Path) -> NDArray[Any]
 
 
 def _header(stream: IO[bytes], version: tuple[int, int]) -> io.BytesIO:
-    """Read the header of an array, which says itself how long it is."""
+    """Read the header of an array, which begins with its own length."""
     length = stream.read(2 if version == (1, 0) else 4)
     n_bytes = int.from_bytes(length, "little")
     if n_bytes > MOST_HEADER:
@@ -146,7 +146,7 @@ def _content(stream: IO[bytes], needed: int, size: int) -> bytearray:
 def _explained(path: str | Path) -> Iterator[None]:
     """Make one error of all that zipfile and the header parser of numpy raise.
 
-    They were not written for files of strangers: besides their own errors they let out
+    They were not written for untrusted files: besides their own errors they let out
     those of tokenize, struct, zlib and the codecs, and many of the built-in ones.
     """
     try:

@@ -60,7 +60,7 @@ def _of_matrix(data: MatrixData) -> list[str]:
 
 
 def counted(names: Sequence[str]) -> list[str]:
-    """Tell rows of one content apart: the second one gets ``#2``, and so on."""
+    """Distinguish rows of one content: the second one gets ``#2``, and so on."""
     seen: Counter[str] = Counter()
     found = []
     for name in names:

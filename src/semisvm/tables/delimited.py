@@ -115,7 +115,7 @@ class _LongCells:
     """Lets the csv module read long cells, in blocks that may overlap in several threads.
 
     Its limit belongs to the whole process. The first block to begin raises it, the last
-    one to end puts it back, unless somebody else has set it in the meantime.
+    one to end puts it back, unless other code has set it in the meantime.
     """
 
     def __init__(self) -> None:

@@ -116,7 +116,7 @@ def load_encoder(name: str) -> Encoder:
     Raises
     ------
     ValueError
-        Says what is wrong with the name.
+        With what is wrong with the name.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute:
@@ -155,7 +155,7 @@ class VectorBlock:
 
     Directions and distances between vectors mean something, so single coordinates are not
     standardised. The mean is subtracted because vectors of many encoders share a large part,
-    which tells no rows apart but would take up the length that the block is allowed.
+    which distinguishes no rows but would take up the length that the block is allowed.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class VectorTally:
         """Count the vectors of some rows."""
         cells = table.column(self.column)
         if not isinstance(cells, np.ndarray) and all(cell is None for cell in cells):
-            return  # a piece in which all are missing does not know their length
+            return  # a piece in which all are missing has no length
         values = read_vectors(table, self.column, None if self._sum is None else len(self._sum))
         self._include(np.nansum(values, axis=0), int((~np.isnan(values[:, 0])).sum()))
 

@@ -57,7 +57,7 @@ class DataWarning(UserWarning):
 
 
 def missing_column(name: str, there: Iterable[str], path: str | Path | None) -> DataError:
-    """Say that a column is not there, which ones are, and which one may be meant."""
+    """Return that a column is missing, which ones exist, and which one may be meant."""
     known = list(there)
     near = near_match(name, known)
     hint = f" Did you mean {near!r}?" if near else ""

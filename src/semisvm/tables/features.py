@@ -56,7 +56,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     Columns of no given kind are looked at. A column of words with many distinct values is
     text, few distinct values are categories, numbers are numbers. Constant columns, dates
     and identifiers (words that hardly repeat; whole numbers that count the rows, or whose
-    column has the name of an identifier) are left out, and ``notes_`` says so.
+    column has the name of an identifier) are left out, with a note in ``notes_``.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ ENOUGH_ROWS = 10
 """In fewer rows, values that are all distinct may well be measurements or categories."""
 
 NAMED_SHARE = 0.5
-"""Whole numbers of which so many are distinct are identifiers if the column's name says so."""
+"""Whole numbers of which so many are distinct are identifiers if the column is named like one."""
 
 ID_NAME = re.compile(
     r"(?i:(^|[\W_])(id|ids|uuid|guid|key|index|idx|rowid|nr|no)$)|[a-z]I[dD]$|^Unnamed: \d+$"
@@ -155,7 +155,7 @@ def _kind_of_strings(values: list[str]) -> Kind:
 
 
 def _why_no_number(values: list[str]) -> str | None:
-    """Say what is wrong with values that are meant to be numbers; None if they are not."""
+    """Return what is wrong with values that are meant to be numbers; None if they are not."""
     others = [value for value in values if with_thousands(value) is None]
     if all(DECIMAL_COMMA.fullmatch(value) for value in others):
         return f"its numbers have decimal commas, such as {others[0]!r}; write decimal points"

@@ -24,7 +24,7 @@ At = Callable[[str, int], DataError]
 LAST_CHARACTER = 0x10FFFF
 
 EXACT = 2.0**53
-"""From here on, float64 cannot tell whole numbers apart."""
+"""From here on, float64 cannot represent all whole numbers."""
 
 
 def read_labels(
@@ -60,7 +60,7 @@ def missing_words(cells: Iterable[Any], markers: Sequence[str] = ()) -> dict[str
 
 
 def about_missing(words: Mapping[str, int]) -> list[str]:
-    """Say which words were taken for "no label"."""
+    """Return which words were taken for "no label"."""
     if not words:
         return []
     found = ", ".join(f"{word!r} ({count:,})" for word, count in words.items())
@@ -99,7 +99,7 @@ def text_labels(cells: Iterable[Any], markers: Sequence[str] = (), at: At = _som
 
 
 def label_values(cells: Iterable[Any], blank: set[str], at: At) -> list[Any]:
-    """Return the values of cells; an error says in which row it is."""
+    """Return the values of cells; an error has its row."""
     values = []
     for row, cell in enumerate(cells):
         try:
@@ -192,7 +192,7 @@ def number_labels(values: NDArray[Any], unlabeled: float | None, at: At) -> Labe
 def array_labels(
     values: NDArray[Any], options: Options, path: str | Path
 ) -> tuple[Labels, dict[str, int]]:
-    """Read labels given as an array; -1 is unlabelled unless the options say otherwise.
+    """Read labels given as an array; -1 is unlabelled unless the options define other markers.
 
     Returns
     -------
@@ -269,7 +269,7 @@ def count_repeated(labels: Labels) -> int:
 
 
 def remarks(labels: Labels) -> list[str]:
-    """Say what looks like a mistake in labels to be fitted."""
+    """Return what looks like a mistake in labels to be fitted."""
     counts = count_labels(labels)
     found = []
     once = [label for label, count in counts.items() if count == 1]

@@ -42,11 +42,11 @@ SAVE_AGAIN = "Save it as .xlsx or as CSV, and read that."
 
 
 Seen = Callable[[int], object]
-"""Is told how many more bytes of a file were read."""
+"""Called with the number of further bytes of a file that were read."""
 
 
 class _Watched(io.FileIO):
-    """A file that tells how much of it is read."""
+    """A file that reports how much of it is read."""
 
     def __init__(self, path: str | Path, seen: Seen) -> None:
         super().__init__(path, "rb")
@@ -74,7 +74,7 @@ def open_bytes(path: str | Path, seen: Seen | None = None) -> Iterator[BinaryIO]
     ----------
     path : str or Path
     seen : function, optional
-        Is told how many more bytes were read.
+        Called with the number of further bytes that were read.
     """
     with _explained(path), _raw(path, seen) as raw:
         if raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
@@ -96,9 +96,9 @@ def open_text(
     ----------
     path : str or Path
     encoding : str, optional
-        By default UTF-8, or what a byte order mark says.
+        By default UTF-8, or that of a byte order mark.
     seen : function, optional
-        Is told how many more bytes were read.
+        Called with the number of further bytes that were read.
     """
     with open_bytes(path, seen) as stream:
         buffered = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)
@@ -160,7 +160,7 @@ def _members(path: str | Path) -> set[str]:
 
 @contextmanager
 def there_to_read(path: str | Path) -> Iterator[None]:
-    """Say what is wrong with a file that cannot be opened."""
+    """Raise a `DataError` with the reason if a file cannot be opened."""
     try:
         yield
     except FileNotFoundError as error:
@@ -187,7 +187,7 @@ def _explained(path: str | Path) -> Iterator[None]:
 
 
 def refuse_foreign(head: bytes, path: str | Path) -> None:
-    """Refuse files that are not text, and say what they are."""
+    """Refuse files that are not text, with what they are."""
     for magic, what in FOREIGN.items():
         if head.startswith(magic):
             raise DataError(f"this is {what}.", path)

@@ -36,7 +36,7 @@ def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
 
 
 def require_pyarrow(path: str | Path) -> None:
-    """Say what to install, if pyarrow is missing."""
+    """Raise an error with what to install if pyarrow is missing."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
@@ -46,7 +46,7 @@ def require_pyarrow(path: str | Path) -> None:
 
 
 def _tell(options: Options, path: str | Path, n_rows: int, total: int) -> None:
-    """Tell of the bytes that so many rows have on average."""
+    """Report the bytes that so many rows have on average."""
     if options.seen is not None:
         options.seen(Path(path).stat().st_size * n_rows // max(total, 1))
 
@@ -167,7 +167,7 @@ def parquet_writer(path: str | Path) -> Iterator[Callable[[Rows], None]]:
     Yields
     ------
     write : (rows) -> None
-        Rows are dicts with the same keys. The first rows say of which type a column is.
+        Rows are dicts with the same keys. The first rows decide of which type a column is.
     """
     require_pyarrow(path)
     with write_bytes(path) as stream:

@@ -121,7 +121,7 @@ def read(
     na_is_class : bool, default=False
         Whether words of missing values are classes, as "NA" is where it means Namibia.
     encoding : str, optional
-        By default UTF-8, or what a byte order mark says.
+        By default UTF-8, or that of a byte order mark.
     delimiter : str, optional
     quotes : bool, default=True
         Whether ``"`` quotes cells of CSV and TSV files.
@@ -138,7 +138,7 @@ def read(
     Raises
     ------
     DataError
-        Says what is wrong, in which file, line and column.
+        With what is wrong, in which file, line and column.
     """
     options = Options(
         label=label,

@@ -324,7 +324,7 @@ def write_rows(
                 raise DataError(message, path)
             writer.add_codes(codes)
             classes = names, np.arange(len(names), dtype=np.int32)
-        # a matrix in memory says itself how wide it is
+        # a matrix in memory has its width
         writer.finish(n_columns, max_columns=n_columns, classes=classes)
 
 

@@ -52,7 +52,7 @@ class MatrixScaling:
     def transform(self, X: Any) -> Any:
         """Change rows, shape (n, d)."""
         if X.shape[1] != len(self.scale):
-            return X  # the estimator says what is wrong
+            return X  # the estimator raises the error
         if self.kind == COUNTS:
             return _unit_rows(_logarithms(X) @ sparse.diags_array(self.scale))
         if is_sparse(X):
@@ -61,7 +61,7 @@ class MatrixScaling:
         return (centred if self.centre is None else centred - self.centre) * self.scale
 
     def note(self) -> str:
-        """Say what was done, and how to leave it."""
+        """Return what was done, and how to turn it off."""
         return f"{WORDS[self.kind].format(length=self.length)}; as_is=True leaves it as it is."
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -238,7 +238,7 @@ def _rise(
 def _notes(
     groups: Sequence[Group], counts: NDArray[np.float64], plain: Sequence[Group]
 ) -> list[str]:
-    """Say which columns are damped, by how much against equal shares, and why."""
+    """Return which columns are damped, by how much against equal shares, and why."""
     there = np.flatnonzero(counts).tolist()
     against_equal = np.sqrt(counts * len(there) / (counts.sum() or 1.0))
     damped = [k for k in there if against_equal[k] < DAMPED and groups[k] in plain]
@@ -263,7 +263,7 @@ def _notes(
 def _about_raised(
     blocks: Sequence[Block], rise: NDArray[np.float64], informative: Mapping[str, float]
 ) -> list[str]:
-    """Say which columns are raised, by how much, and why."""
+    """Return which columns are raised, by how much, and why."""
     raised = [k for k, block in enumerate(blocks) if block.columns[0] in informative]
     columns = [name for k in raised for name in blocks[k].columns]
     if not columns or not rise[raised[0]] > 1.0:

@@ -61,7 +61,7 @@ class Tally:
         self.forgotten += least
 
     def note(self, name: str) -> list[str]:
-        """Say what was forgotten."""
+        """Return what was left out."""
         if not self.forgotten:
             return []
         return [

@@ -272,14 +272,14 @@ def _check_width(blocks: list[Block], n_columns: int, path: str | Path, options:
 def block_labels(
     numbers: NDArray[np.float64], lines: NDArray[np.int64], path: str | Path, options: Options
 ) -> Labels:
-    """Read the labels of rows, of which ``lines`` says where they stand."""
+    """Read the labels of rows; ``lines`` are their line numbers, for messages."""
     given = options.unlabeled
     marker = 0.0 if given is None else number_marker(given, path)
     return number_labels(numbers, marker, lambda what, row: DataError(what, path, int(lines[row])))
 
 
 def fit_width(X: Any, n_features: int, path: str | Path) -> Any:
-    """Return the matrix with the number of columns that a model knows; others are left out."""
+    """Return the matrix with the number of columns of a model; others are left out."""
     if X.shape[1] > n_features:
         beyond = int(np.count_nonzero(X.indices >= n_features))
         warnings.warn(

@@ -72,7 +72,7 @@ class Table:
         return self.columns[name]
 
     def error(self, message: str, row: int, column: str | None = None) -> DataError:
-        """Make an error that says where a row (from 0) came from."""
+        """Make an error with the place that a row (from 0) came from."""
         line = row + 1 if self.lines is None else int(self.lines[row])
         word = "row" if self.lines is None else self.word
         return DataError(message, self.path, line, column, word)

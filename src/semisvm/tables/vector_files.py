@@ -150,7 +150,7 @@ def with_vectors(table: Table, name: str, values: NDArray[Any]) -> Table:
 
 
 def without_vectors(table: Table) -> Table:
-    """Return a table without its columns of vectors, which nobody reads."""
+    """Return a table without its columns of vectors, which are not for reading."""
     return table.without([name for name in table.names if holds_vectors(table.columns[name])])
 
 

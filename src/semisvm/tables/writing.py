@@ -50,7 +50,7 @@ OPEN_STREAMS = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/[^/]+/fd/\d+
 
 @contextmanager
 def explained(path: str | Path) -> Iterator[None]:
-    """Turn what the system says against writing a file into a `DataError`."""
+    """Turn an error of the system on writing a file into a `DataError`."""
     try:
         yield
     except OSError as error:
@@ -88,7 +88,7 @@ def settle(path: str | Path) -> Path:
 def check_place(path: str | Path) -> None:
     """Find out whether a file can be written, before the work of which it is the end.
 
-    Some bytes are written beside its place and removed, since permissions do not tell all.
+    Some bytes are written beside its place and removed, since permissions are not enough.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def sync_folder(folder: Path) -> None:
 
 
 class _Part(io.FileIO):
-    """The raw stream of a part; errors of the disk are told of the file that was asked for."""
+    """The raw stream of a part; errors of the disk name the file that was given."""
 
     def __init__(self, handle: int, path: str | Path) -> None:
         super().__init__(handle, "wb")
@@ -176,7 +176,7 @@ def claim(handle: int, name: str) -> bool:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # no locks on this file system; then nobody removes old parts either
+    except OSError:  # no locks on this file system; then no process removes old parts either
         return True
     return os.path.exists(name)
 
