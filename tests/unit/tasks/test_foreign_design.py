@@ -1,4 +1,4 @@
-"""A design that has only the four questions of the guide serves every smooth method."""
+"""A design that has only the four products of the guide serves every smooth method."""
 
 from types import SimpleNamespace
 
