@@ -58,6 +58,7 @@ BENCHMARKS = {
 # Not part of all: they judge a change of the code, or are in it already.
 TOOLS = {
     "revisions": "a revision of this repository against another one, fits in turns",
+    "house": "files, lines, what a fit enters and what a change touches; beside --base",
 }
 
 ONLY = {
@@ -72,7 +73,7 @@ ONLY = {
         "strengths",
     ),
     "methods": ("columns", "shares", "outofcore", "distributed"),
-    "base": ("revisions",),
+    "base": ("revisions", "house"),
     "head": ("revisions",),
     "rows": ("outofcore", "distributed", "labelspeed"),
     "memory": ("outofcore",),

@@ -240,8 +240,8 @@ def train(*arguments, **options):
 
 if __name__ == "__main__":
     training.train = train
-    from semisvm.cli import stopping
-    stopping.GRACE = 100.0  # to end its workers may take a busy machine a while
+    from semisvm.cli import interrupts
+    interrupts.GRACE = 100.0  # to end its workers may take a busy machine a while
     from semisvm.cli.entry import main
     main()
 """

@@ -20,7 +20,7 @@ from waiting import PATIENCE
 # the seventh round does not end; the second way of waiting looks at no signal
 PROGRAM = """
 import sys, time
-from semisvm.methods.switching import Switching
+from semisvm.methods.transductive import Switching
 
 real, rounds = Switching.weight_step, []
 

@@ -26,7 +26,7 @@ LOCKED = "sum(range(10**14))"
 UNLOCKED = "hashlib.pbkdf2_hmac('sha512', b'x', b'y', 2**31 - 1)"
 PROGRAM = """
 import hashlib, sys
-import semisvm.estimators.low_density as low_density
+import semisvm.estimators.gradient as low_density
 
 def fit(self, X, y, sample_weight=None):
     print("in the long call", file=sys.stderr, flush=True)
@@ -41,12 +41,12 @@ main()
 # slow either process is.
 CHOOSING = """
 import mmap, os, sys, time
-from semisvm.cli import stopping
-from semisvm.model_selection.successive_halving import Race
+from semisvm.cli import interrupts
+from semisvm.model_selection.successive_halving import SuccessiveHalving
 
-stopping.TWICE = 1e6  # one interrupt may come to the fit twice
+interrupts.TWICE = 1e6  # one interrupt may come to the fit twice
 looked, first = mmap.mmap(-1, 1), os.getpid()
-may_start, read = Race._may_start, stopping.Board.read
+may_start, read = SuccessiveHalving._may_start, interrupts.Board.read
 
 def slowed(self, runner, runners, fold):
     if fold == 2 and not self.stopped:
@@ -62,8 +62,8 @@ def seen(board):
         looked[0] = 1
     return read(board)
 
-Race._may_start = slowed
-stopping.Board.read = seen
+SuccessiveHalving._may_start = slowed
+interrupts.Board.read = seen
 from semisvm.cli.entry import main
 main()
 """
@@ -165,15 +165,15 @@ def test_the_command_ends_if_the_first_process_is_killed():
 def test_words_are_said_once_though_the_end_takes_long():
     program = (
         "import sys, time\n"
-        "from semisvm.cli import stopping\n"
+        "from semisvm.cli import interrupts\n"
         "def work():\n"
         "    try:\n"
         "        print('here', flush=True)\n"
         "        time.sleep(600)\n"
         "    finally:\n"
-        "        stopping.say_last_words()\n"
+        "        interrupts.say_last_words()\n"
         "        time.sleep(600)\n"
-        "stopping.supervised(work)"
+        "interrupts.supervised(work)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

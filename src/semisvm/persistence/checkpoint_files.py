@@ -332,7 +332,7 @@ SNAPSHOT = record(
         "here": extended,
         "best_key": listed(extended, length=2),
         "facts": mapping(text, extended),
-        "search": record({"idle": whole(), "smallest": extended}),
+        "search": record({"idle": whole(), "lowest": extended, "slow": flag, "smallest": extended}),
     },
 )
 PLACE = record({"level": whole(), "iteration": whole(), "rounds": whole(), "settled": flag})

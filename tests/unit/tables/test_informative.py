@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from tests.unit.columns.test_shares import TOPICS, N, shares_in, texts
+from tests.unit.tables.test_shares import TOPICS, N, shares_in, texts
 
 import semisvm
 from semisvm import NewtonSVC, TransductiveSVC
