@@ -147,7 +147,8 @@ class Outputs:
         which leaves out the products of different ones, as random signs do.
         """
         block, reg = self.block, self.reg
-        order = np.argsort(scores[block.unlabeled], kind="stable")
+        counted = np.flatnonzero(mass > 0.0)
+        order = counted[np.argsort(scores[block.unlabeled[counted]], kind="stable")]
         probes, others = order[::2], order[1::2]
         signs = np.zeros(len(scores))
         signs[block.unlabeled[probes]] = np.sqrt(mass[probes])
