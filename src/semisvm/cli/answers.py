@@ -64,7 +64,7 @@ def write_tasks(output: Output, tasks: Sequence[dict[str, Any]], tool: str) -> N
 
 
 def about_tool(tool: str, text: str, classes: Sequence[str]) -> str:
-    """Say how the tool shows the tasks."""
+    """Describe how the tool shows the tasks."""
     from semisvm.tables.annotation_tools import LABEL_STUDIO, studio_interface
 
     if tool == LABEL_STUDIO:

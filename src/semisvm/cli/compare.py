@@ -122,7 +122,7 @@ def _named(text: str | None) -> list[Method]:
     """Return the named methods, the supervised baseline first."""
     baseline = all_methods()[0]
     if text is None or text.strip().casefold() == ALL:
-        # another supervised method that wins would say nothing about the unlabelled rows
+        # another supervised method that wins is no evidence about the unlabelled rows
         return [
             m for m in all_methods() if m.compared and (m is baseline or m.suits.needs_unlabeled)
         ]

@@ -113,7 +113,7 @@ class Reading:
         return self.progress.share
 
     def text(self) -> str:
-        """Say how far the reading is."""
+        """Show how far the reading is."""
         told = self.progress
         read = f"{told.rows:,} rows, {told.bytes / 1e6:,.0f} of {told.total / 1e6:,.0f} MB"
         return f"{told.doing}: {read}"

@@ -145,7 +145,7 @@ def is_mistake(error: Exception) -> bool:
 
 
 def message_of(error: Exception) -> str:
-    """Return what an error says, with options in place of parameters of the library."""
+    """Return the message of an error, with options in place of parameters of the library."""
     from semisvm.tables.errors import DataError
 
     if isinstance(error, UserError):

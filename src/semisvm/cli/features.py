@@ -49,7 +49,7 @@ class Words:
     ] = None
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of `ColumnFeatures` that say what the words of a text are."""
+        """Return the parameters of `ColumnFeatures` that define the words of a text."""
         from semisvm.tables.text import read_stop_words
 
         found: dict[str, Any] = {"min_df": self.min_df, "max_features": self.max_features}

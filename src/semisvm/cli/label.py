@@ -184,7 +184,7 @@ class Progress:
 
 
 def in_short(status: "Status") -> str:
-    """Say in a line how far a sitting is."""
+    """Print in a line how far a sitting is."""
     parts = [f"{status.n_answered:,} of {status.n_rows:,} rows labelled"]
     if status.n_skipped:
         parts.append(f"{status.n_skipped:,} skipped")

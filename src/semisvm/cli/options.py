@@ -221,7 +221,7 @@ Figure = Annotated[
 
 
 def check(figure: Output | None) -> None:
-    """Import what draws before anything is computed, or say what is missing."""
+    """Import what draws before anything is computed, or raise with what is missing."""
     from importlib import import_module
 
     if figure is None:

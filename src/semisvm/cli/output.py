@@ -86,7 +86,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]
 
 
 def print_notes(word: str, notes: Sequence[str]) -> None:
-    """Print sentences, each after a word that says what they are."""
+    """Print sentences, each after a word for their kind."""
     for note in notes:
         print_line(f"{word}: {in_options(note) if word == NOTE else note}")
 
@@ -114,7 +114,7 @@ def shares_in_short(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def words_in_short(kept: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """Say which words of text columns are features, those in most rows by name."""
+    """Describe which words of text columns are features, those in most rows by name."""
     found = {}
     for column, told in kept.items():
         # n-grams of characters may begin or end with a space
@@ -140,7 +140,7 @@ def show(value: Any) -> str:
 
 
 def facts_of(bundle: "Model", top: int, words: int, names: Any) -> dict[str, Any]:
-    """Return what models of one label and of several tell about themselves alike."""
+    """Return the facts that models of one label and of several have in common."""
     features = bundle.features
     return {
         "columns": {} if features is None else features.kinds_,
@@ -214,5 +214,5 @@ def _words(parameter: Any, value: Any) -> Iterator[str]:
         if isinstance(entry, bool):
             yield (parameter.opts if entry else parameter.secondary_opts)[0]
         elif entry is not None:
-            # the long spelling says what it is
+            # the long spelling explains itself
             yield from (max(parameter.opts, key=len), str(entry))

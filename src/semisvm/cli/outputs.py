@@ -275,7 +275,7 @@ def _same(a: Path, b: Path) -> bool:
     if a.exists() and b.exists():
         return os.path.samefile(a, b)
     real = os.path.realpath(a), os.path.realpath(b)
-    # of two new files it is not known whether the disk tells upper case from lower
+    # of two new files it is not known whether the disk distinguishes upper and lower case
     new = not a.exists() and not b.exists()
     return real[0] == real[1] or (new and real[0].casefold() == real[1].casefold())
 

@@ -381,6 +381,6 @@ class Likeness:
         return found if mixed is None else [*found, mixed]
 
     def warn(self) -> None:
-        """Write what there is to say to the error stream."""
+        """Write notes to the error stream."""
         for sentence in self.sentences():
             say(f"warning: {sentence}")

@@ -1,6 +1,6 @@
 """Progress of fits: what is running, for how long, and how long it may still take.
 
-On a terminal this is one line that is redrawn; elsewhere a few plain lines.
+On a terminal this is one line that is redrawn; otherwise a few plain lines.
 """
 
 import threading
@@ -25,12 +25,12 @@ from semisvm.text import rough_time
 PAUSE = 5.0
 """Minimum seconds between two plain lines."""
 STILL = 60.0
-"""Seconds after which a plain line says again what is running."""
+"""Seconds after which a plain line repeats what is running."""
 TICK = 0.5
 
 
 def share_done(row: Mapping[str, Any]) -> float:
-    """Return how much of a fit is done, as its schedule says in a row of the trace."""
+    """Return how much of a fit is done, by its schedule in a row of the trace."""
     return float(row.get("progress", 0.0 if row["phase"] == "supervised" else SETTLING))
 
 
@@ -62,7 +62,7 @@ class Counted:
         return 0.0 if self.step is None else self.step.done / self.step.total
 
     def text(self) -> str:
-        """Say what is running."""
+        """Show what is running."""
         if self.step is None:
             return "starting"
         count = f"fit {self.step.done + 1} of {self.step.total}"
@@ -128,7 +128,7 @@ class Traced:
         return self.done
 
     def text(self) -> str:
-        """Say what is running."""
+        """Show what is running."""
         rest = "" if self.row is None else f": {describe(self.row, self.done)}"
         return f"fitting {self.name}{rest}"
 
@@ -198,7 +198,7 @@ class State(Protocol):
         ...
 
     def text(self) -> str:
-        """Say what is running."""
+        """Show what is running."""
         ...
 
 

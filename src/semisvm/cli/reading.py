@@ -84,7 +84,7 @@ class FileFormat:
 
 @dataclass(frozen=True)
 class Marks:
-    """What says that a row has no label."""
+    """The marker of rows without a label."""
 
     unlabeled: Annotated[
         str | None,
@@ -197,7 +197,7 @@ class LabelledFile:
 
 
 def _about_journals(answers: list[Path]) -> list[str]:
-    """Say which answers of a sitting are in its journal only, as after a crash."""
+    """Report which answers of a sitting are in its journal only, as after a crash."""
     from semisvm.labelling.journal import journal_of
     from semisvm.labelling.store import unwritten
 

@@ -124,7 +124,7 @@ def write(
 
 
 def tell(output: Output | None, what: str = "Report") -> None:
-    """Say that the report, or what else, was written, if one was."""
+    """Report that the file was written, if one was."""
     from semisvm.cli.output import print_line
 
     if output is not None and not output.is_standard:

@@ -52,7 +52,7 @@ def _names_of_kept(keep: list[str], written: set[str]) -> dict[str, str]:
 
 
 def tell_of_new_names(keep: list[str], rows: Rows) -> None:
-    """Say which columns could not keep their names."""
+    """Report which columns could not keep their names."""
     # columns that are kept come first
     for name, written in zip(keep, next(iter(rows), {}), strict=False):
         if written != name:
@@ -63,7 +63,7 @@ def tell_of_new_names(keep: list[str], rows: Rows) -> None:
 
 
 def check_suffix(output: Output | None, what: str, suffixes: tuple[str, ...] = SUFFIXES) -> str:
-    """Return the suffix, which says the format, or refuse it; standard output gets CSV."""
+    """Return the suffix, which gives the format, or refuse it; standard output gets CSV."""
     if output is None or output.is_standard:
         return ".csv"
     suffix = output.path.suffix.lower()

@@ -57,7 +57,7 @@ class Encoded:
         return self.done / max(self.total, 1)
 
     def text(self) -> str:
-        """Say what is running."""
+        """Show what is running."""
         earlier = f", after {self.before:,} of earlier rows" if self.before else ""
         return f"encoding: {self.done:,} of {self.total:,} texts{earlier}"
 
@@ -107,7 +107,7 @@ class TrainingVectors(Vectors):
     ) -> tuple["Table | MatrixData", dict[str, Any]]:
         """Add columns of vectors to data; return them, and what a model has to remember.
 
-        ``features`` are not fitted; with --no-words they are told to leave out the encoded columns.
+        ``features`` are not fitted; with --no-words they are set to leave out the encoded columns.
         """
         from semisvm.tables.table import Table
 
@@ -128,7 +128,7 @@ class TrainingVectors(Vectors):
         if self.encoder is not None:
             data, names = self._encoded(data, features, shown)
             settings |= {"encoder": self.encoder, "encoded": names}
-        if features.features is not None:  # whoever names vectors by an option wants them used
+        if features.features is not None:  # vectors named by an option are used
             named = features.features
             kept = [name for name in named if name in data.columns or name not in before]
             features.set_params(features=[*kept, *(n for n in data.names if n not in before)])

@@ -27,7 +27,7 @@ def _is(given: Any, name: str) -> bool:
 
 
 def _about_shares(classes: list[Any], shares: Shares) -> str:
-    """Say which class shares were estimated, and how sure they are."""
+    """Describe which class shares were estimated, and how sure they are."""
     doubt = DOUBT if shares.doubtful else ""
     if len(classes) > MOST_NAMED:
         sure = f"standard errors up to {shares.errors.max():.1%}"
@@ -38,7 +38,7 @@ def _about_shares(classes: list[Any], shares: Shares) -> str:
 
 
 class SharesClassifier(ScoringClassifier):
-    """Base of the classifiers that know the class shares of the unlabelled rows.
+    """Base of the classifiers that use the class shares of the unlabelled rows.
 
     An estimate is made by models with the regularisation, intercept and threads of subclasses.
     """
@@ -66,7 +66,7 @@ class SharesClassifier(ScoringClassifier):
         return UNSURE_WEIGHT if self.shares_are_estimated else 1.0
 
     def take_estimate(self, shares: Floats) -> None:
-        """Set class shares that were estimated elsewhere; fit as if the estimate were its own."""
+        """Set class shares that another fit estimated; fit as if the estimate were its own."""
         self.set_params(**self._when_estimated(), class_prior=shares)
 
     def _when_estimated(self) -> dict[str, Any]:
@@ -88,9 +88,9 @@ class SharesClassifier(ScoringClassifier):
         recorder: Recorder,
         sampling: Sampling | None = None,
     ) -> Shares:
-        """Return the shares of the classes among the unlabelled rows, as ``class_prior`` says.
+        """Return the shares of the classes among the unlabelled rows, by ``class_prior``.
 
-        ``sampling`` says where the rows of an estimate come from, see `estimate_shares`.
+        ``sampling`` is where the rows of an estimate come from, see `estimate_shares`.
         """
         given = getattr(self, "class_prior", None)
         if self.shares_are_estimated:

@@ -303,11 +303,11 @@ def class_shares(
     Parameters
     ----------
     estimator : LinearSemiSupervisedClassifier
-        Its ``class_prior`` says how they are found.
+        Its ``class_prior`` defines how they are found.
     X : validated rows
     labels : PartialLabels
     recorder : Recorder, optional
-        Is told how sure they are.
+        Gets a note of how sure they are.
     weight : array of shape (n,), optional
         Sample weights.
     """

@@ -1,4 +1,4 @@
-"""What a fit is a function of, by which a checkpoint knows its own."""
+"""Fingerprint of a fit, checked when it is resumed from a checkpoint."""
 
 from typing import Any
 

@@ -39,12 +39,12 @@ def share_estimate(
     Parameters
     ----------
     members : sequence of estimators
-        Not fitted; those that would estimate are told.
+        Not fitted; those that would estimate are given the shares.
     X : validated rows
     labels : PartialLabels
     n_jobs : int or None
     recorder : Recorder
-        Is told how sure the shares are.
+        Gets a note of how sure the shares are.
     weight : array of shape (n,), optional
         Sample weights.
     """
@@ -97,7 +97,7 @@ def learned_weights(
     outside[np.concatenate(outside_parts(folds, labels.codes))] = True
     held: list[Floats] = []
     with Workers(thread_count(n_jobs)) as workers, warnings.catch_warnings():
-        # the last fit says it again if it still holds
+        # the last fit warns again if it still holds
         warnings.simplefilter("ignore", ConvergenceWarning)
         grounds = MappedRowsCache(X, workers, weight)
         for level, (name, member) in enumerate(members):

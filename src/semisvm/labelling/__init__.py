@@ -1,8 +1,7 @@
 """Labelling in one sitting: which row next, answers that are never lost, a model that learns.
 
-`LabelingSession` knows no web server: it can be used in a notebook, and the page of ``semisvm
-label``
-shows it. The public names are imported when they are first used.
+`LabelingSession` needs no web server: it can be used in a notebook, and the page of
+``semisvm label`` shows it. The public names are imported when they are first used.
 """
 
 from typing import TYPE_CHECKING

@@ -14,7 +14,7 @@ from typing import Any
 class Once:
     """Results of the last requests, by the name that the page gave them.
 
-    A page that hears nothing after an answer cannot know whether it was kept, and sends it
+    A page that gets no reply after an answer cannot determine whether it was kept, and sends it
     again under the same name.
 
     Parameters
@@ -68,7 +68,7 @@ class Background:
     Parameters
     ----------
     jobs : dict of functions
-        By name, the most urgent first. What they raise is theirs to tell.
+        By name, the most urgent first. They report their own errors.
     delay : float, default=0
         Seconds to wait before a job, in which more requests may come.
     """
@@ -95,7 +95,7 @@ class Background:
             return self._running in names or any(name in self._wanted for name in names)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is left to do; tell whether that is so."""
+        """Wait until nothing is left to do; return whether that is so."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: self._ended or (not self._wanted and self._running is None), timeout

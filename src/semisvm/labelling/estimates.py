@@ -71,7 +71,7 @@ def trials_of(marks: Iterable[Mark]) -> list[Trial]:
 
 
 def is_trial(facts: Mapping[str, Any]) -> bool:
-    """Return whether an answer had a guess that nobody had seen."""
+    """Return whether an answer had a guess that was not shown."""
     return facts.get("guess") is not None and not facts.get("seen_guess")
 
 

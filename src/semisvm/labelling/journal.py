@@ -309,7 +309,7 @@ class Journal:
 
 
 def read_lines(path: str | Path) -> list[Line]:
-    """Return the lines of a journal that may be open elsewhere; none if it cannot be read."""
+    """Return the lines of a journal, which may be in use; none if it cannot be read."""
     try:
         return _in_order(_scan(Path(path).read_bytes()).lines)[0]
     except OSError:

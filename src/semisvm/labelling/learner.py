@@ -1,4 +1,4 @@
-"""When to fit, and what is done with a new model; nobody waits for it."""
+"""When to fit, and what is done with a new model; in the background."""
 
 import threading
 from collections.abc import Callable
@@ -135,7 +135,7 @@ class Learner:
             self._find_centres()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the background; tell whether nothing is left to do."""
+        """Wait for the background; return whether nothing is left to do."""
         return self._work is None or self._work.wait(timeout)
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""From answers to a model, and what it says about all rows."""
+"""From answers to a model, and its predictions for all rows."""
 
 import copy
 from collections.abc import Mapping

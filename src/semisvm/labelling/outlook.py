@@ -1,4 +1,4 @@
-"""What the model says about rows, and how good it is."""
+"""What the model predicts for rows, and how good it is."""
 
 import math
 from collections.abc import Sequence
@@ -184,7 +184,7 @@ class Outlook:
         return order[good[order]]
 
     def why_sure(self, fitted: Fitted | None, value: str) -> str:
-        """Say which held-out answers call rows of a class sure, or why none is."""
+        """Return which held-out answers call rows of a class sure, or why none is."""
         if fitted is None:
             return NO_MODEL
         if self._is_checking(fitted):
@@ -320,7 +320,7 @@ class Outlook:
         ]
 
     def _advice(self, accuracy: Interval | None, gain: Gain | None) -> str:
-        """Say what to do next, as far as the intervals go."""
+        """Return what to do next, by the intervals."""
         book = self._book
         if len(book.marks) == len(self._pool):
             return "Every row has an answer or was skipped."
@@ -350,7 +350,7 @@ class Outlook:
         )
 
     def sentences(self, status: Status) -> list[str]:
-        """Say in a report what the sitting knows about the model."""
+        """Describe the model for a report, by the answers of the sitting."""
         asked = f"{status.n_answered - status.n_given} rows were labelled in a sitting"
         found = [f"{asked}; {status.n_skipped} were skipped."]
         if status.accuracy is not None:
@@ -368,6 +368,6 @@ def _feature_names(pool: Pool) -> list[str]:
     if features is None:
         return []
     texts = [name for name, kind in features.kinds_.items() if kind == "text"]
-    # of a single text column the reader knows where words come from
+    # with a single text column it is clear where words come from
     prefix = f"{texts[0]}__" if len(texts) == 1 else ""
     return [str(name).removeprefix(prefix) for name in features.get_feature_names_out()]

@@ -51,7 +51,7 @@ def read_picture(cell: str, folder: Path | None) -> Picture:
     ----------
     cell : str
     folder : Path or None
-        Where paths begin; a file outside of it is not read, whatever the data say.
+        Where paths begin; a file outside of it is not read, whatever is in the data.
     """
     text = cell.strip()
     coded = _base64(text)

@@ -31,7 +31,7 @@ N_COMPONENTS = 50
 MAX_ITER = 30
 FEW_COLUMNS = 20
 """Columns up to which any row of a cluster may stand for it. In few dimensions the rows near a
-centre are alike in all respects and say little about slopes; in many, they are the typical ones
+centre are alike in all respects and inform little about slopes; in many, they are the typical ones
 (few: australian, wbc; many: ionosphere, sonar, coil_ssl, text1_pcmac)."""
 
 
@@ -159,7 +159,7 @@ class Policy:
     def next(
         self, asked: Mapping[str, int], n_classes: int, free: Callable[[int], bool]
     ) -> tuple[int, str] | None:
-        """Take the next row, and say which kind it is of; None if no row is free.
+        """Return the next row and its kind; None if no row is free.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Policy:
             Reason -> number of rows that were asked for so far.
         n_classes : int
         free : function
-            Tells whether a row may be asked for.
+            Returns whether a row may be shown.
         """
         for reason in self._turns(asked, n_classes):
             row = self._take(reason, free)
@@ -237,7 +237,7 @@ class Queries:
         return query
 
     def reason_of(self, row: int) -> str | None:
-        """Return why somebody is asked for a row; None if nobody is."""
+        """Return why a row was shown; None if it was not."""
         return next((query.reason for query, _ in self._out.values() if query.row == row), None)
 
     def _next(self) -> Query | None:

@@ -241,7 +241,7 @@ def _kinds(table: Table, pictures: list[str], used: Mapping[str, str]) -> dict[s
     for name in table.names:
         kind = IMAGE if name in pictures else used.get(name) or find_kind(table, name).name
         if kind == VECTOR:
-            continue  # hundreds of numbers tell a reader nothing
+            continue  # hundreds of numbers are unreadable
         found[name] = SHOWN.get(kind or "") or _by_length(table, name)
     return found
 

@@ -16,7 +16,7 @@ class SittingError(ValueError):
 
 
 class ChangedError(SittingError):
-    """A row has changed since somebody looked at it."""
+    """A row has changed since it was shown."""
 
 
 MAX_TEXT = 1000
@@ -24,7 +24,7 @@ MAX_ROWS = 1000
 
 
 class Values:
-    """What a request says: the values of a JSON object, or of the address.
+    """The content of a request: the values of a JSON object, or of the address.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Values:
         return None if self._given.get(name) in (None, "") else self.text(name)
 
     def flag(self, name: str) -> bool:
-        """Return true or false; false where nothing is said."""
+        """Return true or false; false by default."""
         value = self._given.get(name, False)
         if not isinstance(value, bool):
             raise self._bad(name, "true or false")
@@ -147,7 +147,7 @@ class RowView(Record):
     row : int
         From 0.
     key : str
-        What the user knows it by: its key, or its number from 1.
+        What identifies it for the user: its key, or its number from 1.
     fields : list of Field
     answer : str or None
     skipped : bool
@@ -169,7 +169,7 @@ class RowView(Record):
 
 @dataclass(frozen=True)
 class Guess(Record):
-    """What the model says about a row.
+    """What the model predicts for a row.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class FoundRow(Record):
     row : int
     key : str
     text : str
-        The beginning of what the row says.
+        The beginning of the text of the row.
     answer : str or None
     skipped : bool
     guess : str or None

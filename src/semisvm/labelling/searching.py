@@ -81,7 +81,7 @@ class WordIndex:
             return self._pieces
 
     def build_soon(self) -> None:
-        """Make the texts ready in a thread: somebody is about to search."""
+        """Make the texts ready in a thread, before the first search."""
         if self._pieces is None:
             threading.Thread(target=self.build, name="semisvm-words", daemon=True).start()
 

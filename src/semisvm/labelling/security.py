@@ -44,7 +44,7 @@ HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<host>[\w.-]+))(:\d{1,5})?", re.
 
 
 class RefusedError(Exception):
-    """A request that is not answered: its status, and a sentence that says why."""
+    """A request that is not answered: its status, and a sentence with the reason."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -78,8 +78,8 @@ class Hosts:
         """Return whether a Host header names this server.
 
         A page of another site that has its own name pointed at this machine sends that name.
-        An address in digits cannot be pointed elsewhere, so on a server for other machines
-        all of them are allowed. The port says nothing: a tunnel may have any.
+        An address in digits cannot be redirected, so on a server for other machines
+        all of them are allowed. The port is no evidence: a tunnel may have any.
         """
         name = HOST.fullmatch(header or "")
         if name is None:
@@ -106,7 +106,7 @@ class Keys:
     port : int
         Part of the name of the cookie: browsers send cookies to all ports of a host.
     token : str, optional
-        Default: a new one, which nobody can guess.
+        Default: a new one, which cannot be guessed.
     """
 
     def __init__(self, port: int, token: str | None = None) -> None:
@@ -147,7 +147,7 @@ class Keys:
         )
 
     def grant(self) -> str:
-        """Return the Set-Cookie header of somebody who had the token."""
+        """Return the Set-Cookie header for a request with the token."""
         return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
 
 
@@ -356,7 +356,7 @@ def with_headers(send: Send) -> Send:
 
 
 def refused(refusal: RefusedError, path: str) -> Response:
-    """Say no: in a page to people, in JSON to the script."""
+    """Refuse: by a page to people, in JSON to the script."""
     # what was not read of a body must not be taken for the next request
     headers = {"Connection": "close"}
     if refusal.status == HTTPStatus.TOO_MANY_REQUESTS:

@@ -153,7 +153,7 @@ class PageServer:
         return f"http://{netloc(host, self.port)}/?token={token}"
 
     def run(self) -> None:
-        """Answer requests until the process is told to stop."""
+        """Serve requests until the process is stopped."""
         self._server.run(sockets=[self._socket])
 
     def __enter__(self) -> Self:
@@ -178,7 +178,7 @@ class PageServer:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open a port, or say why it cannot be opened."""
+    """Open a port, or raise with the reason why it cannot be opened."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

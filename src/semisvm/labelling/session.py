@@ -36,7 +36,7 @@ EXPORT_DELAY = 0.5
 class LabelingSession(SessionViews):
     """Rows to be labelled, the answers so far, and a model that learns from them.
 
-    `ask` returns a row and says why it was picked, `answer` takes its class. After every few
+    `ask` returns a row and why it was picked, `answer` takes its class. After every few
     answers a transductive SVM is fitted in the background, from the weights of the last one. All
     methods can be called from several threads. None but `fit`, `save` and `report` waits for a fit,
     and a change is on the disk when its method returns.
@@ -275,8 +275,8 @@ class LabelingSession(SessionViews):
             Only changes of this client, and those of earlier sittings, whose clients are gone. By
             default the last change of all.
         number : int, optional
-            ``seq`` of the change that `last_change` returned: it is undone whoever made it. If
-            another one has been made since, a `ChangedError` is raised.
+            ``seq`` of the change that `last_change` returned: it is undone no matter who made it.
+            If another one has been made since, a `ChangedError` is raised.
         """
         with self._lock:
             last = self._book.last(client, self._earlier)
@@ -358,7 +358,7 @@ class LabelingSession(SessionViews):
         self._learner.fit(auto)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for what runs in the background; tell whether nothing is left to do."""
+        """Wait for what runs in the background; return whether nothing is left to do."""
         done = self._learner.wait(timeout)
         return done and (self._exports is None or self._exports.wait(timeout))
 

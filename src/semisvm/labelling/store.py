@@ -56,8 +56,8 @@ def write_labelled(
     Parameters
     ----------
     file : str, Path or binary stream
-        ``.tsv`` and ``.jsonl`` are what they say, everything else is CSV. Of a matrix only the
-        numbers and labels of rows are written.
+        The suffix gives the format: ``.tsv``, ``.jsonl``, everything else is CSV. Of a matrix
+        only the numbers and labels of rows are written.
     data : Table or MatrixData
     label : str
         Name of the label column, which comes last.
@@ -92,7 +92,7 @@ def _lines(
 
 
 DATA, CLASSES, EXPORT = "data", "classes", "export"
-"""Kinds of lines that nobody can undo: what names the rows; the classes that are known from the
+"""Kinds of lines that cannot be undone: what names the rows; the classes that are known from the
 start; a file of answers that was written."""
 
 

@@ -65,7 +65,7 @@ class SessionViews:
         raise SittingError(f"The column {name!r} holds no pictures.")
 
     def guess(self, row: int) -> Guess | None:
-        """Return what the model says about a row; None before the first fit."""
+        """Return what the model predicts for a row; None before the first fit."""
         self._check_row(row)
         fitted = self._learner.fitted
         return None if fitted is None else self._outlook.guess(fitted, int(row))
@@ -102,7 +102,7 @@ class SessionViews:
 
         Guesses of a class are sure from the margin on from which at least nine tenths of such
         guesses are right, as answers show that models guessed without seeing them. Where there is
-        no such margin, the list is empty; its note says why.
+        no such margin, the list is empty; its note has the reason.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class SessionViews:
         """Return answers that models which have not seen them contradict, the strongest first.
 
         They may be mistakes. The guesses that come with them are those of these models. Where the
-        models are no better than the most frequent class, the list is empty; its note says so.
+        models are no better than the most frequent class, the list is empty, with a note.
         """
         self._learner.check()
         with self._lock:
@@ -184,7 +184,7 @@ class SessionViews:
         return 0 if mark is None else mark.seq
 
     def _check_version(self, row: int, version: int | None) -> None:
-        """Refuse a change of a row that is no longer as somebody saw it."""
+        """Refuse a change of a row that is no longer as it was shown."""
         if version is None or version == self._version_of(row):
             return
         mark = self._book.marks.get(row)

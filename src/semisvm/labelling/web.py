@@ -37,7 +37,7 @@ MAX_LIST = 100
 
 
 def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
-    """Shorten the texts of a row; ``length`` tells how long they are."""
+    """Shorten the texts of a row; ``length`` is how long they are."""
     fields = []
     for field in view["fields"]:
         value, length = field["value"], PATH_TEXT if field["kind"] == "image" else most
@@ -241,7 +241,7 @@ class Places:
         }
 
     def about(self, sitting: LabelingSession, values: Values) -> dict[str, Any]:
-        """Tell the page what it shows (a handler)."""
+        """Return what the page shows (a handler)."""
         saves = None if self.model is None else self.model.name
         return {"title": self.title, "downloads": self.downloads(), "saves": saves}
 

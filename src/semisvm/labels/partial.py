@@ -97,7 +97,7 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
             "set another marker with unlabeled=."
         )
     _refuse_string_marker(values, unlabeled)
-    # who says that None marks unlabelled rows, as the readers of files do, means the words
+    # where None marks unlabelled rows, as for the readers of files, the words are meant
     if len(values) == len(target) and unlabeled is not None:
         _doubt_missing_words(values)
     check_classification_targets(values)

@@ -219,7 +219,7 @@ def _comparison(found: Any, chosen: str | None) -> dict[str, Any] | None:
 
 
 def _top(bundle: Model, count: int) -> list[dict[str, Any]]:
-    # of a single text column the reader knows where words come from
+    # with a single text column it is clear where words come from
     texts = [] if bundle.features is None else bundle.features.kinds_.items()
     columns = [name for name, kind in texts if kind == "text"]
     prefix = f"{columns[0]}__" if len(columns) == 1 else ""
