@@ -1,8 +1,6 @@
-"""Fitted models with all they need to predict from a file: features, settings, summary.
+"""A fitted model with all it needs to predict from a file: features, settings, summary."""
 
-`Model` has one class per row, `LabelsModel` several labels per row.
-"""
-
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,10 +26,18 @@ from semisvm.tables.unknown import unknown_shares
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
 
+ONE_LABEL = (
+    "a model of several labels per row has no {}: that is for models of one label per row. It has "
+    "predict, decision_function and, if it was fitted with probabilities=True, predict_proba."
+)
+
 
 @dataclass
 class Model(TrustedPredictions):
     """An estimator, and how the rows of a file become its features.
+
+    A model of several labels per row (of `MultiLabelSVC`) predicts them all, shape (n, k). What is
+    about one class per row, such as reasons and sets of classes, raises ValueError there.
 
     Attributes
     ----------
@@ -44,7 +50,7 @@ class Model(TrustedPredictions):
         About the training: rows, labels, method, seconds, notes; of the unlabelled rows,
         the classes found and a histogram of the scores.
     calibrator : Calibrator, optional
-        Turns scores into probabilities.
+        Turns scores into probabilities; with several labels per row, one slope per label.
     scaling : MatrixScaling, optional
         What is done to the rows of a matrix first.
     conformal : Conformal, optional
@@ -77,6 +83,15 @@ class Model(TrustedPredictions):
     def classes_(self) -> NDArray[Any]:
         """The classes, sorted."""
         return np.asarray(self.estimator.classes_)
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels, if rows have several; otherwise empty."""
+        return [str(name) for name in getattr(self.estimator, "label_names_", ())]
+
+    def _check_one_label(self, what: str) -> None:
+        if self.label_names:
+            raise ValueError(ONE_LABEL.format(what))
 
     @property
     def has_probabilities(self) -> bool:
@@ -120,34 +135,51 @@ class Model(TrustedPredictions):
 
     def score_columns(self, X: Any) -> NDArray[np.float64]:
         """Compute one score per class, shape (n, m); with two, one is the other's negative."""
+        self._check_one_label("one score per class")
         return columns_of(self._scores(X))
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:
-        """Compute probabilities of rows of a matrix, shape (n, m)."""
+        """Compute probabilities of rows of a matrix, shape (n, m), or (n, k) of several labels."""
+        if self.label_names:
+            return self.label_probabilities(self._scores(X))
         if self.calibrator is None:
             return np.asarray(_of_rows(self.estimator.predict_proba, X))
         return self.calibrator.probabilities(self._scores(X))
+
+    def label_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the probabilities of several labels from their scores, shape (n, k)."""
+        if self.calibrator is not None:
+            scores = self.calibrator.slope * scores + self.calibrator.offset
+        # the scores of maxent machines are log-odds
+        return np.asarray(expit(scores))
+
+    def label_values(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the values of several labels from their scores, shape (n, k)."""
+        return np.asarray(self.classes_[(scores > 0.0).astype(np.intp)])
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return np.asarray(_of_rows(self.estimator.decision_function, X))
 
     def codes(self, X: Any) -> NDArray[np.intp]:
         """Predict the classes of rows of a matrix as positions in `classes_`, shape (n,)."""
+        self._check_one_label("one class per row")
         if self.calibrator is not None and self.calibrator.moves_boundary:
             return self.probabilities(X).argmax(axis=1)
         # ties are the first one's, as in the estimators
         return self.score_columns(X).argmax(axis=1)
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """Predict classes, shape (n,)."""
+        """Predict classes, shape (n,); of several labels their values, shape (n, k)."""
+        if self.label_names:
+            return self.label_values(self.decision_function(data))
         return self.classes_[self.codes(self.matrix(data))]
 
     def decision_function(self, data: Any) -> NDArray[Any]:
-        """Compute scores, shape (n,) for two classes, (n, m) for more."""
+        """Compute scores, shape (n,) for two classes, (n, m) for more, (n, k) of labels."""
         return self._scores(self.matrix(data))
 
     def predict_proba(self, data: Any) -> NDArray[Any]:
-        """Compute probabilities, shape (n, m), where there are any."""
+        """Compute probabilities, shape (n, m) or (n, k), where there are any."""
         return self.probabilities(self.matrix(data))
 
     def feature_names(self) -> NDArray[Any]:
@@ -205,8 +237,10 @@ class Model(TrustedPredictions):
         return top
 
     def _weights_by_label(self) -> tuple[list[Any], NDArray[np.float64] | None]:
-        """Return the classes, and the weights of the features that speak for each."""
+        """Return the classes or labels, and the weights of the features that speak for each."""
         coef = column_weights(self.estimator)
+        if self.label_names:
+            return list(self.label_names), coef
         if coef is not None and len(coef) == 1:
             coef = np.vstack([-coef, coef])
         return self.classes_.tolist(), coef
@@ -353,6 +387,7 @@ class Model(TrustedPredictions):
         return self.matrix(data)
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        self._check_one_label("decisions by probabilities")
         if not self.has_probabilities:
             raise ValueError(
                 "the model has no probabilities. Fit with probabilities=True, or a method that "
@@ -364,6 +399,7 @@ class Model(TrustedPredictions):
         return self.codes(X)
 
     def _held_out(self) -> tuple[Conformal | None, Any]:
+        self._check_one_label("sets of classes")
         return self.conformal, self.estimator
 
     def _score_columns(self, model: Any, X: Any) -> NDArray[np.float64]:
@@ -398,68 +434,8 @@ def _sample(data: Any, most: int | None) -> Any:
     return take_rows(data, rows)
 
 
-ONE_LABEL = (
-    "a model of several labels per row has no {}: that is for models of one label per row. It has "
-    "predict, decision_function and, if it was fitted with probabilities=True, predict_proba."
-)
-
-
-@dataclass
-class LabelsModel(Model):
-    """A `MultiLabelSVC`, and how the rows of a file become its features.
-
-    Attributes
-    ----------
-    estimator : MultiLabelSVC
-    calibrator : Calibrator, optional
-        One slope per label.
-    features, settings, summary, scaling, familiarity
-        As of `Model`.
-    """
-
-    @property
-    def label_names(self) -> list[str]:
-        """Names of the labels."""
-        return [str(name) for name in self.estimator.label_names_.tolist()]
-
-    def predict(self, data: Any) -> NDArray[Any]:
-        """Predict which labels rows have, shape (n, k), in the values of the fit."""
-        return self.values_at(self._scores(self.matrix(data)))
-
-    def values_at(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the values (n, k) of labels with these scores."""
-        return np.asarray(self.classes_[(scores > 0.0).astype(np.intp)])
-
-    def probabilities(self, X: Any) -> NDArray[np.float64]:
-        """Compute the probability of each label for rows of a matrix, shape (n, k)."""
-        return self.probabilities_at(self._scores(X))
-
-    def probabilities_at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the probabilities of labels with these scores, shape (n, k)."""
-        if self.calibrator is not None:
-            scores = self.calibrator.slope * scores + self.calibrator.offset
-        # the scores of maxent machines are log-odds
-        return np.asarray(expit(scores))
-
-    def _weights_by_label(self) -> tuple[list[Any], NDArray[np.float64] | None]:
-        return list(self.label_names), column_weights(self.estimator)
-
-    def score_columns(self, X: Any) -> NDArray[np.float64]:
-        """Raise ValueError: there is one score per label, and not per class."""
-        raise ValueError(ONE_LABEL.format("one score per class"))
-
-    def codes(self, X: Any) -> NDArray[np.intp]:
-        """Raise ValueError: a row has several labels."""
-        raise ValueError(ONE_LABEL.format("one class per row"))
-
-    def reasons_of_rows(
-        self, X: Any, codes: NDArray[np.intp], count: int, names: NDArray[Any]
-    ) -> list[list[tuple[str, float]]]:
-        """Raise ValueError: reasons are those of one prediction per row."""
-        raise ValueError(ONE_LABEL.format("reasons of predictions"))
-
-    def _held_out(self) -> tuple[Conformal | None, Any]:
-        raise ValueError(ONE_LABEL.format("sets of classes"))
-
-    def _probabilities(self, X: Any) -> NDArray[np.float64]:
-        raise ValueError(ONE_LABEL.format("decisions by probabilities"))
+def __getattr__(name: str) -> Any:
+    if name != "LabelsModel":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("LabelsModel is Model: use semisvm.Model.", DeprecationWarning, stacklevel=2)
+    return Model

@@ -16,6 +16,7 @@ from semisvm.tables.errors import DataError, DataWarning
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.labels import about_missing, count_labels, remarks
 from semisvm.tables.scaling import MatrixScaling, fit_scaling
+from semisvm.tables.several_labels import SeveralLabels
 from semisvm.tables.table import MatrixData, Table
 
 MOST_SINGLE = 20
@@ -42,6 +43,8 @@ class Prepared:
         What was done to the rows of a matrix.
     weight : array of shape (n,), optional
         Weights of the rows.
+    several : SeveralLabels, optional
+        Several labels per row; ``labels`` are then their cells, shape (n, k).
     cells : Table or None
         A sample of the rows of a table, those of `semisvm.model_selection.familiarity.some_rows`.
     """
@@ -55,6 +58,7 @@ class Prepared:
     scaling: MatrixScaling | None = None
     weight: NDArray[np.float64] | None = None
     cells: Table | None = None
+    several: SeveralLabels | None = None
 
 
 def prepare(
@@ -64,6 +68,7 @@ def prepare(
     *,
     as_is: bool = False,
     sample_weight: NDArray[np.float64] | None = None,
+    labels: SeveralLabels | None = None,
 ) -> Prepared:
     """Check labels, and compute features from columns.
 
@@ -80,10 +85,14 @@ def prepare(
         different units are standardised (`semisvm.tables.scaling`).
     sample_weight : array of shape (n,), optional
         Weights of the rows.
+    labels : SeveralLabels, optional
+        Several labels per row, in place of those of ``data``; the estimator checks them.
     """
-    notes = _check_labels(data)
-    found = prepare_rows(data, _labels(data), features, settings, as_is=as_is)
-    return replace(found, notes=[*notes, *found.notes], weight=sample_weight)
+    notes = _check_labels(data) if labels is None else []
+    cells = _labels(data) if labels is None else labels.cells
+    found = prepare_rows(data, cells, features, settings, as_is=as_is)
+    notes += found.notes
+    return replace(found, notes=notes, weight=sample_weight, several=labels)
 
 
 def prepare_rows(

@@ -1,4 +1,4 @@
-"""From data that were read from a file to a model: `train`; for several labels `train_labels`."""
+"""From data that were read from a file to a `Model`: `train`."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from semisvm.designs.validation import take_rows
 from semisvm.estimators.margins import describe_unlabeled
 from semisvm.estimators.registry import AUTO, get, methods
 from semisvm.labels.partial import encode
-from semisvm.model import LabelsModel, Model
+from semisvm.model import Model
 from semisvm.model_selection.familiarity import Familiarity, some_rows
 from semisvm.preparing import Prepared, prepare, prepare_rows
 from semisvm.tables.errors import DataError
@@ -46,6 +46,9 @@ FOR_COLUMNS = 0.2
 """Share of the time of a choice that is spent on columns to leave out, at most."""
 FEW_FOR_SHARES = 100
 """With fewer labels a share of one half is off by five points or more in a third of the cases."""
+LABEL_METHODS = ("tsvm", "da", "gradient", "svm")
+"""Methods of which there can be one machine per label."""
+SEVERAL = "several labels"
 
 
 class Progress(Protocol):
@@ -75,6 +78,7 @@ def train(
     data: Table | MatrixData,
     method: str = AUTO,
     *,
+    labels: SeveralLabels | None = None,
     features: ColumnFeatures | None = None,
     settings: Mapping[str, Any] | None = None,
     probabilities: bool = False,
@@ -99,13 +103,18 @@ def train(
     method : str, default="auto"
         A name of `estimators.registry`, or "auto" to choose one, or a committee of several, by
         held-out labels (`semisvm.model_selection.choose`); ``summary["choice"]`` of the
-        model then says why.
+        model then says why. With ``labels``, the machine of each label: "tsvm", "da",
+        "gradient" or "svm"; "auto" is the default of `MultiLabelSVC`.
+    labels : SeveralLabels, optional
+        Several labels per row, as far as they are known, in place of those of ``data``; see
+        `semisvm.tables.several_labels`. One machine is fitted per label. ``quick``,
+        ``exportable``, ``time_limit``, ``use`` and ``n_parts`` are for one label per row.
     features : ColumnFeatures, optional
         Not fitted; by default one for all columns.
     settings : mapping, optional
         How the file was read, to be kept with the model.
     probabilities : bool, default=False
-        Whether to calibrate probabilities, at the cost of five more fits.
+        Whether to calibrate probabilities, at the cost of five more fits (per label).
     as_is : bool, default=False
         Whether to leave a matrix as it is. Otherwise counts become tf-idf, columns in
         different units are standardised, and the model does the same before it predicts.
@@ -131,29 +140,36 @@ def train(
     sample_weight : array of shape (n,), optional
         Weights of the rows in the fits: a row of weight two counts like two.
     **parameters
-        Of the estimator.
+        Of the estimator. With ``labels``: ``class_prior`` of `MultiLabelSVC`, and what the
+        machine takes.
 
     Returns
     -------
     model : Model
     """
+    limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit, "use": use}
+    if labels is None:
+        features = _features_for(method, features)
+    else:
+        _check_for_labels({**limits, "n_parts": n_parts})
+        _machine(method, {})
     if sample_weight is not None and method != AUTO and not get(method).takes_weights:
         taking = [one.name for one in methods() if one.takes_weights]
         raise ValueError(
             f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
         )
     _check_use(use)
-    features = _features_for(method, features)
-    prepared = prepare(data, features, settings, as_is=as_is, sample_weight=sample_weight)
+    prepared = prepare(
+        data, features, settings, as_is=as_is, sample_weight=sample_weight, labels=labels
+    )
     prepared.notes += notes
     choice = None
-    if method == AUTO:
+    if method == AUTO and labels is None:
         prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
-        limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit, "use": use}
         choice = _choose(prepared, parameters, random_state, progress, limits)
     if choice is not None:
         method, parameters = choice.method, choice.parameters
-    with progress.fitting(method) as callback:
+    with progress.fitting(method if labels is None else SEVERAL) as callback:
         watched = parameters if callback is None else {"callback": callback, **parameters}
         calibrated = (use, random_state) if probabilities else None
         model = _fit(prepared, method, watched, calibrated, n_parts)
@@ -213,6 +229,13 @@ def _with_columns_chosen(
     return replace(again, notes=notes, weight=prepared.weight, seconds=seconds)
 
 
+def _check_for_labels(options: Mapping[str, Any]) -> None:
+    """Refuse options that are for one label per row."""
+    for name, value in options.items():
+        if value not in (None, False, "new_rows"):
+            raise ValueError(f"{name} is for one label per row, and there are several.")
+
+
 def _check_use(use: str) -> None:
     from semisvm.model_selection.crossfit import check_use
 
@@ -248,22 +271,36 @@ def _fit(
     calibrated: tuple[str, int] | None,
     n_parts: int | None,
 ) -> Model:
-    entry = get(method)
     start = perf_counter()
-    X, labels, notes = prepared.X, prepared.labels, list(prepared.notes)
+    X, several = prepared.X, prepared.several
     rows = X if n_parts is None else X.split(n_parts)
     weighted = {} if prepared.weight is None else {"sample_weight": prepared.weight}
-    estimator = entry.make(unlabeled=None, **parameters).fit(rows, labels, **weighted)
+    if several is None:
+        method = get(method).name
+        estimator = get(method).make(unlabeled=None, **parameters)
+    else:
+        estimator = _multi_label(method, dict(parameters))
+        method = SEVERAL if method == AUTO else method
+    # the errors of the estimator name the columns of several labels
+    estimator.fit(rows, prepared.labels if several is None else several, **weighted)
     # it belongs to the caller of the fit, not to the model
     estimator.callback = None
-    notes += estimator.trace_.notes
     held_out = None
     if calibrated is not None:
         use, seed = calibrated
         held_out = calibrate(estimator, prepared, seed, use)
-        notes += _about_calibration(labels)
-    notes += _about_prior(estimator, labels)
-    return bundled(estimator, entry.name, prepared, notes, perf_counter() - start, held_out)
+    notes = [*prepared.notes, *estimator.trace_.notes]
+    if several is None:
+        notes += _about_calibration(prepared.labels) if calibrated else []
+        notes += _about_prior(estimator, prepared.labels)
+    return bundled(estimator, method, prepared, notes, perf_counter() - start, held_out)
+
+
+def _multi_label(method: str, parameters: dict[str, Any]) -> Any:
+    from semisvm.estimators import MultiLabelSVC
+
+    own = {name: parameters.pop(name, None) for name in ("class_prior", "callback")}
+    return MultiLabelSVC(_machine(method, parameters), unlabeled=None, **own)
 
 
 def bundled(
@@ -272,7 +309,7 @@ def bundled(
     prepared: Prepared,
     notes: Sequence[str] = (),
     seconds: float = 0.0,
-    held_out: "tuple[Calibrator, Conformal] | None" = None,
+    held_out: "tuple[Calibrator, Conformal | None] | None" = None,
 ) -> Model:
     """Put a fitted estimator and what it was fitted to together as a model.
 
@@ -289,14 +326,10 @@ def bundled(
     held_out : tuple (Calibrator, Conformal), optional
         What was learnt from labels that were held out.
     """
-    X, labels = prepared.X, prepared.labels
-    counts = count_labels(labels)
     summary = {
         "method": method,
-        "rows": len(labels),
-        "labelled": sum(counts.values()),
-        "labels": counts,
-        **describe_unlabeled(estimator, X, labels),
+        "rows": len(prepared.labels),
+        **_about_labels(estimator, prepared),
         "features": int(estimator.n_features_in_),
         "feature_seconds": prepared.seconds,
         "fit_seconds": seconds,
@@ -306,6 +339,23 @@ def bundled(
     about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
     known = (familiarity_of(prepared), labeled_rows_of(prepared))
     return Model(estimator, *about, conformal, *known)
+
+
+def _about_labels(estimator: Any, prepared: Prepared) -> dict[str, Any]:
+    """Count labels, and describe what was found for the unlabelled rows."""
+    if prepared.several is not None:
+        known = prepared.several.known
+        return {
+            "labelled": int(known.any(axis=1).sum()),
+            "known_cells": int(known.sum()),
+            "several_labels": prepared.several.counts(),
+        }
+    counts = count_labels(prepared.labels)
+    return {
+        "labelled": sum(counts.values()),
+        "labels": counts,
+        **describe_unlabeled(estimator, prepared.X, prepared.labels),
+    }
 
 
 def familiarity_of(prepared: Prepared) -> Familiarity | None:
@@ -344,7 +394,7 @@ def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[s
     """Say if a model is no better than a guess, by held-out labels; only where that is quick."""
     from semisvm.model_selection.verdict import against_labels
 
-    repeated = count_repeated(prepared.labels)
+    repeated = count_repeated(prepared.labels) if prepared.several is None else 0
     if repeated < FEWEST_TO_JUDGE or model.summary["fit_seconds"] > QUICK_FIT:
         return []
     held_out = _held_out(model.estimator, prepared, random_state)
@@ -354,7 +404,7 @@ def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[s
 
 def calibrate(
     estimator: Any, prepared: Prepared, random_state: int = 0, use: str = "new_rows"
-) -> "tuple[Calibrator, Conformal]":
+) -> "tuple[Calibrator, Conformal | None]":
     """Learn from cross-fitted scores of labelled rows: probabilities, and sets of classes.
 
     Parameters
@@ -368,6 +418,8 @@ def calibrate(
     """
     from semisvm.model_selection.calibration import learn_from
 
+    if prepared.several is not None:
+        return _calibrate_labels(estimator, prepared, random_state), None
     if count_repeated(prepared.labels) < 2:
         raise DataError(
             "probabilities need labelled rows to hold out, but no class has two labels."
@@ -420,115 +472,20 @@ def _about_prior(estimator: Any, labels: NDArray[np.object_]) -> list[str]:
     ]
 
 
-METHODS = ("tsvm", "da", "gradient", "svm")
-"""Methods of which there can be one machine per label."""
-SEVERAL = "several labels"
-
-
-def train_labels(
-    data: Table | MatrixData,
-    labels: SeveralLabels,
-    method: str = AUTO,
-    *,
-    features: ColumnFeatures | None = None,
-    settings: Mapping[str, Any] | None = None,
-    probabilities: bool = False,
-    as_is: bool = False,
-    random_state: int = 0,
-    notes: Sequence[str] = (),
-    progress: Progress = UNWATCHED,
-    sample_weight: NDArray[np.float64] | None = None,
-    class_prior: Any = None,
-    **parameters: Any,
-) -> LabelsModel:
-    """Fit one machine per label to data that were read from a file.
-
-    Parameters
-    ----------
-    data : Table or MatrixData
-        The features of all rows.
-    labels : SeveralLabels
-        Which labels rows have, as far as it is known.
-    method : str, default="auto"
-        The machine of each label: "tsvm", "da", "gradient" or "svm"; "auto" is the default of
-        `MultiLabelSVC`.
-    features, settings, as_is, random_state, notes, progress, sample_weight
-        As in `semisvm.train`.
-    probabilities : bool, default=False
-        Whether to calibrate probabilities, at the cost of five more fits per label.
-    class_prior : as in MultiLabelSVC, optional
-        Shares of the rows that have each label.
-    **parameters
-        Of the machine.
-
-    Returns
-    -------
-    model : LabelsModel
-    """
-    from semisvm.estimators import MultiLabelSVC
-
-    prepared = prepare_rows(data, labels.cells, features, settings, as_is=as_is)
-    start = perf_counter()
-    table = NamedCells(labels.cells, labels.names)
-    # the errors of the estimator name the columns
-    with progress.fitting(SEVERAL) as callback:
-        machine = _machine(method, parameters)
-        estimator = MultiLabelSVC(machine, class_prior=class_prior, callback=callback)
-        estimator.set_params(unlabeled=None).fit(prepared.X, table, sample_weight)
-    estimator.callback = None
-    calibrator = None
-    if probabilities:
-        calibrator = _calibrated(estimator, prepared.X, labels, random_state, sample_weight)
-    known = labels.known
-    summary = {
-        "method": SEVERAL if method == AUTO else method,
-        "rows": len(labels.cells),
-        "labelled": int(known.any(axis=1).sum()),
-        "known_cells": int(known.sum()),
-        "several_labels": labels.counts(),
-        "features": int(estimator.n_features_in_),
-        "feature_seconds": prepared.seconds,
-        "fit_seconds": perf_counter() - start,
-        "notes": [*prepared.notes, *notes, *estimator.trace_.notes],
-    }
-    about = (prepared.features, prepared.settings, summary, calibrator, prepared.scaling)
-    known_rows = (familiarity_of(prepared), labeled_rows_of(prepared))
-    return LabelsModel(estimator, *about, None, *known_rows)
-
-
-class NamedCells:
-    """A table that has names of columns and becomes an array: what an estimator needs of one."""
-
-    def __init__(self, cells: NDArray[np.object_], columns: list[str]) -> None:
-        self._cells = cells
-        self.columns = columns
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self._cells, dtype=dtype)
-
-    def __len__(self) -> int:
-        return len(self._cells)
-
-
 def _machine(method: str, parameters: Mapping[str, Any]) -> Any:
+    """Make the machine of each label; None is the default of `MultiLabelSVC`."""
     if method == AUTO and not parameters:
         return None
-    name = METHODS[0] if method == AUTO else get(method).name
-    if name not in METHODS:
+    name = LABEL_METHODS[0] if method == AUTO else get(method).name
+    if name not in LABEL_METHODS:
         raise ValueError(
             f"the method {name!r} is not for several labels per row. These are: "
-            f"{', '.join(METHODS)}."
+            f"{', '.join(LABEL_METHODS)}."
         )
     return get(name).make(unlabeled=None, **parameters)
 
 
-def _calibrated(
-    estimator: Any,
-    X: Any,
-    labels: SeveralLabels,
-    random_state: int,
-    sample_weight: NDArray[np.float64] | None,
-) -> "Calibrator":
+def _calibrate_labels(estimator: Any, prepared: Prepared, random_state: int) -> "Calibrator":
     from semisvm.model_selection.calibration import calibrate_labels
 
     with warnings.catch_warnings():
@@ -537,11 +494,20 @@ def _calibrated(
         try:
             return calibrate_labels(
                 estimator,
-                X,
-                labels.cells,
+                prepared.X,
+                prepared.labels,
                 cv=HELD_OUT_FOLDS,
                 random_state=random_state,
-                sample_weight=sample_weight,
+                sample_weight=prepared.weight,
             )
         except ValueError as error:
             raise DataError(f"probabilities need labelled rows to hold out: {error}") from error
+
+
+def train_labels(
+    data: Table | MatrixData, labels: SeveralLabels, method: str = AUTO, **options: Any
+) -> Model:
+    """Do what ``train(data, method, labels=labels)`` does; use that."""
+    message = "train_labels is replaced by train(data, method, labels=labels)."
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return train(data, method, labels=labels, **options)

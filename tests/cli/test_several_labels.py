@@ -11,7 +11,6 @@ pytest.importorskip("rich")
 
 import semisvm
 from commands import run
-from semisvm.model import LabelsModel
 from semisvm.persistence import ModelFileError
 
 WORDS = {
@@ -74,7 +73,7 @@ def test_predictions_have_one_column_per_label(files):
 
 def test_the_model_in_python(files):
     model = semisvm.load(files / "tags.semisvm")
-    assert isinstance(model, LabelsModel)
+    assert isinstance(model, semisvm.Model)
     data = {"text": ["win cash prize", "we you about"]}
     assert model.predict(data).tolist() == [[1, 0, 0], [0, 0, 0]]
     assert model.predict_proba(data).shape == model.decision_function(data).shape == (2, 3)

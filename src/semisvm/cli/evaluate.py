@@ -17,7 +17,7 @@ from semisvm.cli.several import assess as assess_labels
 from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
-    from semisvm.model import LabelsModel, Model
+    from semisvm.model import Model
     from semisvm.tables.table import MatrixData, Table
 
 WIDEST, WIDTH, MOST_ERRORS = 10, 70, 10
@@ -54,12 +54,11 @@ def evaluate(
     row, every label is judged, in the columns that it was fitted to.
     """
     from semisvm.cli.output import print_json
-    from semisvm.model import LabelsModel
     from semisvm.persistence.files import load
     from semisvm.tables.labels import about_missing
 
     bundle = as_model(load(model), several=True)
-    if isinstance(bundle, LabelsModel):
+    if bundle.label_names:
         given = {"--label": label is not None, "--labels": labels is not None, **rules.given}
         check_plain({**given, "--cluster or --workers": cluster.asked})
         facts = _several(bundle, data, sample_weight, marks, vectors, form)
@@ -120,7 +119,7 @@ def assessed_file(
 
 
 def _several(
-    bundle: "LabelsModel",
+    bundle: "Model",
     data: Any,
     sample_weight: str | None,
     marks: Marks,

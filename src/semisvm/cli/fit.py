@@ -268,7 +268,7 @@ def fit(
             "--cluster ADDRESS, or after 'semisvm convert', which makes one folder of them."
         )
     from semisvm.cli.progress import Shown
-    from semisvm.training import train, train_labels
+    from semisvm.training import train
 
     features, shown = columns.features(words), not quiet and not as_json
     place = cluster.scratch or output.path.parent
@@ -289,10 +289,13 @@ def fit(
     ):
         table, notes = answered.join(table, label, file.marks)
         table, weight = take_weights(table, sample_weight)
+        cells = None
         if several.asked:
             table, cells = several.take(table, file.marks)
         of_classes = {
-            "class_prior": class_shares(prior, table),
+            "class_prior": class_shares(prior, table)
+            if cells is None
+            else read_shares(prior, cells.names),
             "class_weight": class_factors(method.class_weight, table),
         }
         parameters |= {name: value for name, value in of_classes.items() if value is not None}
@@ -302,33 +305,27 @@ def fit(
             "unlabeled": file.marks.unlabeled,
             "na_is_class": file.marks.na_is_class or None,
             **added,
+            **(several.settings if several.asked else {}),
         }
-        common: dict[str, Any] = {
-            "features": features,
-            "probabilities": probabilities,
-            "as_is": as_is,
-            "random_state": seed,
-            "notes": notes,
-            "progress": keeping.kept(Shown(shown)),
-            "sample_weight": weight,
+        model = train(
+            table,
+            method.algorithm,
+            labels=cells,
+            features=features,
+            settings=settings,
+            probabilities=probabilities,
+            as_is=as_is,
+            quick=method.quick,
+            exportable=method.exportable,
+            time_limit=method.time_limit,
+            use=use,
+            random_state=seed,
+            notes=notes,
+            progress=keeping.kept(Shown(shown)),
+            n_parts=None if client is None else clusters.n_parts(client),
+            sample_weight=weight,
             **parameters,
-        }
-        if several.asked:
-            settings |= several.settings
-            common["class_prior"] = read_shares(prior, cells.names)
-            model: Model = train_labels(table, cells, method.algorithm, settings=settings, **common)
-        else:
-            model = train(
-                table,
-                method.algorithm,
-                settings=settings,
-                quick=method.quick,
-                exportable=method.exportable,
-                time_limit=method.time_limit,
-                use=use,
-                n_parts=None if client is None else clusters.n_parts(client),
-                **common,
-            )
+        )
     _write(model, output, report, f"Model of {_name(data)}", shown, as_json)
 
 
@@ -337,7 +334,6 @@ def _write(
 ) -> None:
     """Save the model and its report, and show a summary."""
     from semisvm.cli.output import print_json
-    from semisvm.model import LabelsModel
     from semisvm.persistence.files import save
 
     for note in model.summary.get("choice", {}).get("notes", []):
@@ -346,10 +342,10 @@ def _write(
     leave(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
     failure = reporting.write(model, report, title=title, created=reporting.today())
-    told = outcome(model) if isinstance(model, LabelsModel) else _outcome(model)
+    told = outcome(model) if model.label_names else _outcome(model)
     if as_json:
         print_json({"model": output, **model.summary, **told})
-    elif shown and isinstance(model, LabelsModel):
+    elif shown and model.label_names:
         show_fit(model, f"Model {output}")
     elif shown:
         _show(model, output)

@@ -60,7 +60,6 @@ def inspect(
     per class. Of a folder: its size, labels and columns; its checksums are compared.
     """
     from semisvm.cli.output import print_json
-    from semisvm.model import LabelsModel
     from semisvm.persistence.files import load
 
     if model.is_dir():
@@ -70,13 +69,13 @@ def inspect(
         return
     bundle = as_model(load(model), several=True)
     names = None if vocabulary is None else trusting.feature_names(bundle, vocabulary)
-    if isinstance(bundle, LabelsModel):
+    if bundle.label_names:
         facts = several.describe(bundle, top, words, names)
     else:
         facts = describe(bundle, top, words, names)
     if as_json:
         print_json({"model": model, **facts})
-    elif isinstance(bundle, LabelsModel):
+    elif bundle.label_names:
         several.show(bundle, facts)
     else:
         show(facts)

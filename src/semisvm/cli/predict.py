@@ -66,12 +66,11 @@ def predict(
 
     With --workers or --cluster, workers compute what this process reads.
     """
-    from semisvm.model import LabelsModel
     from semisvm.persistence.converting import files_of
     from semisvm.persistence.files import load
 
     bundle = as_model(load(model), several=True)
-    if isinstance(bundle, LabelsModel):
+    if bundle.label_names:
         check_plain(
             {
                 "--top": top is not None,
@@ -92,13 +91,13 @@ def predict(
     likeness = trusting.Likeness(bundle)
     watched = likeness.watch(pieces)
     # labels by other rules are not those of which the fit knows the shares
-    counted = not isinstance(bundle, LabelsModel) and asked.decision.is_usual
+    counted = not bundle.label_names and asked.decision.is_usual
     with (
         cluster.connected() as client,
         row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
     ):
         found: Iterator[Rows]
-        if isinstance(bundle, LabelsModel):
+        if bundle.label_names:
             found = (rows_of_labels(bundle, piece, kept, all_scores) for piece in watched)
         elif client is not None:
             found = clusters.predicted(client, bundle, watched, kept, all_scores, asked)
@@ -118,17 +117,16 @@ def as_model(loaded: Any, several: bool = False) -> "Model":
 
     Models of several labels per row are refused, unless the command knows what to do with them.
     """
-    from semisvm.model import LabelsModel, Model
+    from semisvm.model import Model
 
     if hasattr(loaded, "steps"):
         raise UserError(
             "this file holds a pipeline, which is for Python: semisvm.load(FILE).predict(X)."
         )
-    if isinstance(loaded, LabelsModel) or hasattr(loaded, "label_names_"):
-        if not several:
-            raise UserError(ONE_LABEL)
-        return loaded if isinstance(loaded, LabelsModel) else LabelsModel(loaded)
-    return loaded if isinstance(loaded, Model) else Model.of(loaded)
+    model = loaded if isinstance(loaded, Model) else Model.of(loaded)
+    if model.label_names and not several:
+        raise UserError(ONE_LABEL)
+    return model
 
 
 def _pieces(

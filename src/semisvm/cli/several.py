@@ -11,7 +11,7 @@ from semisvm.cli.reading import Marks, check_column
 from semisvm.cli.rows import with_kept
 
 if TYPE_CHECKING:
-    from semisvm.model import LabelsModel
+    from semisvm.model import Model
     from semisvm.tables.several_labels import SeveralLabels
     from semisvm.tables.table import MatrixData, Table
 
@@ -118,7 +118,7 @@ def read_shares(text: str | None, names: Sequence[str]) -> Any:
     return read_numbers(text, names, "--prior", ("label", "labels"))
 
 
-def outcome(model: "LabelsModel") -> dict[str, Any]:
+def outcome(model: "Model") -> dict[str, Any]:
     """Return what a fit found."""
     estimator = model.estimator
     features = model.features
@@ -130,7 +130,7 @@ def outcome(model: "LabelsModel") -> dict[str, Any]:
     }
 
 
-def show_fit(model: "LabelsModel", title: str) -> None:
+def show_fit(model: "Model", title: str) -> None:
     """Print a summary of a fit."""
     from semisvm.cli.output import columns_in_short, print_facts, print_notes, words_in_short
 
@@ -145,7 +145,7 @@ def show_fit(model: "LabelsModel", title: str) -> None:
     print_notes("note", notes)
 
 
-def describe(bundle: "LabelsModel", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
+def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
     """Return what is in a model as data; a matrix may have names of its columns."""
     from semisvm.cli.output import facts_of
 
@@ -162,7 +162,7 @@ def describe(bundle: "LabelsModel", top: int, words: int = 10, names: Any = None
     }
 
 
-def show(bundle: "LabelsModel", facts: dict[str, Any]) -> None:
+def show(bundle: "Model", facts: dict[str, Any]) -> None:
     """Print what `describe` returns."""
     from semisvm.cli.output import features_in_short, print_facts, print_notes, print_table
 
@@ -177,7 +177,7 @@ def show(bundle: "LabelsModel", facts: dict[str, Any]) -> None:
         print_table(f"\n{label}", ["feature", "weight"], words)
 
 
-def show_labels(model: "LabelsModel", counts: dict[str, dict[str, int]]) -> None:
+def show_labels(model: "Model", counts: dict[str, dict[str, int]]) -> None:
     """Print a table of the labels: known rows and shares."""
     from semisvm.cli.output import print_table
 
@@ -191,14 +191,14 @@ def show_labels(model: "LabelsModel", counts: dict[str, dict[str, int]]) -> None
 
 
 def predicted_rows(
-    bundle: "LabelsModel", piece: "Table | MatrixData", keep: list[str], all_scores: bool
+    bundle: "Model", piece: "Table | MatrixData", keep: list[str], all_scores: bool
 ) -> list[dict[str, Any]]:
     """Return one column per label, and its probability or score if there is one or it is asked."""
     scores = bundle.decision_function(piece)
     columns: dict[str, list[Any]] = {}
-    found = {"": bundle.values_at(scores)}
+    found = {"": bundle.label_values(scores)}
     if bundle.has_probabilities:
-        found["probability_"] = bundle.probabilities_at(scores)
+        found["probability_"] = bundle.label_probabilities(scores)
     if all_scores:
         found["score_"] = scores
     for prefix, values in found.items():
@@ -215,7 +215,7 @@ def check_plain(refused: dict[str, bool]) -> None:
 
 
 def assess(
-    bundle: "LabelsModel", data: "Table | MatrixData", labels: "SeveralLabels", weight: Any = None
+    bundle: "Model", data: "Table | MatrixData", labels: "SeveralLabels", weight: Any = None
 ) -> dict[str, Any]:
     """Compute precision, recall and F of every label, and their means.
 

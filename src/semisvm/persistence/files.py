@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from semisvm._version import __version__
-from semisvm.model import LabelsModel, Model
+from semisvm.model import Model
 from semisvm.model_selection.conformal import Conformal
 from semisvm.model_selection.familiarity import Familiarity, Limit
 from semisvm.persistence.archive import (
@@ -341,9 +341,8 @@ def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -
     width = int(estimator.n_features_in_)
     familiarity = restore_familiarity(document.get("familiarity"), of_rows, width)
     about = (features, settings, summary, calibrator, scaling)
-    kind = LabelsModel if hasattr(estimator, "label_names_") else Model
     LABELED_ROWS(of_labeled, "labeled", {})
-    return kind(estimator, *about, conformal, familiarity, of_labeled.get("rows"))
+    return Model(estimator, *about, conformal, familiarity, of_labeled.get("rows"))
 
 
 def _restore_scaling(state: Any, arrays: dict[str, Any], estimator: Any) -> MatrixScaling | None:

@@ -19,7 +19,7 @@ MOST_TAGS = 1000
 
 @dataclass(frozen=True)
 class SeveralLabels:
-    """Which of several labels rows have.
+    """Which of several labels rows have: an array with names of columns, as estimators take.
 
     Attributes
     ----------
@@ -30,6 +30,17 @@ class SeveralLabels:
 
     names: list[str]
     cells: NDArray[np.object_]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names, as data frames call them."""
+        return self.names
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.cells, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self.cells)
 
     @property
     def known(self) -> NDArray[np.bool_]:
