@@ -8,16 +8,17 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.parameters import (
-    ClassPrior,
+    BalanceParameters,
     InterceptParameters,
     KernelParameters,
+    LossParameters,
     WarmSolverParameters,
     parameters,
 )
 from semisvm.methods.annealing import anneal, cool
 from semisvm.methods.free_energy import Path
 from semisvm.methods.loop import falling
-from semisvm.methods.solution import BALANCE_TOL, Solution, refuse_balancing
+from semisvm.methods.solution import Solution, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.methods.transductive import beliefs_of
 from semisvm.tasks.making import Task
@@ -36,7 +37,12 @@ HOT, HOT_OF_MANY, COOL = 10.0, 0.7, 0.3
 
 @parameters
 class AnnealedSVC(
-    KernelParameters, InterceptParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+    LossParameters,
+    BalanceParameters,
+    KernelParameters,
+    InterceptParameters,
+    WarmSolverParameters,
+    LinearSemiSupervisedClassifier,
 ):
     r"""Semi-supervised SVM by deterministic annealing (DA).
 
@@ -67,119 +73,53 @@ class AnnealedSVC(
 
     Parameters
     ----------
-    reg : float or None, default=None
+    reg : float or None
         Strength of the regularisation, lambda. None takes the default of the loss, which
         suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
-    unlabeled_weight : float or None, default=None
+    unlabeled_weight : float or None
         Weight of the unlabelled rows, lambda'. None is 1 with given class shares, and 0.3
         with estimated ones: these may be off, and then do less harm. With 0 this is the
         supervised machine.
-    loss : str, default="squared_hinge"
-        Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
-        below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
-        with its corner rounded; "squared" is (1 - z)^2; "log" is maxent, also for two
-        classes; "crammer_singer" is the margin loss max_z [(z != y) + s_z] - s_y.
-    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-        Class hierarchy with the classes as leaves. The score of a class is the sum of the
-        scores of the nodes on its path, and the weights of all nodes are regularised.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None, or "estimate", estimates them from labelled and unlabelled rows
-        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
-    temperature : float or None, default=None
+    temperature : float or None
         First temperature, in units of ``unlabeled_weight``. At a high one the start is
         forgotten: the path is decided by the class shares and by where rows are many. At a
         low one the supervised start counts. None is 10 with given class shares (0.7 with
         more than two classes), and 0.3 with estimated ones.
-    last_temperature : float or None, default=None
+    last_temperature : float or None
         Last temperature, in units of ``unlabeled_weight``, at most the first one; if both are
         equal, the temperature is fixed. None goes on until the labels are hard.
-    refine : bool, default=True
+    refine : bool
         Whether the best point of the path is refined by label switching. False returns the
         point of the last temperature, which is then solved to ``tol``. Its intercept may still
         be moved: see ``balance_tol``.
-    annealing_rate : float, default=1.5
+    annealing_rate : float
         Factor by which the temperature is divided from one level to the next; with more than
         two classes its square root where much is decided at once.
-    entropy_tol : float, default=1e-6
+    entropy_tol : float
         A temperature is done when the mean divergence between successive beliefs is below
         this value, or the gradient is (or is predicted to be) small; with more than two
         classes also when a step gains little. Annealing ends when the mean entropy of the
         beliefs is below this value.
-    balance_tol : float or None, default=0.1
-        For two classes: how far the share of positive outputs on the unlabelled rows may
-        be from the class share, relative to the share of the rarer class. Beyond that the
-        intercept is moved just far enough. None leaves the intercept alone. With more
-        classes or a hierarchy intercepts are never moved, and other values are an error.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature; larger values regularise the intercept less.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-5
+    tol : float
         Certified relative error of the objective in the last weight step. Earlier weight
         steps are solved to 1e-4.
-    max_iter : int, default=1000
+    max_iter : int
         Maximum number of rounds (weight step, label step) per temperature.
-    warm_start : bool, default=False
+    warm_start : bool
         Start from the weights of the last fit, at ``last_temperature``; if that is None, at
         T = 0, where labels are hard and switched.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True. A
-        `Checkpoint` keeps the fit in a file, from which it can go on.
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-        Weights of the classes, summed along their paths.
-    intercept_ : array of shape (1,) or (m,)
-    node_coef_, node_intercept_ : arrays of shape (k, d) and (k,)
-        Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Class shares that were used.
-    class_prior_std_ : array of shape (m,)
-        Their standard errors; zero for given shares.
-    reg_ : float
-        Strength of the regularisation that was used.
-    transduction_ : array of shape (n,)
-        The given labels, and the labels chosen for the unlabelled rows, whose counts
-        match the class shares exactly.
     label_distribution_ : array of shape (n, m)
         The given labels as 0 and 1, and the beliefs of the final model at the last
         temperature, which are close to 0 and 1 too unless ``last_temperature`` is high.
     objective_ : float
         Transductive objective of the final weights and labels.
-    n_iter_ : int
-        Number of rounds (weight step, label step).
     trace_ : Trace
         At a temperature ``free_energy``, what is minimised there, never rises. ``objective``
         is that of the best hard labels with the class counts, by which points of the path are
         compared, and may rise.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -208,15 +148,11 @@ class AnnealedSVC(
     reg: float | None = None
     unlabeled_weight: float | None = None
     _: KW_ONLY
-    loss: str = "squared_hinge"
-    hierarchy: Any = None
-    class_prior: ClassPrior = None
     temperature: float | None = None
     last_temperature: float | None = None
     refine: bool = True
     annealing_rate: float = 1.5
     entropy_tol: float = 1e-6
-    balance_tol: float | None = BALANCE_TOL
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.

@@ -14,6 +14,7 @@ from semisvm.designs.validation import has_usual_length, is_distributed, mean_sq
 from semisvm.distributed import require_dask
 from semisvm.estimators.class_shares import SharesClassifier
 from semisvm.estimators.identity import identity_of
+from semisvm.estimators.parameters import parameters
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
 from semisvm.labels.partial import PartialLabels
@@ -79,11 +80,17 @@ def warn_of_length(X: Any, recorder: Recorder) -> None:
     warnings.warn(message, UserWarning, stacklevel=6)
 
 
+@parameters
 class LinearSemiSupervisedClassifier(SharesClassifier):
     """Base of the linear classifiers; subclasses define how their tasks are solved.
 
     Two classes with one score per row make a `TwoClassTask`; more classes and hierarchies
     make a `ManyClassTask`.
+
+    Attributes
+    ----------
+    reg_ : float
+        Strength of the regularisation that was used.
     """
 
     _only_passes = False

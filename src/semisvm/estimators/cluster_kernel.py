@@ -39,61 +39,28 @@ class ClusterKernelSVC(KernelParameters, SolverParameters, LinearSemiSupervisedC
 
     Parameters
     ----------
-    reg : float, default=1e-3
+    reg : float
         Strength of the regularisation, lambda.
-    n_clusters : int, default=10
+    n_clusters : int
         Number of clusters per run.
-    n_runs : int, default=50
+    n_runs : int
         Number of runs of k-means.
-    kernel : str or callable, default="rbf"
+    kernel : str or callable
         The base kernel: "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", or a
         function of two rows.
-    gamma : float, "scale" or "mean_distance", default="mean_distance"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-10
-        Certified relative error of the objective.
-    max_iter : int, default=200
+    max_iter : int
         Maximum number of Newton steps.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None
         Seed of k-means; None gives a different result in every fit.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     coef_ : array of shape (1, rank) or (m, rank)
         Weights of the features.
-    intercept_ : array of shape (1,) or (m,)
     kernel_map_ : ClusterMap
         The features, with the centres of all runs.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows; not used by the method.
-    reg_ : float
-        Strength of the regularisation that was used.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
     n_iter_ : int
         Number of Newton steps.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------

@@ -40,71 +40,26 @@ class ClusteredSVC(ConcaveSVC):
 
     Parameters
     ----------
-    mu : float, default=1.0
-        Weight of the 1-norm; each labelled row has weight 1.
-    nu : float, default=0.1
-        Weight of each unlabelled row.
-    n_labels : int or float, default=0.1
+    n_labels : int or float
         Number of rows to label; a float below one is a fraction of all rows.
-    n_clusters : int or None, default=None
+    n_clusters : int or None
         Number of clusters, from which the rows are taken in turn; None is one per label.
-    n_init : int, default=3
+    n_init : int
         Number of runs of k-median from different first centres.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState or None
         Seed of the first centres, and of the random starts.
-    n_starts : int, default=1
+    n_starts : int
         As in `ConcaveSVC`.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict
         As in `ConcaveSVC`. Rows chosen from clusters do not reflect the class shares.
-    kernel : str or callable, default="linear"
+    kernel : str or callable
         As in `ConcaveSVC`; the clusters are found on the rows, not on kernel features.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
-        by their values: the same rows in any order of X. None takes all distinct rows.
-    kernel_tol : float, default=1e-4
-        Not used: the kernel is exact. For the same parameters as other methods.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-6
-        The method stops when a linear program lowers the objective by less, relatively.
-    max_iter : int, default=200
-        Maximum number of linear programs per problem of two classes.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     queried_ : int array
         Rows that the oracle was asked to label; empty if ``y`` held the labels.
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    n_nonzero_ : int array of shape (1,) or (m,)
-        Number of weights that are not zero.
-    kernel_map_ : ExpansionMap or None
-        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        The given shares, or those among the labelled rows.
-    reg_ : float
-        mu.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
-        For more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of linear programs solved.
     trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------

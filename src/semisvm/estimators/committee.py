@@ -61,29 +61,29 @@ class SemiSupervisedCommittee(ScoringClassifier):
 
     Parameters
     ----------
-    estimators : list of (name, estimator) pairs or None, default=None
+    estimators : list of (name, estimator) pairs or None
         Members: estimators of this package. None is a supervised SVM, `TransductiveSVC`,
         `LaplacianRLSC`, `MeanSVC` and `GradientTSVC`, with their defaults.
-    weights : array-like of shape (K,) or None, default=None
+    weights : array-like of shape (K,) or None
         Weights of the members, in their order. None learns them, which takes ``cv`` fits of
         each member in addition to the last one.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict
         Class shares among the unlabelled rows, for all members that use them; None leaves
         each as it is. Shares that members estimate are estimated once, for all of them. If
         shares are given, the intercepts are moved until the predictions of
         the unlabelled rows have them, whatever the members do: a committee of one supervised
         member is a supervised SVM with a threshold.
-    cv : int, default=5
+    cv : int
         Folds of the labelled rows; fewer if labels are fewer. A class with a single label is
         not held out.
-    unlabeled : scalar, default=-1
+    unlabeled : scalar
         Value in y that marks unlabelled rows, in addition to None and NaN. It applies to the
         members too.
-    n_jobs : int, default=None
+    n_jobs : int or None
         Number of threads of each member; None leaves it to the members.
-    verbose : int, default=0
+    verbose : int
         Print one line per member.
-    callback : callable, default=None
+    callback : callable or None
         Called with each row of the trace; the fit stops when it returns True. The members that
         are known by then make the committee.
 
@@ -101,21 +101,15 @@ class SemiSupervisedCommittee(ScoringClassifier):
         Weights of the scores, divided by their scale.
     intercept_ : array of shape (1,) or (m,)
         Zero, unless class shares were given.
-    classes_ : array of shape (m,)
     column_weights_ : array of shape (1, d) or (m, d), or None
         Weights of the columns in the members that are linear, added up.
     class_prior_ : array of shape (m,)
         The given shares, or those of the members that use shares, their weighted mean; of the
         labelled rows if none does.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
     objective_ : float
         Mean log-loss of the given labels in the last fit.
     n_iter_ : int
         Number of members.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------

@@ -25,7 +25,40 @@ from semisvm.validation import check_count, check_real
 
 
 @parameters
-class ConcaveSVC(OneNormClassifier):
+class SmallerErrorClassifier(OneNormClassifier):
+    """Base of the programs in which an unlabelled row costs the smaller of its two errors.
+
+    Parameters
+    ----------
+    mu : float
+        Weight of the 1-norm; each labelled row has weight 1.
+    nu : float
+        Weight of each unlabelled row.
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict
+        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
+        by class; they fix the mean output. None leaves it free; "estimate" computes them
+        from labelled and unlabelled rows (`semisvm.model_selection.estimate_prior`);
+        "labels" takes the labelled fractions.
+
+    Attributes
+    ----------
+    class_prior_ : array of shape (m,)
+        The given shares, or those among the labelled rows.
+    """
+
+    mu: float = 1.0
+    nu: float = 0.1
+    _: KW_ONLY
+    class_prior: ClassPrior = None
+
+    @property
+    def keeps_counts(self) -> bool:
+        """Whether labels keep the class shares; here mean outputs do, which may be any number."""
+        return False
+
+
+@parameters
+class ConcaveSVC(SmallerErrorClassifier):
     r"""Semi-supervised SVM as a concave program (VS3VM).
 
     Minimises over weights w and an intercept b, with outputs f(x) = w . x + b, ::
@@ -47,73 +80,23 @@ class ConcaveSVC(OneNormClassifier):
 
     Parameters
     ----------
-    mu : float, default=1.0
-        Weight of the 1-norm; each labelled row has weight 1.
-    nu : float, default=0.1
-        Weight of each unlabelled row.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class; they fix the mean output. None leaves it free; "estimate" computes them
-        from labelled and unlabelled rows (`semisvm.model_selection.estimate_prior`);
-        "labels" takes the labelled fractions.
-    n_starts : int, default=1
+    n_starts : int
         Number of starts, of which the best end is kept: labels at half weight, then labels
         drawn at random.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None
         Seed of the random starts.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". With a kernel other than "linear",
-        f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
-        labelled or not, and the 1-norm is that of u. The kernel need not be positive
-        semi-definite.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
-        by their values: the same rows in any order of X. None takes all distinct rows.
-    kernel_tol : float, default=1e-4
-        Not used: the kernel is exact. For the same parameters as other methods.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-6
+    tol : float
         The method stops when a linear program lowers the objective by less, relatively.
-    max_iter : int, default=200
+    max_iter : int
         Maximum number of linear programs per problem of two classes.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
+    callback : callable or None
         Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    n_nonzero_ : int array of shape (1,) or (m,)
-        Number of weights that are not zero.
-    kernel_map_ : ExpansionMap or None
-        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        The given shares, or those among the labelled rows.
-    reg_ : float
-        mu.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
-        For more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of linear programs solved.
     trace_ : Trace
         One row per program; ``changed`` counts the unlabelled rows whose side changed,
         ``pivots`` the steps of the simplex method.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -135,19 +118,11 @@ class ConcaveSVC(OneNormClassifier):
     True
     """
 
-    mu: float = 1.0
-    nu: float = 0.1
     _: KW_ONLY
-    class_prior: ClassPrior = None
     n_starts: int = 1
     random_state: Any = 0
     tol: float = 1e-6
     max_iter: int = 200
-
-    @property
-    def keeps_counts(self) -> bool:
-        """Whether labels keep the class shares; here mean outputs do, which may be any number."""
-        return False
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
@@ -170,7 +145,7 @@ class ConcaveSVC(OneNormClassifier):
 
 
 @parameters
-class MixedIntegerSVC(OneNormClassifier):
+class MixedIntegerSVC(SmallerErrorClassifier):
     r"""Semi-supervised SVM as a mixed-integer program (S3VM), solved to its global optimum.
 
     Minimises over weights w and an intercept b, with outputs f(x) = w . x + b, ::
@@ -189,76 +164,26 @@ class MixedIntegerSVC(OneNormClassifier):
 
     Parameters
     ----------
-    mu : float, default=1.0
-        Weight of the 1-norm; each labelled row has weight 1.
-    nu : float, default=0.1
-        Weight of each unlabelled row.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class; they fix the mean output. None leaves it free; "estimate" computes them
-        from labelled and unlabelled rows (`semisvm.model_selection.estimate_prior`);
-        "labels" takes the labelled fractions.
-    time_limit : float or None, default=60.0
+    time_limit : float or None
         Seconds per problem of two classes. When they are over, the best model found so far
         is used, with a warning.
-    mip_gap : float, default=1e-4
+    mip_gap : float
         Relative difference between the objective and its lower bound at which a model
         counts as optimal.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". With a kernel other than "linear",
-        f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
-        labelled or not, and the 1-norm is that of u. The kernel need not be positive
-        semi-definite.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
-        by their values: the same rows in any order of X. None takes all distinct rows.
-    kernel_tol : float, default=1e-4
-        Not used: the kernel is exact. For the same parameters as other methods.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    max_iter : int, default=200
+    max_iter : int
         Maximum number of linear programs for the start.
-    n_jobs : int, default=None
+    n_jobs : int or None
         Number of threads of the search; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace.
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    n_nonzero_ : int array of shape (1,) or (m,)
-        Number of weights that are not zero.
     optimality_gap_ : float
         (objective - lower bound) / objective; for more than two classes, of the sums.
-    kernel_map_ : ExpansionMap or None
-        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        The given shares, or those among the labelled rows.
-    reg_ : float
-        mu.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
-        For more than two classes, the sum over their problems.
     n_iter_ : int
         Number of linear programs of the starts, plus one per search.
     trace_ : Trace
         The rows of the start, then one row with ``nodes``, the size of the search tree, and
         ``in_doubt``, the number of unlabelled rows not decided before the search.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -280,19 +205,11 @@ class MixedIntegerSVC(OneNormClassifier):
     True
     """
 
-    mu: float = 1.0
-    nu: float = 0.1
     _: KW_ONLY
-    class_prior: ClassPrior = None
     time_limit: float | None = 60.0
     mip_gap: float = 1e-4
     max_iter: int = 200
     n_jobs: int | None = None
-
-    @property
-    def keeps_counts(self) -> bool:
-        """Whether labels keep the class shares; here mean outputs do, which may be any number."""
-        return False
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

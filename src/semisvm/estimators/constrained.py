@@ -4,10 +4,8 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.designs import Floats
@@ -24,7 +22,24 @@ from semisvm.validation import check_real
 
 @parameters
 class _ShareConstrained(MaxentClassifier):
-    """Base of the two classifiers with constraints on the model's own probabilities."""
+    """Base of the two classifiers with constraints on the model's own probabilities.
+
+    Parameters
+    ----------
+    constraint_tol : float
+        Largest allowed difference between the mean of p_j(y) and its share r(y).
+
+    Attributes
+    ----------
+    label_distribution_ : array of shape (n, m)
+        The given labels as 0 and 1, and the probabilities of the unlabelled rows.
+    multipliers_ : array of shape (m,)
+        Multipliers of the constraints; they sum to zero.
+    transduction_ : array of shape (n,)
+        The given labels, and the most probable class of each unlabelled row.
+    objective_ : float
+        Objective without the constraint.
+    """
 
     _: KW_ONLY
     constraint_tol: float = 1e-4
@@ -73,6 +88,7 @@ class _ShareConstrained(MaxentClassifier):
         warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
 
+@parameters
 class ExpectationConstrainedClassifier(_ShareConstrained):
     r"""Maxent classifier with an expectation constraint on the unlabelled rows.
 
@@ -89,85 +105,27 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
 
     Parameters
     ----------
-    reg : float or None, default=None
-        Strength of the regularisation, lambda. None is 1e-4, which suits rows of length
-        one.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None, or "estimate", estimates them from labelled and unlabelled rows
-        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
-    constraint_tol : float, default=1e-4
-        Largest allowed difference between the mean of p_j(y) and its share r(y).
-    constraint_weight : float or None, default=None
+    constraint_weight : float or None
         None enforces the constraint. A number adds
         constraint_weight/2 sum_y [1/u sum_j p_j(y) - r(y)]^2 to the objective instead, so
         that the shares are wanted, but may be missed: expectation regularisation.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept; without it the other weights must produce the class
-        shares.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature; larger values regularise the intercept less.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-5
+    tol : float
         A minimisation stops when ||gradient||^2 / (2 reg) is this fraction of the
         objective. For the supervised start this certifies the relative error.
-    max_iter : int, default=100
+    max_iter : int
         Maximum number of rounds (minimisation, update of the multipliers).
-    warm_start : bool, default=False
+    warm_start : bool
         Start from the weights and multipliers of the last fit.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
+    verbose : int
         Print one line per level: the start, the loose and the tight rounds.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
-        One weight vector per class, for two classes too.
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Class shares that were used.
-    class_prior_std_ : array of shape (m,)
-        Their standard errors; zero for given shares.
-    reg_ : float
-        Strength of the regularisation that was used.
-    multipliers_ : array of shape (m,)
-        Multipliers of the constraints; they sum to zero.
-    transduction_ : array of shape (n,)
-        The given labels, and the most probable class of each unlabelled row.
-    label_distribution_ : array of shape (n, m)
-        The given labels as 0 and 1, and the probabilities of the unlabelled rows.
-    objective_ : float
-        Objective without the constraint.
     n_iter_ : int
         Number of rounds.
     trace_ : Trace
         Its ``residual`` is the largest difference to a required share; its
         ``newton_steps`` are those of L-BFGS.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     Notes
     -----
@@ -202,24 +160,6 @@ class ExpectationConstrainedClassifier(_ShareConstrained):
     [0.37, 0.63]
     """
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labelled and unlabelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-        y : array-like of shape (n,)
-            Labels of two or more classes; unlabelled rows hold the marker.
-        sample_weight : array-like of shape (n,), optional
-            A row of weight two counts like two rows, labelled or not, and one of weight zero like
-            none. Labelled and unlabelled rows are weighed among themselves.
-
-        Returns
-        -------
-        self : ExpectationConstrainedClassifier
-        """
-        return self._fit(X, y, sample_weight)
-
     def _levels(self, warm: bool) -> Sequence[Level]:
         return settling(0.0, self.tol)
 
@@ -243,95 +183,35 @@ class EntropyRegularizedClassifier(_ShareConstrained):
 
     Parameters
     ----------
-    reg : float or None, default=None
-        Strength of the regularisation, lambda. None is 1e-4, which suits rows of length
-        one.
-    unlabeled_weight : float, default=1.0
+    unlabeled_weight : float
         Final weight of the entropy. With 0 only the constraint is left, as in
         `ExpectationConstrainedClassifier`; with ``constraint_weight=0`` as well, this is the
         supervised machine.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None, or "estimate", estimates them from labelled and unlabelled rows
-        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
-    annealing_rate : float or None, default=None
+    annealing_rate : float or None
         Factor between the weights of the entropy at successive levels, from 1e-4 on. None
         is 3 and 10/3 alternately.
-    constraint_tol : float, default=1e-4
-        Largest allowed difference between the mean of p_j(y) and its share r(y).
-    constraint_weight : float or None, default=None
+    constraint_weight : float or None
         None enforces the constraint. A number adds
         constraint_weight/2 sum_y [1/u sum_j p_j(y) - r(y)]^2 to the objective instead, so
         that the shares are wanted, but may be missed; 0 ignores them.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept; without it the other weights must produce the class
-        shares.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature; larger values regularise the intercept less.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-5
+    tol : float
         A minimisation stops when ||gradient||^2 / (2 reg) is this fraction of the
         objective; early levels use 1e-3. For the supervised start this certifies the
         relative error. The function is flat near its minimum: at 1e-5 two fits of the same
         problem, with sparse and dense rows for example, may differ by 0.01 in a score and
         1e-4 in a probability; at 1e-9 by 1e-3 and 1e-5.
-    max_iter : int, default=100
+    max_iter : int
         Maximum number of rounds (minimisation, update of the multipliers) per level.
-    warm_start : bool, default=False
+    warm_start : bool
         Start from the weights and multipliers of the last fit, at the final level.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
-        One weight vector per class, for two classes too.
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Class shares that were used.
-    class_prior_std_ : array of shape (m,)
-        Their standard errors; zero for given shares.
-    reg_ : float
-        Strength of the regularisation that was used.
-    multipliers_ : array of shape (m,)
-        Multipliers of the constraints; they sum to zero.
-    transduction_ : array of shape (n,)
-        The given labels, and the most probable class of each unlabelled row.
-    label_distribution_ : array of shape (n, m)
-        The given labels as 0 and 1, and the probabilities of the unlabelled rows.
-    objective_ : float
-        Objective without the constraint.
     n_iter_ : int
         Number of rounds over all levels.
     trace_ : Trace
         Its ``value`` is the weight of the entropy, its ``residual`` the largest
         difference to a required share; its ``newton_steps`` are those of L-BFGS.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -357,24 +237,6 @@ class EntropyRegularizedClassifier(_ShareConstrained):
     unlabeled_weight: float = 1.0
     _: KW_ONLY
     annealing_rate: float | None = None
-
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labelled and unlabelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-        y : array-like of shape (n,)
-            Labels of two or more classes; unlabelled rows hold the marker.
-        sample_weight : array-like of shape (n,), optional
-            A row of weight two counts like two rows, labelled or not, and one of weight zero like
-            none. Labelled and unlabelled rows are weighed among themselves.
-
-        Returns
-        -------
-        self : EntropyRegularizedClassifier
-        """
-        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

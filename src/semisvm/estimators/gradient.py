@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.parameters import (
-    ClassPrior,
+    BalanceParameters,
     KernelParameters,
     WarmSolverParameters,
     parameters,
@@ -22,7 +22,7 @@ from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.maps.paths import PathMap, fit_paths
 from semisvm.methods.gradient_descent import descend
 from semisvm.methods.loop import LOOSE_TOL, Level, rising, settling
-from semisvm.methods.solution import BALANCE_TOL, Solution, joined, one_vs_rest, refuse_balancing
+from semisvm.methods.solution import Solution, joined, one_vs_rest, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.methods.transductive import Assigning, finish_many
 from semisvm.tasks.many_classes import ManyClassTask
@@ -38,15 +38,49 @@ FURTHER = 0.01
 
 
 @parameters
-class GradientDescentClassifier(WarmSolverParameters, LinearSemiSupervisedClassifier):
-    """Base of the classifiers that descend on a smooth objective; they differ in the features."""
+class GradientDescentClassifier(
+    BalanceParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+):
+    """Base of the classifiers that descend on a smooth objective; they differ in the features.
+
+    Parameters
+    ----------
+    reg : float or None
+        Strength of the regularisation, lambda. None is 1e-3, which suits rows of length
+        one.
+    unlabeled_weight : float
+        Final weight of the unlabelled rows, lambda'. With 0 this is the supervised machine.
+    annealing_rate : float or None
+        Factor between the weights of successive levels; None is 2.
+    balance_tol : float or None
+        For two classes: how far the share of positive outputs may be from the class share,
+        relative to the share of the rarer class. Beyond that the mean output is moved
+        between the levels, and at the end the intercept, which is chosen for new rows. None
+        moves neither. With more classes or a hierarchy intercepts are never moved, and other
+        values are an error.
+    tol : float
+        The last level stops when ||gradient||^2 / (2 reg) is this fraction of the objective.
+    max_iter : int
+        Maximum number of quasi-Newton steps per level.
+    warm_start : bool
+        Start from the weights of the last fit, at the final weight of the unlabelled rows.
+
+    Attributes
+    ----------
+    transduction_ : array of shape (n,)
+        The given labels, and labels of the unlabelled rows by their outputs: for two classes
+        these keep the class shares up to ``balance_tol``, so near the threshold they may
+        differ from predictions.
+    objective_ : float
+        For more than two classes, the sum over their problems.
+    n_iter_ : int
+        Number of levels.
+    """
 
     reg: float | None = None
     _: KW_ONLY
     unlabeled_weight: float = 1.0
-    class_prior: ClassPrior = None
     annealing_rate: float | None = None
-    balance_tol: float | None = BALANCE_TOL
     max_iter: int = 500
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -170,80 +204,6 @@ class GradientTSVC(KernelParameters, GradientDescentClassifier):
     predictions end further from the class shares than those of the supervised machine, this
     one is often more accurate, and ``trace_.notes`` says so.
 
-    Parameters
-    ----------
-    reg : float or None, default=None
-        Strength of the regularisation, lambda. None is 1e-3, which suits rows of length
-        one.
-    unlabeled_weight : float, default=1.0
-        Final weight of the unlabelled rows, lambda'. With 0 this is the supervised machine.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None, or "estimate", estimates them from labelled and unlabelled rows
-        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
-    annealing_rate : float or None, default=None
-        Factor between the weights of successive levels; None is 2.
-    balance_tol : float or None, default=0.1
-        For two classes: how far the share of positive outputs may be from the class share,
-        relative to the share of the rarer class. Beyond that the mean output is moved
-        between the levels, and at the end the intercept, which is chosen for new rows. None
-        moves neither. With more classes or a hierarchy intercepts are never moved, and other
-        values are an error.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-5
-        The last level stops when ||gradient||^2 / (2 reg) is this fraction of the objective.
-    max_iter : int, default=500
-        Maximum number of quasi-Newton steps per level.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, at the final weight of the unlabelled rows.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
-
-    Attributes
-    ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Class shares that were used.
-    class_prior_std_ : array of shape (m,)
-        Their standard errors; zero for given shares.
-    reg_ : float
-        Strength of the regularisation that was used.
-    transduction_ : array of shape (n,)
-        The given labels, and labels of the unlabelled rows by their outputs: for two classes
-        these keep the class shares up to ``balance_tol``, so near the threshold they may
-        differ from predictions.
-    objective_ : float
-        For more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of levels.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
-
     References
     ----------
     Chapelle and Zien, Semi-supervised classification by low density separation, AISTATS
@@ -279,70 +239,23 @@ class LowDensitySeparation(GradientDescentClassifier):
 
     Parameters
     ----------
-    reg : float or None, default=1e-2
+    reg : float or None
         Strength of the regularisation, lambda.
-    n_neighbors : int, default=200
+    n_neighbors : int
         Number of neighbours per row in the graph; unconnected parts are joined by the
         shortest edge between them.
-    rho : float, default=4.0
+    rho : float
         How strongly long edges count. With 0.5 a distance is close to the length of the
         shortest path, with 10 to the longest edge that no path can avoid.
-    share : float, default=0.1
+    share : float
         Fraction of the variance of the distances that the features may leave out.
-    unlabeled_weight : float, default=1.0
-        Final weight of the unlabelled rows, lambda'. With 0 this is the supervised machine.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None, or "estimate", estimates them from labelled and unlabelled rows
-        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
-    annealing_rate : float or None, default=None
-        Factor between the weights of successive levels; None is 2.
-    balance_tol : float or None, default=0.1
-        For two classes: how far the share of positive outputs may be from the class share,
-        relative to the share of the rarer class. Beyond that the mean output is moved
-        between the levels, and at the end the intercept, which is chosen for new rows. None
-        moves neither. With more classes or a hierarchy intercepts are never moved, and other
-        values are an error.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-5
-        The last level stops when ||gradient||^2 / (2 reg) is this fraction of the objective.
-    max_iter : int, default=500
-        Maximum number of quasi-Newton steps per level.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, at the final weight of the unlabelled rows.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
     coef_ : array of shape (1, rank) or (m, rank)
         Weights of the features.
-    intercept_ : array of shape (1,) or (m,)
     kernel_map_ : PathMap
         The features; paths to a new row go through its neighbours.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Class shares that were used.
-    class_prior_std_ : array of shape (m,)
-        Their standard errors; zero for given shares.
-    reg_ : float
-        Strength of the regularisation that was used.
-    transduction_ : array of shape (n,)
-        The given labels, and labels of the unlabelled rows by their outputs: for two classes
-        these keep the class shares up to ``balance_tol``, so near the threshold they may
-        differ from predictions.
-    objective_ : float
-        For more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of levels.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------

@@ -31,7 +31,42 @@ MAX_POWER = 50
 
 @parameters
 class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier):
-    """Base of the two Laplacian machines, which differ only in the loss."""
+    """Base of the two Laplacian machines, which differ only in the loss.
+
+    Parameters
+    ----------
+    reg : float
+        Strength of the regularisation, lambda (gamma_A in the paper).
+    manifold_weight : float
+        Weight of the roughness, mu (gamma_I in the paper).
+    n_neighbors : int
+        Number of neighbours per row in the graph.
+    power : int
+        Power p of the Laplacian, at most 50.
+    kernel : str or callable
+        With "neighbors" the weights are the outputs of the training rows themselves; a row
+        that is far from all of them gets an average of the labelled rows. Others are "linear",
+        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
+        "precomputed", for which neighbours are found in the feature space of the kernel.
+    n_components : int or None
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``. A
+        graph needs many features.
+    max_iter : int
+        Maximum number of Newton steps.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, rank) or (m, rank)
+        Weights of the kernel features, or of the columns if the kernel is linear; with
+        "neighbors", the outputs of the n training rows, minus the intercept, and then n
+        weights for new rows.
+    kernel_map_ : KernelMap, LocalMap or None
+        Features of the kernel; None if linear.
+    objective_ : float
+        For more than two classes, the sum over their problems.
+    n_iter_ : int
+        Number of Newton steps.
+    """
 
     reg: float = 1e-7
     _: KW_ONLY
@@ -122,6 +157,7 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         super()._publish_weights(coef, intercept, hierarchy)
 
 
+@parameters
 class LaplacianSVC(_LaplacianMachine):
     r"""Laplacian SVM: a supervised SVM whose outputs are smooth on a graph of all rows.
 
@@ -139,70 +175,6 @@ class LaplacianSVC(_LaplacianMachine):
     had been one. With another kernel, the rows x are its features, and new rows are predicted
     from the weights, without the graph. More than two classes are solved as one-vs-rest
     problems on the same graph.
-
-    Parameters
-    ----------
-    reg : float, default=1e-7
-        Strength of the regularisation, lambda (gamma_A in the paper).
-    manifold_weight : float, default=10.0
-        Weight of the roughness, mu (gamma_I in the paper).
-    n_neighbors : int, default=5
-        Number of neighbours per row in the graph.
-    power : int, default=2
-        Power p of the Laplacian, at most 50.
-    kernel : str or callable, default="neighbors"
-        With "neighbors" the weights are the outputs of the training rows themselves; a row
-        that is far from all of them gets an average of the labelled rows. Others are "linear",
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed", for which neighbours are found in the feature space of the kernel.
-    gamma : float, "scale" or "mean_distance", default="mean_distance"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``. A
-        graph needs many features.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-6
-        Certified relative error of the objective.
-    max_iter : int, default=200
-        Maximum number of Newton steps.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
-
-    Attributes
-    ----------
-    coef_ : array of shape (1, rank) or (m, rank)
-        Weights of the kernel features, or of the columns if the kernel is linear; with
-        "neighbors", the outputs of the n training rows, minus the intercept, and then n
-        weights for new rows.
-    intercept_ : array of shape (1,) or (m,)
-    kernel_map_ : KernelMap, LocalMap or None
-        Features of the kernel; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows; not used by the method.
-    reg_ : float
-        Strength of the regularisation that was used.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
-        For more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of Newton steps.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -225,6 +197,7 @@ class LaplacianSVC(_LaplacianMachine):
         return SQUARED_HINGE
 
 
+@parameters
 class LaplacianRLSC(_LaplacianMachine):
     r"""Laplacian regularised least squares: like `LaplacianSVC`, but one linear system.
 
@@ -242,70 +215,6 @@ class LaplacianRLSC(_LaplacianMachine):
     had been one. With another kernel, the rows x are its features, and new rows are predicted
     from the weights, without the graph. More than two classes are solved as one-vs-rest
     problems on the same graph.
-
-    Parameters
-    ----------
-    reg : float, default=1e-7
-        Strength of the regularisation, lambda (gamma_A in the paper).
-    manifold_weight : float, default=10.0
-        Weight of the roughness, mu (gamma_I in the paper).
-    n_neighbors : int, default=5
-        Number of neighbours per row in the graph.
-    power : int, default=2
-        Power p of the Laplacian, at most 50.
-    kernel : str or callable, default="neighbors"
-        With "neighbors" the weights are the outputs of the training rows themselves; a row
-        that is far from all of them gets an average of the labelled rows. Others are "linear",
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed", for which neighbours are found in the feature space of the kernel.
-    gamma : float, "scale" or "mean_distance", default="mean_distance"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``. A
-        graph needs many features.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-6
-        Certified relative error of the objective.
-    max_iter : int, default=200
-        Maximum number of Newton steps.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
-
-    Attributes
-    ----------
-    coef_ : array of shape (1, rank) or (m, rank)
-        Weights of the kernel features, or of the columns if the kernel is linear; with
-        "neighbors", the outputs of the n training rows, minus the intercept, and then n
-        weights for new rows.
-    intercept_ : array of shape (1,) or (m,)
-    kernel_map_ : KernelMap, LocalMap or None
-        Features of the kernel; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows; not used by the method.
-    reg_ : float
-        Strength of the regularisation that was used.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
-        For more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of Newton steps.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------

@@ -1,10 +1,12 @@
 """Base of the classifiers whose scores are log-probabilities."""
 
-from dataclasses import KW_ONLY
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
 
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.parameters import (
-    ClassPrior,
+    ClassPriorParameters,
     InterceptParameters,
     KernelParameters,
     WarmSolverParameters,
@@ -15,13 +17,48 @@ from semisvm.losses import LOG, Loss
 
 @parameters
 class MaxentClassifier(
-    KernelParameters, InterceptParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+    ClassPriorParameters,
+    KernelParameters,
+    InterceptParameters,
+    WarmSolverParameters,
+    LinearSemiSupervisedClassifier,
 ):
-    """Base of the classifiers with constraints on the probabilities of all classes."""
+    """Base of the classifiers with constraints on the probabilities of all classes.
+
+    Parameters
+    ----------
+    reg : float or None
+        Strength of the regularisation, lambda. None is 1e-4, which suits rows of length
+        one.
+    fit_intercept : bool
+        Whether to fit an intercept; without it the other weights must produce the class
+        shares.
+
+    Attributes
+    ----------
+    node_coef_, node_intercept_ : arrays of shape (m, d) and (m,)
+        One weight vector per class, for two classes too.
+    """
 
     reg: float | None = None
-    _: KW_ONLY
-    class_prior: ClassPrior = None
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight)
 
     @property
     def keeps_counts(self) -> bool:

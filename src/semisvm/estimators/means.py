@@ -7,7 +7,12 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
-from semisvm.estimators.parameters import ClassPrior, KernelParameters, SolverParameters, parameters
+from semisvm.estimators.parameters import (
+    BalanceParameters,
+    KernelParameters,
+    SolverParameters,
+    parameters,
+)
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.label_means import METHODS, LabelMeans
 from semisvm.methods.solution import Solution
@@ -17,7 +22,9 @@ from semisvm.validation import check_choice, check_real
 
 
 @parameters
-class MeanSVC(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier):
+class MeanSVC(
+    BalanceParameters, KernelParameters, SolverParameters, LinearSemiSupervisedClassifier
+):
     r"""Semi-supervised SVM by label means (meanS3VM).
 
     First the labels of the unlabelled rows are chosen so that the means m+ and m- of the
@@ -38,73 +45,32 @@ class MeanSVC(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier
 
     Parameters
     ----------
-    C : float, default=100.0
+    C : float
         Cost of the labelled rows.
-    C_unlabeled : float, default=0.1
+    C_unlabeled : float
         Cost of the means, and of the unlabelled rows in the final SVM.
-    method : {"iter", "mkl"}, default="iter"
+    method : {"iter", "mkl"}
         "iter" alternates between means and labels; "mkl" solves a convex relaxation with
         cutting planes.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None, or "estimate", estimates them from labelled and unlabelled rows
-        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
-    balance_tol : float or None, default=None
+    balance_tol : float or None
         For two classes: how far the share of positive outputs on the unlabelled rows may
         be from the class share, relative to the share of the rarer class. Beyond that the
         intercept is moved just far enough. None leaves the intercept alone, as in the
         paper.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="mean_distance"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-4
+    tol : float
         Certified relative error of the objectives at which to stop.
-    max_iter : int, default=100
+    max_iter : int
         Maximum number of rounds or cutting planes; inner solvers may take ten thousand
         times as many steps.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Class shares that were used.
-    class_prior_std_ : array of shape (m,)
-        Their standard errors; zero for given shares.
-    transduction_ : array of shape (n,)
-        The given labels, and the labels chosen for the unlabelled rows, whose counts
-        match the class shares exactly.
     objective_ : float
         Objective of the final SVM; for more than two classes, the sum over their problems.
     n_iter_ : int
         Number of rounds, plus one for the final SVM.
     trace_ : Trace
         Its column "margin" is rho.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -128,7 +94,6 @@ class MeanSVC(KernelParameters, SolverParameters, LinearSemiSupervisedClassifier
     _: KW_ONLY
     C_unlabeled: float = 0.1
     method: str = "iter"
-    class_prior: ClassPrior = None
     balance_tol: float | None = None
     gamma: float | str = "mean_distance"
     tol: float = 1e-4

@@ -178,22 +178,22 @@ class MultiLabelSVC(ScoringClassifier):
 
     Parameters
     ----------
-    estimator : estimator or None, default=None
+    estimator : estimator or None
         The machine of each label: a `TransductiveSVC`, `AnnealedSVC`, `GradientTSVC` or
         `NewtonSVC`, with its parameters; its ``unlabeled`` and ``class_prior`` are those given
         here. None is a quick `TransductiveSVC`: the weight of the unlabelled rows rises in
         decades, objectives are certified to 1e-3, not 1e-5, and shares are estimated in one round
         from at most 2,000 unlabelled rows, not in two from 5,000.
-    class_prior : None, "estimate", "labels", float, array of shape (k,) or dict, default=None
+    class_prior : None, "estimate", "labels", float, array of shape (k,) or dict
         Share of the rows that have the label, among those for which it is not known: one number
         for all labels, one per column of Y, or a dict by name of the column. Those that are None
         or NaN, or left out of the dict, are estimated from known and unknown cells; "labels"
         takes the fractions of the known cells.
-    unlabeled : scalar, default=-1
+    unlabeled : scalar
         Value in Y that marks cells that are not known, in addition to None and NaN.
-    verbose : int, default=0
+    verbose : int
         Print one line per level of each label.
-    callback : callable, default=None
+    callback : callable or None
         Called with each row of the trace, which names the ``label``; the fit stops when it
         returns True, and labels that have not begun get one round.
 
@@ -221,8 +221,6 @@ class MultiLabelSVC(ScoringClassifier):
     reg_ : float
     trace_ : Trace
         Its column "label" says whose round it is.
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     Examples
     --------

@@ -10,6 +10,7 @@ from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.parameters import (
     InterceptParameters,
     KernelParameters,
+    LossParameters,
     WarmSolverParameters,
     parameters,
 )
@@ -23,7 +24,11 @@ from semisvm.tasks.two_classes import TwoClassTask
 
 @parameters
 class NewtonSVC(
-    KernelParameters, InterceptParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+    LossParameters,
+    KernelParameters,
+    InterceptParameters,
+    WarmSolverParameters,
+    LinearSemiSupervisedClassifier,
 ):
     r"""Linear SVM by modified finite Newton (l2-SVM-MFN), fitted to the labelled rows.
 
@@ -39,76 +44,24 @@ class NewtonSVC(
 
     Parameters
     ----------
-    reg : float or None, default=None
+    reg : float or None
         Strength of the regularisation, lambda. None takes the default of the loss, which
         suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
-    loss : str, default="squared_hinge"
-        Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
-        below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
-        with its corner rounded; "squared" is (1 - z)^2; "log" is maxent, also for two
-        classes; "crammer_singer" is the margin loss max_z [(z != y) + s_z] - s_y,
-        solved to a duality gap of 1e-4.
-    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-        Class hierarchy with the classes as leaves. The score of a class is the sum of the
-        scores of the nodes on its path, and the weights of all nodes are regularised.
-    class_weight : None, "balanced" or dict class -> weight, default=None
+    class_weight : None, "balanced" or dict class -> weight
         Factors of the weights of the rows of each class. "balanced" lets all classes count
         alike, however many rows they have; classes that a dict does not name have factor one.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature; larger values regularise the intercept less.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-10
+    tol : float
         Certified relative error of the objective at which to stop: the bound
-        ||gradient||^2 / (2 reg) on objective - minimum, divided by the objective.
-    max_iter : int, default=200
+        ||gradient||^2 / (2 reg) on objective - minimum, divided by the objective. The loss
+        "crammer_singer" is solved to a duality gap of 1e-4.
+    max_iter : int
         Maximum number of Newton steps.
-    warm_start : bool, default=False
-        Start from the weights of the last fit.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True. A
-        `Checkpoint` keeps the fit in a file, from which it can go on.
 
     Attributes
     ----------
     coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows.
-    reg_ : float
-        Strength of the regularisation that was used.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
     n_iter_ : int
         Number of Newton steps.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -129,8 +82,6 @@ class NewtonSVC(
 
     reg: float | None = None
     _: KW_ONLY
-    loss: str = "squared_hinge"
-    hierarchy: Any = None
     class_weight: ClassWeight = None
     tol: float = 1e-10
     max_iter: int = 200

@@ -30,6 +30,35 @@ class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
     With a kernel, f(x) = sum_j u_j k(x, a_j) + b over training rows a_j, and u has the place
     of w. Features whose inner products are the kernel would not do: the 1-norm of their weights
     changes with a rotation, so it would depend on the order of the rows.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
+        or "precomputed". With a kernel other than "linear",
+        f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
+        labelled or not, and the 1-norm is that of u. The kernel need not be positive
+        semi-definite.
+    n_components : int or None
+        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
+        by their values: the same rows in any order of X. None takes all distinct rows.
+    kernel_tol : float
+        Not used: the kernel is exact. For the same parameters as other methods.
+    callback : callable or None
+        Called with each row of the trace.
+
+    Attributes
+    ----------
+    reg_ : float
+        mu.
+    kernel_map_ : ExpansionMap or None
+        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
+    n_nonzero_ : int array of shape (1,) or (m,)
+        Number of weights that are not zero.
+    objective_ : float
+        For more than two classes, the sum over their problems.
+    n_iter_ : int
+        Number of linear programs solved.
     """
 
     _regularizes_length = False
@@ -95,6 +124,7 @@ class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
         self.n_nonzero_ = np.count_nonzero(self.coef_, axis=1)
 
 
+@parameters
 class RobustLPC(OneNormClassifier):
     r"""Robust linear programming (RLP): the smallest sum of margin errors.
 
@@ -109,55 +139,12 @@ class RobustLPC(OneNormClassifier):
     ``transduction_`` holds predictions for them. More than two classes are solved as
     one-vs-rest problems.
 
-    Parameters
-    ----------
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". With a kernel other than "linear",
-        f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
-        labelled or not, and the 1-norm is that of u. The kernel need not be positive
-        semi-definite.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
-        by their values: the same rows in any order of X. None takes all distinct rows.
-    kernel_tol : float, default=1e-4
-        Not used: the kernel is exact. For the same parameters as other methods.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace.
-
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    n_nonzero_ : int array of shape (1,) or (m,)
-        Number of weights that are not zero.
-    kernel_map_ : ExpansionMap or None
-        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows.
     reg_ : float
         Zero: nothing is regularised.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
     objective_ : float
         The sum of the errors; for more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of linear programs solved.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -197,56 +184,9 @@ class OneNormSVC(OneNormClassifier):
 
     Parameters
     ----------
-    mu : float, default=1.0
+    mu : float
         Weight of the 1-norm against the sum (not the mean) of the errors, so the same mu
         regularises less when there are more rows.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". With a kernel other than "linear",
-        f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
-        labelled or not, and the 1-norm is that of u. The kernel need not be positive
-        semi-definite.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
-        by their values: the same rows in any order of X. None takes all distinct rows.
-    kernel_tol : float, default=1e-4
-        Not used: the kernel is exact. For the same parameters as other methods.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace.
-
-    Attributes
-    ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
-    n_nonzero_ : int array of shape (1,) or (m,)
-        Number of weights that are not zero.
-    kernel_map_ : ExpansionMap or None
-        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows.
-    reg_ : float
-        mu.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
-        For more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of linear programs solved.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -291,62 +231,26 @@ class FeatureSelectionSVC(OneNormClassifier):
 
     Parameters
     ----------
-    mu : float, default=1.0
+    mu : float
         Price of a feature against the sum (not the mean) of the errors.
-    sharpness : float, default=5.0
+    sharpness : float
         How quickly a weight counts as a whole feature; relative to the unit of the columns,
         which should be standardised.
-    kernel : str or callable, default="linear"
+    kernel : str or callable
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
         or "precomputed". With a kernel other than "linear",
         f(x) = sum_j u_j k(x, a_j) + b with one weight u_j for each training row a_j,
         labelled or not, and the weights that are counted are the u_j. The kernel need
         not be positive semi-definite.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of training rows a_j that have a weight (reduced SVM), drawn at random
-        by their values: the same rows in any order of X. None takes all distinct rows.
-    kernel_tol : float, default=1e-4
-        Not used: the kernel is exact. For the same parameters as other methods.
-    tol : float, default=1e-6
+    tol : float
         Stop when a program gains less than this part of the objective.
-    max_iter : int, default=200
+    max_iter : int
         Maximum number of linear programs.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace.
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-    intercept_ : array of shape (1,) or (m,)
     n_nonzero_ : int array of shape (1,) or (m,)
         Number of features that were selected.
-    kernel_map_ : ExpansionMap or None
-        Rows a_j of the kernel (``pivots``), with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows.
-    reg_ : float
-        mu.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
-    objective_ : float
-        For more than two classes, the sum over their problems.
-    n_iter_ : int
-        Number of linear programs solved.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------

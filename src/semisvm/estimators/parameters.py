@@ -2,15 +2,20 @@
 
 An estimator declares its parameters as annotated names with defaults, and inherits those that
 it shares. To change the default of an inherited one, it declares that one again.
+
+The same holds for their documentation: a docstring describes what is special about its class,
+and inherits the other parameters and attributes. Defaults are added from the declarations.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, field, make_dataclass
-from inspect import get_annotations
+from inspect import cleandoc, get_annotations
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from numpy.typing import ArrayLike
 
+from semisvm.methods.solution import BALANCE_TOL
 from semisvm.solvers.trace import Callback
 
 Kernel = str | Callable[..., float]
@@ -19,6 +24,10 @@ ClassPrior = ArrayLike | Mapping[Any, float] | str | None
 T = TypeVar("T")
 DECLARED = "_declared_parameters"
 """Attribute of a class: name -> `Declared`, of what it declares itself."""
+SECTIONS = "_docstring_sections"
+"""Attribute of a class: title -> text, of the docstring that was written for it."""
+HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
 class Declared(NamedTuple):
@@ -31,7 +40,7 @@ class Declared(NamedTuple):
 
 @dataclass_transform(eq_default=False)
 def parameters(cls: type[T]) -> type[T]:
-    """Write the constructor of a class from what it and its bases declare.
+    """Write the constructor and the docstring of a class from what it and its bases declare.
 
     What comes after ``_: KW_ONLY`` is given by keyword only. Positional parameters are in the
     order of a dataclass, those of the bases first. Of the keywords, those of the class itself
@@ -51,6 +60,9 @@ def parameters(cls: type[T]) -> type[T]:
         (name, found.kind, field(default=found.default, kw_only=found.by_keyword))
         for name, found in ((name, merged[name]) for name in order)
     ]
+    if cls.__doc__:  # python -OO has none
+        setattr(cls, SECTIONS, _sections(cls.__doc__))
+        cls.__doc__ = _documentation(cls, {name: merged[name].default for name in order})
     about = {"__doc__": cls.__doc__, "__module__": cls.__module__}
     made = make_dataclass(cls.__name__, fields, eq=False, repr=False, namespace=about)
     cls.__init__ = made.__init__  # type: ignore[misc, method-assign]
@@ -69,9 +81,70 @@ def _declared(cls: type) -> dict[str, Declared]:
     return found
 
 
+def _sections(docstring: str) -> dict[str, str]:
+    """Split a docstring in numpydoc form by its titles; the text before them has the title ""."""
+    text, *rest = HEADING.split(cleandoc(docstring))
+    return {"": text} | dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def _entries(cls: type, title: str) -> dict[str, str]:
+    """Return what a class and its bases describe in a section, by name, those of all first."""
+    found: dict[str, str] = {}
+    for part in reversed(cls.__mro__):
+        section = vars(part).get(SECTIONS, {}).get(title, "")
+        found |= {entry.partition(" :")[0]: entry.rstrip() for entry in ENTRY.split(section)}
+    del found[""]  # there is nothing before the first entry of a section
+    return found
+
+
+def _documentation(cls: type, defaults: Mapping[str, Any]) -> str:
+    """Return the docstring of a class with inherited parameters and attributes, and defaults.
+
+    Parameters are in the order of the signature.
+    """
+    described = _entries(cls, "Parameters")
+    listed = []
+    for name in filter(described.__contains__, defaults):
+        head, *text = described[name].split("\n")
+        default = repr(defaults[name]).replace("'", '"')
+        listed.append("\n".join((f"{head}, default={default}", *text)))
+    merged = {"Parameters": listed, "Attributes": _entries(cls, "Attributes").values()}
+    sections = {"": "", **{title: "\n".join(found) for title, found in merged.items() if found}}
+    sections |= {k: text for k, text in vars(cls)[SECTIONS].items() if k not in merged}
+    return "\n\n".join(
+        f"{title}\n{'-' * len(title)}\n{text.rstrip()}" if title else text.rstrip()
+        for title, text in sections.items()
+    )
+
+
 @parameters
 class CommonParameters:
-    """Parameters of all classifiers."""
+    """Parameters of all classifiers, and what all of them publish.
+
+    Parameters
+    ----------
+    unlabeled : scalar
+        Value in y that marks unlabelled rows, in addition to None and NaN.
+    verbose : int
+        Print one line per level.
+    callback : callable or None
+        Called with each row of the trace; the fit stops when it returns True.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d) or (m, d)
+    intercept_ : array of shape (1,) or (m,)
+    classes_ : array of shape (m,)
+    class_prior_ : array of shape (m,)
+        Shares of the classes among the labelled rows.
+    transduction_ : array of shape (n,)
+        The given labels, and predictions for the unlabelled rows.
+    objective_ : float
+    n_iter_ : int
+    trace_ : Trace
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+    """
 
     _: KW_ONLY
     unlabeled: Any = -1
@@ -81,7 +154,31 @@ class CommonParameters:
 
 @parameters
 class KernelParameters:
-    """Parameters of `fit_map`; the linear kernel needs none of the others."""
+    """Parameters of `fit_map`; the linear kernel needs none of the others.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
+        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
+        n x rank numbers, and prediction needs only the pivot rows.
+    gamma : float, "scale" or "mean_distance"
+        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
+        1 / (2 width^2), where width is the average distance between two rows.
+    degree : int
+        Degree of the kernel "poly".
+    coef0 : float
+        Constant term of the kernels "poly" and "sigmoid".
+    n_components : int or None
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
+    kernel_tol : float
+        Fraction of the trace of the kernel matrix that the features may leave out.
+
+    Attributes
+    ----------
+    kernel_map_ : KernelMap or None
+        Features of the kernel, with one weight each in ``coef_``; None if linear.
+    """
 
     _: KW_ONLY
     kernel: Kernel = "linear"
@@ -93,8 +190,93 @@ class KernelParameters:
 
 
 @parameters
+class LossParameters:
+    """Parameters of the machines with a choice of losses, whose fits a `Checkpoint` can keep.
+
+    Parameters
+    ----------
+    loss : str
+        Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
+        below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
+        with its corner rounded; "squared" is (1 - z)^2; "log" is maxent, also for two
+        classes; "crammer_singer" is the margin loss max_z [(z != y) + s_z] - s_y.
+    hierarchy : None, nested dict, list of paths or dict child -> parent
+        Class hierarchy with the classes as leaves. The score of a class is the sum of the
+        scores of the nodes on its path, and the weights of all nodes are regularised.
+    callback : callable or None
+        Called with each row of the trace; the fit stops when it returns True. A
+        `Checkpoint` keeps the fit in a file, from which it can go on.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d) or (m, d)
+        Weights of the classes, summed along their paths.
+    node_coef_, node_intercept_ : arrays of shape (k, d) and (k,)
+        Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
+    """
+
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    hierarchy: Any = None
+
+
+@parameters
+class ClassPriorParameters:
+    """Parameters of class shares that are estimated where they are not given.
+
+    Parameters
+    ----------
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict
+        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
+        by class. None, or "estimate", estimates them from labelled and unlabelled rows
+        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
+
+    Attributes
+    ----------
+    class_prior_ : array of shape (m,)
+        Class shares that were used.
+    class_prior_std_ : array of shape (m,)
+        Standard errors of ``class_prior_``; zero for given shares.
+    """
+
+    _: KW_ONLY
+    class_prior: ClassPrior = None
+
+
+@parameters
+class BalanceParameters(ClassPriorParameters):
+    """Parameters of class shares that the predictions of two classes keep.
+
+    Parameters
+    ----------
+    balance_tol : float or None
+        For two classes: how far the share of positive outputs on the unlabelled rows may
+        be from the class share, relative to the share of the rarer class. Beyond that the
+        intercept is moved just far enough. None leaves the intercept alone. With more
+        classes or a hierarchy intercepts are never moved, and other values are an error.
+
+    Attributes
+    ----------
+    transduction_ : array of shape (n,)
+        The given labels, and the labels chosen for the unlabelled rows, whose counts
+        match the class shares exactly.
+    """
+
+    _: KW_ONLY
+    balance_tol: float | None = BALANCE_TOL
+
+
+@parameters
 class InterceptParameters:
-    """Parameters of a regularised intercept."""
+    """Parameters of a regularised intercept.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        Whether to fit an intercept.
+    intercept_scaling : float
+        Value of the constant feature; larger values regularise the intercept less.
+    """
 
     _: KW_ONLY
     fit_intercept: bool = True
@@ -103,7 +285,22 @@ class InterceptParameters:
 
 @parameters
 class SolverParameters:
-    """Parameters of iterative solvers."""
+    """Parameters of iterative solvers.
+
+    Parameters
+    ----------
+    tol : float
+        Certified relative error of the objective.
+    max_iter : int
+        Maximum number of rounds (weight step, label step) per level.
+    n_jobs : int or None
+        Number of threads; None is one, -1 uses all cores.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of rounds (weight step, label step).
+    """
 
     _: KW_ONLY
     tol: float = 1e-5
@@ -113,7 +310,13 @@ class SolverParameters:
 
 @parameters
 class WarmSolverParameters(SolverParameters):
-    """Parameters of iterative solvers that can continue the last fit."""
+    """Parameters of iterative solvers that can continue the last fit.
+
+    Parameters
+    ----------
+    warm_start : bool
+        Start from the weights of the last fit.
+    """
 
     _: KW_ONLY
     warm_start: bool = False

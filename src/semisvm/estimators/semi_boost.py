@@ -123,25 +123,19 @@ class SemiBoostClassifier(ScoringClassifier):
 
     Parameters
     ----------
-    estimator : classifier or None, default=None
+    estimator : classifier or None
         Classifier to boost: anything with ``fit(X, y)`` and ``predict(X)`` for labels 0
         and 1. None is `NewtonSVC`, a linear SVM.
-    n_estimators : int, default=20
+    n_estimators : int
         Maximum number of rounds per class; boosting ends sooner if no vote lowers the
         bound.
-    share : float, default=0.1
+    share : float
         Fraction of the unlabelled rows that join in each round.
-    unlabeled_weight : float, default=1.0
+    unlabeled_weight : float
         Weight of the pairs of unlabelled rows.
-    n_neighbors : int, default=50
+    n_neighbors : int
         Number of neighbours per row. The similarity of neighbours is a Gaussian as wide as
         their mean distance. The number of rows takes all pairs.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True.
 
     Attributes
     ----------
@@ -151,18 +145,10 @@ class SemiBoostClassifier(ScoringClassifier):
         Weights of the votes; with more than two classes, zero for members of other classes.
     intercept_ : array of shape (1,) or (m,)
         Zero.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Shares of the classes among the labelled rows; not used by the method.
-    transduction_ : array of shape (n,)
-        The given labels, and predictions for the unlabelled rows.
     objective_ : float
         The inconsistency; for more than two classes, the sum over their problems.
     n_iter_ : int
         Number of rounds.
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------

@@ -8,14 +8,15 @@ from numpy.typing import ArrayLike
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.parameters import (
-    ClassPrior,
+    BalanceParameters,
     InterceptParameters,
     KernelParameters,
+    LossParameters,
     WarmSolverParameters,
     parameters,
 )
 from semisvm.methods.loop import decades, rising, settling
-from semisvm.methods.solution import BALANCE_TOL, Solution, refuse_balancing
+from semisvm.methods.solution import Solution, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.methods.transductive import LABEL_STEPS, Switching, assigning, finish_many, finish_two
 from semisvm.tasks.making import Task
@@ -29,7 +30,12 @@ FIRST_WEIGHT_OF_MANY = 1e-4
 
 @parameters
 class TransductiveSVC(
-    KernelParameters, InterceptParameters, WarmSolverParameters, LinearSemiSupervisedClassifier
+    LossParameters,
+    BalanceParameters,
+    KernelParameters,
+    InterceptParameters,
+    WarmSolverParameters,
+    LinearSemiSupervisedClassifier,
 ):
     r"""Transductive SVM (TSVM).
 
@@ -52,103 +58,34 @@ class TransductiveSVC(
 
     Parameters
     ----------
-    reg : float or None, default=None
+    reg : float or None
         Strength of the regularisation, lambda. None takes the default of the loss, which
         suits rows of length one: 1e-4 for "log" and "crammer_singer", otherwise 1e-3.
-    unlabeled_weight : float or None, default=None
+    unlabeled_weight : float or None
         Final weight of the unlabelled rows, lambda'. None is 1 with given class shares, and
         0.3 with estimated ones: these may be off, and then do less harm. With 0 this is the
         supervised machine.
-    loss : str, default="squared_hinge"
-        Of the margin z: "squared_hinge" is max(0, 1 - z)^2; "huber" the same, but linear
-        below -1; "hinge" is max(0, 1 - z), for two classes only; "rounded_hinge" the same
-        with its corner rounded; "squared" is (1 - z)^2; "log" is maxent, also for two
-        classes; "crammer_singer" is the margin loss max_z [(z != y) + s_z] - s_y.
-    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-        Class hierarchy with the classes as leaves. The score of a class is the sum of the
-        scores of the nodes on its path, and the weights of all nodes are regularised.
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Shares of the classes among the unlabelled rows, in the order of ``classes_`` or
-        by class. None, or "estimate", estimates them from labelled and unlabelled rows
-        (`semisvm.model_selection.estimate_prior`); "labels" takes the labelled fractions.
-    annealing_rate : float or None, default=None
+    annealing_rate : float or None
         Factor between the weights of successive levels. None is 1.5, from 1e-5 on, for
         two classes, and 3 and 10/3 alternately, from 1e-4 on, for more.
-    label_step : {"exact", "switching", "simplex"}, default="exact"
+    label_step : {"exact", "switching", "simplex"}
         For more than two classes: optimal labels; labels by pairwise switching; or optimal
         labels by the transportation simplex method, which is slower. The last two start
         from greedy labels. For two classes all are the same.
-    max_switches : int or None, default=None
+    max_switches : int or None
         Maximum number of pairs of labels to switch before retraining. None switches all
         that improve, or takes the labels of ``label_step``; 1 is the single switch of
         Joachims, which is slow.
-    balance_tol : float or None, default=0.1
-        For two classes: how far the share of positive outputs on the unlabelled rows may
-        be from the class share, relative to the share of the rarer class. Beyond that the
-        intercept is moved just far enough. None leaves the intercept alone. With more
-        classes or a hierarchy intercepts are never moved, and other values are an error.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
-        or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature; larger values regularise the intercept less.
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-5
+    tol : float
         Certified relative error of the objective in the last weight step. Early levels
         are solved to 1e-3.
-    max_iter : int, default=1000
-        Maximum number of rounds (weight step, label step) per level.
-    warm_start : bool, default=False
+    warm_start : bool
         Start from the weights of the last fit, at the final level.
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-        Print one line per level.
-    callback : callable, default=None
-        Called with each row of the trace; the fit stops when it returns True. A
-        `Checkpoint` keeps the fit in a file, from which it can go on.
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
-        Weights of the classes, summed along their paths.
-    intercept_ : array of shape (1,) or (m,)
-    node_coef_, node_intercept_ : arrays of shape (k, d) and (k,)
-        Weights of the nodes of the hierarchy; ``hierarchy_.names`` names them.
-    kernel_map_ : KernelMap or None
-        Features of the kernel, with one weight each in ``coef_``; None if linear.
-    classes_ : array of shape (m,)
-    class_prior_ : array of shape (m,)
-        Class shares that were used.
-    class_prior_std_ : array of shape (m,)
-        Their standard errors; zero for given shares.
-    reg_ : float
-        Strength of the regularisation that was used.
-    transduction_ : array of shape (n,)
-        The given labels, and the labels chosen for the unlabelled rows, whose counts
-        match the class shares exactly.
     objective_ : float
         Objective of the final weights and labels.
-    n_iter_ : int
-        Number of rounds (weight step, label step).
-    trace_ : Trace
-    n_features_in_ : int
-    feature_names_in_ : array of shape (d,)
 
     References
     ----------
@@ -177,13 +114,9 @@ class TransductiveSVC(
     reg: float | None = None
     unlabeled_weight: float | None = None
     _: KW_ONLY
-    loss: str = "squared_hinge"
-    hierarchy: Any = None
-    class_prior: ClassPrior = None
     annealing_rate: float | None = None
     label_step: str = "exact"
     max_switches: int | None = None
-    balance_tol: float | None = BALANCE_TOL
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.

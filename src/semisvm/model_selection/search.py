@@ -19,9 +19,10 @@ from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.class_shares import UNSURE_WEIGHT
 from semisvm.estimators.parameters import (
-    ClassPrior,
+    BalanceParameters,
     InterceptParameters,
     KernelParameters,
+    LossParameters,
     SolverParameters,
     parameters,
 )
@@ -143,19 +144,52 @@ def best_setting(scores: Floats) -> tuple[int, int]:
 
 @parameters
 class _PathSearch(
-    KernelParameters, InterceptParameters, SolverParameters, LinearSemiSupervisedClassifier
+    LossParameters,
+    BalanceParameters,
+    KernelParameters,
+    InterceptParameters,
+    SolverParameters,
+    LinearSemiSupervisedClassifier,
 ):
-    """What the two searches share; a subclass says of which estimator it is a search."""
+    """What the two searches share; a subclass says of which estimator it is a search.
+
+    Parameters
+    ----------
+    regs : int or array of floats
+        Regularisations to try; a number stands for as many from 0.1 to 0.0001, which
+        suits rows of length one.
+    unlabeled_weights : array of floats or None
+        Weights of the unlabelled rows to try. None is the default of the estimator: 1 with
+        given class shares, and 0.3 with estimated ones.
+    cv : int or PartialLabelKFold
+        Folds of the labelled rows.
+    scoring : str
+        "accuracy", "balanced_accuracy", "f1_macro" or "average_precision".
+    class_prior : None, "estimate", "labels", array of shape (m,) or dict
+        Class shares among the unlabelled rows. None, or "estimate", estimates them once,
+        from all labels; "labels" takes those of the labelled rows, in a fold those of the
+        training rows.
+    tol : float
+        Of the last fit. Paths are solved to a certified relative error of 1e-3.
+    callback : callable or None
+        For the last fit.
+
+    Attributes
+    ----------
+    reg_ : float
+        The chosen regularisation.
+    unlabeled_weight_ : float
+        The chosen weight of the unlabelled rows.
+    scores_ : array of shape (n_folds, n_weights, n_regs)
+    regs_, unlabeled_weights_ : arrays of shape (n_regs,) and (n_weights,)
+        What was tried, in the order of ``scores_``.
+    """
 
     regs: int | ArrayLike = 10
     unlabeled_weights: ArrayLike | None = None
     _: KW_ONLY
     cv: Any = 5
     scoring: str = "accuracy"
-    loss: str = "squared_hinge"
-    hierarchy: Any = None
-    class_prior: ClassPrior = None
-    balance_tol: float | None = 0.1
 
     @abstractmethod
     def _single(self, **parameters: Any) -> LinearSemiSupervisedClassifier:
@@ -270,6 +304,7 @@ def _numbers(name: str, values: Any) -> list[float]:
     return sorted({check_real(f"every value of {name}", value, above=0) for value in listed})
 
 
+@parameters
 class TransductiveSVCCV(_PathSearch):
     """`TransductiveSVC` with a cross-validated setting, found along a path.
 
@@ -279,64 +314,6 @@ class TransductiveSVCCV(_PathSearch):
     and from there to both sides, each from the solution of its neighbour. Of
     the settings that are as good as the best within a standard error, the middle one is
     taken, and fitted to all labels from the beginning.
-
-    Parameters
-    ----------
-    regs : int or array of floats, default=10
-        Regularisations to try; a number stands for as many from 0.1 to 0.0001, which
-        suits rows of length one.
-    unlabeled_weights : array of floats or None, default=None
-        Weights of the unlabelled rows to try. None is the default of the estimator: 1 with
-        given class shares, and 0.3 with estimated ones.
-    cv : int or PartialLabelKFold, default=5
-        Folds of the labelled rows.
-    scoring : str, default="accuracy"
-        "accuracy", "balanced_accuracy", "f1_macro" or "average_precision".
-    loss : str, default="squared_hinge"
-        As in the estimator that is searched.
-    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Class shares among the unlabelled rows. None, or "estimate", estimates them once,
-        from all labels; "labels" takes those of the labelled rows, in a fold those of the
-        training rows.
-    balance_tol : float or None, default=0.1
-        As in the estimator that is searched.
-    kernel : str or callable, default="linear"
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    fit_intercept : bool, default=True
-    intercept_scaling : float, default=1.0
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-5
-        Of the last fit. Paths are solved to a certified relative error of 1e-3.
-    max_iter : int, default=1000
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-    callback : callable, default=None
-        For the last fit.
-
-    Attributes
-    ----------
-    reg_, unlabeled_weight_ : float
-        The chosen setting.
-    scores_ : array of shape (n_folds, n_weights, n_regs)
-    regs_, unlabeled_weights_ : arrays of shape (n_regs,) and (n_weights,)
-        What was tried, in the order of ``scores_``.
-    coef_, intercept_, classes_, class_prior_, transduction_, objective_, n_iter_, trace_ :
-        And the other attributes of `TransductiveSVC`, of the last fit.
 
     Examples
     --------
@@ -355,6 +332,7 @@ class TransductiveSVCCV(_PathSearch):
         return TransductiveSVC(**parameters)
 
 
+@parameters
 class AnnealedSVCCV(_PathSearch):
     """`AnnealedSVC` with a cross-validated setting, found along a path.
 
@@ -367,63 +345,10 @@ class AnnealedSVCCV(_PathSearch):
     the settings that are as good as the best within a standard error, the middle one is
     taken, and fitted to all labels from the beginning.
 
-    Parameters
-    ----------
-    regs : int or array of floats, default=10
-        Regularisations to try; a number stands for as many from 0.1 to 0.0001, which
-        suits rows of length one.
-    unlabeled_weights : array of floats or None, default=None
-        Weights of the unlabelled rows to try. None is the default of the estimator: 1 with
-        given class shares, and 0.3 with estimated ones.
-    cv : int or PartialLabelKFold, default=5
-        Folds of the labelled rows.
-    scoring : str, default="accuracy"
-        "accuracy", "balanced_accuracy", "f1_macro" or "average_precision".
-    loss : str, default="squared_hinge"
-        As in the estimator that is searched.
-    hierarchy : None, nested dict, list of paths or dict child -> parent, default=None
-    class_prior : None, "estimate", "labels", array of shape (m,) or dict, default=None
-        Class shares among the unlabelled rows. None, or "estimate", estimates them once,
-        from all labels; "labels" takes those of the labelled rows, in a fold those of the
-        training rows.
-    balance_tol : float or None, default=0.1
-        As in the estimator that is searched.
-    kernel : str or callable, default="linear"
-        "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
-        "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
-    gamma : float, "scale" or "mean_distance", default="scale"
-        Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
-        1 / (2 width^2), where width is the average distance between two rows.
-    degree : int, default=3
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid".
-    n_components : int or None, default=None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
-    kernel_tol : float, default=1e-4
-        Fraction of the trace of the kernel matrix that the features may leave out.
-    fit_intercept : bool, default=True
-    intercept_scaling : float, default=1.0
-    unlabeled : scalar, default=-1
-        Value in y that marks unlabelled rows, in addition to None and NaN.
-    tol : float, default=1e-5
-        Of the last fit. Paths are solved to a certified relative error of 1e-3.
-    max_iter : int, default=1000
-    n_jobs : int, default=None
-        Number of threads; None is one, -1 uses all cores.
-    verbose : int, default=0
-    callback : callable, default=None
-        For the last fit.
-
     Attributes
     ----------
-    reg_, unlabeled_weight_ : float
-        The chosen setting.
-    scores_ : array of shape (n_folds, n_weights, n_regs)
-    regs_, unlabeled_weights_ : arrays of shape (n_regs,) and (n_weights,)
-        What was tried, in the order of ``scores_``.
-    coef_, intercept_, classes_, class_prior_, transduction_, objective_, n_iter_, trace_ :
-        And the other attributes of `AnnealedSVC`, of the last fit.
+    label_distribution_ : array of shape (n, m)
+        The given labels as 0 and 1, and the beliefs at the end of the last fit.
 
     Examples
     --------

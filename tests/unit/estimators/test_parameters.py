@@ -2,6 +2,9 @@
 
 import inspect
 import pickle
+import re
+import subprocess
+import sys
 from dataclasses import KW_ONLY, is_dataclass
 
 import pytest
@@ -11,9 +14,13 @@ import semisvm.estimators
 from semisvm import model_selection
 from semisvm.estimators.parameters import (
     DECLARED,
+    SECTIONS,
+    BalanceParameters,
+    ClassPriorParameters,
     CommonParameters,
     InterceptParameters,
     KernelParameters,
+    LossParameters,
     SolverParameters,
     WarmSolverParameters,
     parameters,
@@ -48,7 +55,7 @@ POSITIONAL = {
 
 SHARED = (
     *(CommonParameters, KernelParameters, InterceptParameters, SolverParameters),
-    WarmSolverParameters,
+    *(WarmSolverParameters, LossParameters, ClassPriorParameters, BalanceParameters),
 )
 NO_KERNEL = {
     *("LowDensitySeparation", "MultiLabelSVC", "SemiBoostClassifier"),
@@ -70,6 +77,23 @@ def signature(cls):
 
 def declared(part):
     return vars(part).get(DECLARED, {})
+
+
+def entries(section):
+    """Split a section of a docstring: names, type and default, text of each entry."""
+    listed = re.findall(r"^(\S.*?) : (.*)\n?((?:[ ]+.*\n?)*)", section, re.MULTILINE)
+    assert len(listed) == len(re.findall(r"^\S", section, re.MULTILINE)), section
+    return listed
+
+
+def section(docstring, title):
+    """Cut a section out of a docstring."""
+    return docstring.split(f"\n\n{title}\n{'-' * len(title)}\n")[1].split("\n\n")[0]
+
+
+def described(part, title):
+    """Return the entries that are written for a class itself, by name."""
+    return {name: entry for name, *entry in entries(vars(part).get(SECTIONS, {}).get(title, ""))}
 
 
 @every
@@ -122,6 +146,143 @@ def test_parameters_are_those_of_the_signature(name):
     for model in (cls(), clone(cls()), pickle.loads(pickle.dumps(cls()))):
         assert model.get_params(deep=False) == vars(model) == defaults
     assert all(p.annotation is not p.empty for p in signature(cls).values())
+
+
+@every
+def test_every_parameter_is_documented_once_in_order_with_its_default(name):
+    cls = estimator(name)
+    listed = entries(section(cls.__doc__, "Parameters"))
+    assert [parameter for parameter, _, _ in listed] == list(signature(cls))
+    for parameter, head, text in listed:
+        kind, _, default = head.rpartition(", default=")
+        assert kind, parameter
+        assert text.strip(), parameter
+        assert default.replace('"', "'") == repr(signature(cls)[parameter].default), parameter
+
+
+@every
+def test_every_attribute_is_documented_once(name):
+    listed = entries(section(estimator(name).__doc__, "Attributes"))
+    names = [one for several, _, _ in listed for one in several.split(", ")]
+    assert len(names) == len(set(names))
+    assert {"coef_", "intercept_", "classes_", "transduction_", "trace_"} < set(names)
+    assert all(kind for _, kind, _ in listed)
+
+
+@every
+def test_what_is_inherited_is_not_described_again(name):
+    lineage = estimator(name).__mro__
+    for title in ("Parameters", "Attributes"):
+        for i, part in enumerate(lineage):
+            for entry, text in described(part, title).items():
+                above = (described(base, title).get(entry) for base in lineage[i + 1 :])
+                assert text != next(filter(None, above), None), (part, entry)
+
+
+@every
+def test_a_docstring_describes_no_parameter_that_the_class_lacks(name):
+    for part in estimator(name).__mro__:
+        unknown = described(part, "Parameters").keys() - signature(estimator(name)).keys()
+        assert not unknown, part
+
+
+@every
+def test_docstrings_are_valid_numpydoc(name):
+    docscrape = pytest.importorskip("numpydoc.docscrape")
+    found = docscrape.ClassDoc(estimator(name))
+    assert [entry.name for entry in found["Parameters"]] == list(signature(estimator(name)))
+    assert found["Summary"]
+    assert found["Attributes"]
+    assert found["Examples"]
+
+
+def test_estimators_work_without_docstrings():
+    code = "import semisvm; print(semisvm.TransductiveSVC.__doc__, semisvm.TransductiveSVC(0.1))"
+    run = [sys.executable, "-OO", "-c", code]
+    printed = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert printed == "None TransductiveSVC(reg=0.1)\n"
+
+
+@parameters
+class Documented:
+    r"""A base.
+
+    Parameters
+    ----------
+    a : {"x", "y"}
+        Of the base.
+    b : int or None
+        With a \\ and
+
+        two paragraphs.
+
+    Attributes
+    ----------
+    a_ : float
+    """
+
+    a: str = "x"
+    _: KW_ONLY
+    b: int | None = None
+
+
+@parameters
+class Heir(Documented):
+    """An heir.
+
+    With a text.
+
+    Attributes
+    ----------
+    b_, c_ : floats
+        Its own.
+
+    Parameters
+    ----------
+    c : float
+        First of the keywords.
+
+    Examples
+    --------
+    >>> 1
+    1
+    """
+
+    _: KW_ONLY
+    c: float = 1e-5
+    b: int | None = 2
+
+
+RENDERED = r"""An heir.
+
+With a text.
+
+Parameters
+----------
+a : {"x", "y"}, default="x"
+    Of the base.
+c : float, default=1e-05
+    First of the keywords.
+b : int or None, default=2
+    With a \\ and
+
+    two paragraphs.
+
+Attributes
+----------
+a_ : float
+b_, c_ : floats
+    Its own.
+
+Examples
+--------
+>>> 1
+1"""
+
+
+def test_a_docstring_is_rendered_whole():
+    assert Heir.__doc__ == RENDERED
+    assert inspect.getdoc(Documented).count("default=") == 2
 
 
 @parameters
