@@ -59,7 +59,6 @@ class NewtonSVC(
 
     Attributes
     ----------
-    coef_ : array of shape (1, d) or (m, d)
     n_iter_ : int
         Number of Newton steps.
 
