@@ -202,8 +202,7 @@ class Journal:
                 place = self._place.with_name(self._place.name + suffix)
                 with contextlib.suppress(FileExistsError), open(place, "xb") as stream:
                     stream.write(content)
-                    stream.flush()
-                    os.fsync(stream.fileno())
+                    sync(stream, self._name)
                     return place
                 number += 1
 

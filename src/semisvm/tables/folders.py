@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,8 +16,11 @@ from semisvm.tables.writing import (
     claim,
     explained,
     fcntl,
+    left_parts,
     part_prefix,
     sync_folder,
+    umask,
+    unused,
 )
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
@@ -110,7 +112,7 @@ def write_folder(path: str | Path) -> Iterator[Path]:
     with _hidden_folder(target, path) as part:
         yield part
         with explained(path):
-            part.chmod(0o777 & ~_umask())
+            part.chmod(0o777 & ~umask())
             _replace(part, target, path)
 
 
@@ -145,12 +147,6 @@ def _hidden_folder(target: Path, path: str | Path) -> Iterator[Path]:
         if handle is not None:
             os.close(handle)
         _remove(part)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _new_folder(target: Path) -> tuple[Path, int | None]:
@@ -228,38 +224,16 @@ def _recover(target: Path) -> None:
     """Give a missing folder its name back, if a killed process has left a whole one."""
     if target.exists():
         return
-    whole = [path for path in _left(target) if _holds_rows(path) and not _others(path)]
+    whole = [path for path in left_parts(target) if _holds_rows(path) and not _others(path)]
     for path in sorted(whole, key=lambda path: (path / HEADER).stat().st_mtime_ns, reverse=True):
-        with suppress(OSError), _unused(path):
+        with suppress(OSError), unused(path, is_folder=True):
             path.rename(target)
             return
 
 
-def _left(target: Path) -> list[Path]:
-    """Return the hidden folders of a target, of this process, of others and of killed ones."""
-    named = re.compile(re.escape(part_prefix(target)) + r"\w{8}" + re.escape(PART))
-    with suppress(OSError):
-        return [path for path in target.parent.iterdir() if named.fullmatch(path.name)]
-    return []
-
-
-@contextmanager
-def _unused(folder: Path) -> Iterator[None]:
-    """Lock a hidden folder; raise OSError if a process is using it."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(handle)
-
-
 def _remove_old_folders(target: Path) -> None:
-    for path in _left(target):
-        with suppress(OSError), _unused(path):
+    for path in left_parts(target):
+        with suppress(OSError), unused(path, is_folder=True):
             _remove(path)
 
 

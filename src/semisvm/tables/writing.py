@@ -181,26 +181,33 @@ def claim(handle: int, name: str) -> bool:
     return os.path.exists(name)
 
 
-def _remove_old_parts(target: Path) -> None:
+def left_parts(target: Path) -> list[Path]:
+    """Return the parts of a target: of this process, of others and of killed ones."""
     named = re.compile(re.escape(part_prefix(target)) + r"\w{8}" + re.escape(PART))
-    found: list[str] = []
     with suppress(OSError):  # a folder may be written to without being read
-        found = os.listdir(target.parent)
-    for name in filter(named.fullmatch, found):
-        with suppress(OSError):
-            _remove_if_dead(target.parent / name)
+        return [target.parent / name for name in os.listdir(target.parent) if named.fullmatch(name)]
+    return []
 
 
-def _remove_if_dead(part: Path) -> None:
+@contextmanager
+def unused(part: Path, *, is_folder: bool = False) -> Iterator[None]:
+    """Lock a part; raise OSError if a process is using it, or it is of the other kind."""
     if fcntl is None:
-        part.unlink()
+        yield
         return
-    handle = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    kind = os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR | os.O_NONBLOCK
+    handle = os.open(part, kind | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        part.unlink()
+        yield
     finally:
         os.close(handle)
+
+
+def _remove_old_parts(target: Path) -> None:
+    for part in left_parts(target):
+        with suppress(OSError), unused(part):
+            part.unlink()
 
 
 IN_MEMORY = 1 << 26
@@ -295,6 +302,11 @@ def _mode(target: Path) -> int:
     try:
         return target.stat().st_mode & 0o777
     except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return 0o666 & ~umask()
+
+
+def umask() -> int:
+    """Return the permissions that new files and folders do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -264,6 +264,19 @@ def test_parts_of_killed_processes_are_removed(tmp_path, writer):
 
 
 @posix
+def test_parts_of_files_and_folders_of_one_name_are_let_alone_by_each_other(tmp_path):
+    file, folder = (tmp_path / f".out.semisvm-abcdefg{k}.part" for k in range(2))
+    file.write_text("of a file")
+    folder.mkdir()
+    assert sorted(places.left_parts(tmp_path / "out")) == sorted([file, folder])
+    for part, is_folder in ((file, True), (folder, False)):
+        with pytest.raises(OSError), places.unused(part, is_folder=is_folder):
+            pass
+    put(tmp_path / "out")
+    assert sorted(tmp_path.iterdir()) == sorted([folder, tmp_path / "out"])
+
+
+@posix
 def test_a_part_that_is_taken_for_an_old_one_is_made_anew(tmp_path, monkeypatch):
     """Another process looks for old parts between making a part and locking it."""
     taken = []
