@@ -46,7 +46,7 @@ from semisvm.persistence.checks import (
     text,
     whole,
 )
-from semisvm.persistence.values import to_plain
+from semisvm.persistence.values import from_plain, to_plain
 from semisvm.solvers.snapshots import Identity
 from semisvm.tables.errors import DataError
 from semisvm.tables.writing import write_bytes
@@ -120,7 +120,6 @@ MAX_HEADER = 1 << 28
 """Bytes; the trace of a fit of a million rounds."""
 MAX_ARRAYS = 1_000
 PIECE = 1 << 22
-TAG = "$"
 
 AGAIN = "Delete it to begin again."
 
@@ -137,7 +136,7 @@ def write_checkpoint(path: str | Path, content: dict[str, Any]) -> None:
         Of dicts, lists, text, numbers and arrays of numbers.
     """
     arrays: Arrays = []
-    plain = _encoded(content, arrays)
+    plain = to_plain(content, arrays)
     header = {
         "semisvm": __version__,
         "content": plain,
@@ -200,7 +199,7 @@ def _read(stream: BinaryIO) -> dict[str, Any]:
             f"{__version__}, whose steps may be others. Go on with that version. {AGAIN}"
         )
     arrays = _arrays(stream, header["arrays"], size - LENGTH.size - length)
-    content = _decoded(header["content"], arrays)
+    content = from_plain(header["content"], aside=arrays)
     if not isinstance(content, dict):
         raise ValueError("it has no content")
     return content
@@ -228,38 +227,6 @@ def _arrays(stream: BinaryIO, entries: list[dict[str, Any]], size: int) -> Array
         array = np.fromfile(stream, kind, math.prod(entry["shape"]))
         found.append(array.reshape(entry["shape"]))
     return found
-
-
-def _encoded(value: Any, arrays: Arrays) -> Any:
-    """Turn a value into what JSON can hold, and put its arrays aside."""
-    if isinstance(value, np.ndarray):
-        arrays.append(np.ascontiguousarray(value))
-        return {TAG: "array", "at": len(arrays) - 1}
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, dict):
-        return {str(name): _encoded(inner, arrays) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_encoded(inner, arrays) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return {TAG: "float", "value": repr(value)}
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    raise TypeError(f"{type(value).__name__} is not plain data")
-
-
-def _decoded(value: Any, arrays: Arrays) -> Any:
-    """Turn what `_encoded` returned back into a value."""
-    if isinstance(value, list):
-        return [_decoded(inner, arrays) for inner in value]
-    if not isinstance(value, dict):
-        return value
-    kind = value.get(TAG)
-    if kind == "array":
-        return arrays[value["at"]]
-    if kind == "float":
-        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value["value"]]
-    return {name: _decoded(inner, arrays) for name, inner in value.items()}
 
 
 MOST, LEAST = 1e75, 1e-75

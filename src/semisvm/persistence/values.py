@@ -2,12 +2,17 @@
 
 What JSON does not have is an object with the key ``$`` that names the kind. Nothing else is
 known, so reading makes numbers, text and containers, and never runs anything.
+
+A model file has arrays of its own, and few values: these keep their types. A checkpoint has arrays
+within its values, which are put aside; there dicts are objects of JSON, and tuples are lists.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semisvm.persistence.archive import KINDS, ModelFileError, array_type
 
@@ -21,8 +26,14 @@ ROOM = 256
 """Bytes that text of an array may take beyond the longest of its entries."""
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: Any, aside: list[NDArray[Any]] | None = None) -> Any:
     """Turn a value into what JSON can hold.
+
+    Parameters
+    ----------
+    value : plain data
+    aside : list of arrays, optional
+        Gets the arrays of a checkpoint, and the result has their places in it.
 
     Raises
     ------
@@ -36,15 +47,20 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, str):
         return _whole(value)
     if isinstance(value, np.generic):
-        return to_plain(value.item())
+        return to_plain(value.item(), aside)
     if isinstance(value, int):
         if abs(value) > MAX_WHOLE:
             raise TypeError("a whole number of more than 64 bits is not kept")
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {TAG: "float", "value": repr(value)}
-    if isinstance(value, list):
-        return [to_plain(item) for item in value]
+    if isinstance(value, list) or (isinstance(value, tuple) and aside is not None):
+        return [to_plain(item, aside) for item in value]
+    if isinstance(value, dict) and aside is not None:
+        return {str(key): to_plain(item, aside) for key, item in value.items()}
+    if isinstance(value, np.ndarray) and aside is not None:
+        aside.append(np.ascontiguousarray(value))
+        return {TAG: "array", "at": len(aside) - 1}
     if isinstance(value, (tuple, set, frozenset)):
         kind = "tuple" if isinstance(value, tuple) else "set"
         return {TAG: kind, "value": [to_plain(item) for item in value]}
@@ -69,8 +85,16 @@ def _whole(text: str) -> str:
     return text
 
 
-def from_plain(value: Any, depth: int = 0) -> Any:
+def from_plain(value: Any, depth: int = 0, aside: Sequence[NDArray[Any]] | None = None) -> Any:
     """Turn what `to_plain` returned back into a value.
+
+    Parameters
+    ----------
+    value : what JSON can hold
+    depth : int
+        Number of containers around it.
+    aside : sequence of arrays, optional
+        Those of a checkpoint.
 
     Raises
     ------
@@ -84,9 +108,13 @@ def from_plain(value: Any, depth: int = 0) -> Any:
             value.encode("utf-8")  # halves of characters cannot be written anywhere
         return value
     if isinstance(value, list):
-        return [from_plain(item, depth + 1) for item in value]
+        return [from_plain(item, depth + 1, aside) for item in value]
     if not isinstance(value, dict):
         return value
+    if aside is not None and value.get(TAG) == "array":
+        return aside[value["at"]]
+    if aside is not None and TAG not in value:
+        return {name: from_plain(item, depth + 1, aside) for name, item in value.items()}
     kind, inner = value[TAG], value["value"]
     if kind == "float":
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[inner]

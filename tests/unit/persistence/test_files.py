@@ -10,6 +10,7 @@ from semisvm.designs.fingerprints import fingerprint
 from semisvm.persistence import CheckpointError
 from semisvm.persistence import checkpoint_files as files
 from semisvm.persistence.checkpoint_files import LENGTH, read_checkpoint, write_checkpoint
+from semisvm.persistence.values import from_plain, to_plain
 from semisvm.tables.errors import DataError
 
 CONTENT = {
@@ -96,6 +97,12 @@ CHANGES = {
     "no content": lambda header: header.pop("content") and None,
     "a list": lambda header: header.update(content=[]),
     "only a list": lambda header: [1],
+    "values nested too deeply": lambda header: header["content"].update(
+        text=json.loads("[" * 150 + "]" * 150)
+    ),
+    "an unknown kind of value": lambda header: header["content"].update(
+        text={"$": "function", "value": []}
+    ),
     "no number": lambda header: header["content"].update(text={"$": "float", "value": "x"}),
 }
 
@@ -149,6 +156,14 @@ def test_a_trace_that_is_too_long_is_not_written(path, monkeypatch):
 def test_what_is_not_data_is_not_written(path):
     with pytest.raises(TypeError, match="not plain data"):
         write_checkpoint(path, {"f": len})
+
+
+def test_the_values_of_checkpoints_and_models_have_one_encoder():
+    arrays = []
+    plain = to_plain(CONTENT, arrays)
+    assert plain["nested"] == {"w": {"$": "array", "at": 0}, "codes": {"$": "array", "at": 1}}
+    assert plain["numbers"][4:6] == [to_plain(float("inf")), to_plain(float("nan"))]
+    np.testing.assert_equal(from_plain(json.loads(json.dumps(plain)), aside=arrays), CONTENT)
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "U3", "?"])
