@@ -36,6 +36,8 @@ MERGED_SHARE = 0.1
 WORK_PER_PAIR = 16
 # Rows that a product with many columns takes at a time, or more.
 LEAST_CHUNK = 256
+# Multiplications of one call for inner products of rows: some tenths of a second.
+PRODUCTS_PER_CALL = 100_000_000
 BY_ROW = -1
 
 
@@ -191,10 +193,13 @@ class CsrDesign(Design):
         where, values = np.empty(size, dtype=np.uint32), np.empty(size)
         _gram_kernels.by_column(*self._arrays, others.index, ends, where, values)
         out = np.empty((len(rows), len(others)))
+        # signals are handled between the calls
+        step = max(1, PRODUCTS_PER_CALL * len(rows) // max(1, rows.work * len(others)))
 
         def task(_: int, start: int, stop: int) -> None:
-            part = (rows.index, start, stop, ends, where, values)
-            _gram_kernels.products(*self._arrays, self.bias, *part, out)
+            for first in range(start, stop, step):
+                part = (rows.index, first, min(first + step, stop), ends, where, values)
+                _gram_kernels.products(*self._arrays, self.bias, *part, out)
 
         self.workers.run(task, rows.pieces)
         return out

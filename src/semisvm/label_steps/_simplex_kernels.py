@@ -115,30 +115,39 @@ def _blocked(labels, rows, idle, edges, froms, n, m, lowest_index):
 
 
 @compiled
-def pivots(costs, labels, rows, idle, prices, block, eps, max_pivots):
+def pivots(
+    costs, labels, rows, idle, prices, block, eps, max_pivots, max_cells, first, idle_pivots
+):
     """Exchange basic cells until no cell is cheaper than the label of its row.
 
-    Returns the number of pivots, and whether the labels are optimal.
+    Also stop after ``max_pivots`` pivots, or soon after a look at ``max_cells`` cells: another call
+    goes on from there, with the row to look at first and the number of idle pivots.
+
+    Returns the number of pivots, whether the labels are optimal, and what the next call needs.
     """
-    m = costs.shape[1]
+    n, m = costs.shape
     parent, joint = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     depth, edges = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     froms = np.empty(m, dtype=np.int64)
-    first, idle_pivots, n_pivots = 0, 0, 0
+    n_pivots, n_cells = 0, 0
     while True:
         _hang(costs, labels, rows, idle, prices, parent, joint, depth)
         careful = idle_pivots > PATIENCE * m
-        i, y, first = _entering(costs, labels, prices, first, block, eps, careful)
-        if i < 0 or n_pivots >= max_pivots:
-            return n_pivots, i < 0
+        i, y, after = _entering(costs, labels, prices, first, block, eps, careful)
+        if i < 0 or n_pivots >= max_pivots or n_cells >= max_cells:
+            return n_pivots, i < 0, first, idle_pivots
+        # a search from the first row on ends at the row found, others at the row to go on from
+        seen = i + 1 if careful else (after - first if after > first else after - first + n)
+        n_cells += (seen + m) * m
+        first = after
         n_pivots += 1
-        n = _path(y, labels[i], parent, joint, depth, edges, froms)
-        e = _blocked(labels, rows, idle, edges, froms, n, m, careful)
+        length = _path(y, labels[i], parent, joint, depth, edges, froms)
+        e = _blocked(labels, rows, idle, edges, froms, length, m, careful)
         if e >= 0:
             rows[e], idle[e] = i, y
             idle_pivots += 1
             continue
-        for k in range(n):
+        for k in range(length):
             e = edges[k]
             labels[rows[e]], idle[e] = idle[e], froms[k]
         labels[i] = y

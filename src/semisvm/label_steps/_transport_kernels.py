@@ -5,6 +5,11 @@ to z, cheapest first. The heaps are skew heaps: binary trees of nodes in one gro
 joined by a merge, so m*m of them need no separate memory.
 
 Rows with masses may be divided: then the heaps hold pieces of rows, the parts in one class.
+
+The number of paths has no useful bound. So a call of `balance` or `balance_masses` does a part of
+the work: between calls Python handles signals, and makes room for more nodes. What a call leaves to
+the next is in arrays that it is given. It returns none: numba makes arrays by code of Python, in
+which an interrupt would become another error.
 """
 
 import numpy as np
@@ -17,6 +22,12 @@ ROUNDING = 1e-12
 # Many more paths than are ever needed; where costs differ by more than sixteen orders of magnitude,
 # rounding might move rows in circles.
 PATHS_PER_PIECE = 100
+
+# What a call of `balance` and `balance_masses` returns.
+DONE = 0
+BEYOND_REACH = 1
+UNFINISHED = 2
+NO_ROOM = 3
 
 
 @compiled
@@ -92,20 +103,6 @@ def _top(heap, y, row, left, right, key, labels):
 
 
 @compiled
-def _grow(row, key, left, right):
-    size = row.shape[0]
-    more_row = np.empty(2 * size, np.int64)
-    more_key = np.empty(2 * size, np.float64)
-    more_left = np.empty(2 * size, np.int64)
-    more_right = np.empty(2 * size, np.int64)
-    more_row[:size] = row
-    more_key[:size] = key
-    more_left[:size] = left
-    more_right[:size] = right
-    return more_row, more_key, more_left, more_right
-
-
-@compiled
 def _push(heap, used, i, cost, row, key, left, right):
     """Add row i to a heap as node ``used`` and return the root."""
     row[used] = i
@@ -146,21 +143,22 @@ def _shortest_path(edge, prices, excess, distance, before):
 
 
 @compiled
-def _filled(costs, prices, labels, mass, reach, limit):
-    """Make the heaps of the rows within reach, and the cheapest move of every edge.
+def _fill(costs, prices, labels, mass, reach, limit, heaps, max_rows):
+    """Add some more rows, those within reach, to the heaps; the others bound the edges.
 
     With the rows that are left out, the limit is an upper bound on the cost of an edge. Rows
-    without mass cannot be moved; a single mass holds for all rows.
+    without mass cannot be moved. A single mass holds for all rows, which are then not divided.
     """
+    roots, edge, nodes, key, sizes = heaps
+    row, left, right = nodes[0], nodes[1], nodes[2]
     n, m = costs.shape
-    row = np.empty(1024, np.int64)
-    key = np.empty(1024, np.float64)
-    left = np.empty(1024, np.int64)
-    right = np.empty(1024, np.int64)
-    used = 0
-    heaps = np.full((m, m), NONE)
+    used, start = sizes[0], sizes[1]
+    stop = min(start + max_rows, n)
     equal = mass.shape[0] == 1
-    for i in range(n):
+    for i in range(start, stop):
+        if used + m > key.shape[0]:
+            sizes[0], sizes[1] = used, i
+            return NO_ROOM
         y = labels[i]
         own = costs[i, y] - prices[y]
         if not equal and mass[i] == 0.0:
@@ -172,34 +170,36 @@ def _filled(costs, prices, labels, mass, reach, limit):
             some |= (z != y) & (within | (costs[i, z] - costs[i, y] < limit[y, z]))
         if not some:
             continue
+        what = i if equal else i * m + y
         for z in range(m):
             if z == y:
                 continue
             move = costs[i, z] - costs[i, y]
             if costs[i, z] - prices[z] - own <= reach:
-                if used == row.shape[0]:
-                    row, key, left, right = _grow(row, key, left, right)
-                heaps[y, z] = _push(heaps[y, z], used, i, move, row, key, left, right)
+                roots[y, z] = _push(roots[y, z], used, what, move, row, key, left, right)
                 used += 1
             elif move < limit[y, z]:
                 limit[y, z] = move
-    edge = limit.copy()
+    sizes[0], sizes[1] = used, stop
+    if stop < n:
+        return UNFINISHED
     for y in range(m):
         for z in range(m):
-            if heaps[y, z] != NONE:
-                edge[y, z] = min(edge[y, z], key[heaps[y, z]])
-    return heaps, used, row, key, left, right, edge
+            edge[y, z] = limit[y, z]
+            if roots[y, z] != NONE:
+                edge[y, z] = min(edge[y, z], key[roots[y, z]])
+    return DONE
 
 
 @compiled
-def _renew(heaps, edge, limit, target, before, row, left, right, key, labels):
+def _renew(roots, edge, limit, target, before, row, left, right, key, labels):
     """Find the cheapest moves from the classes on a path again: only these have changed."""
     z = target
     while z != NONE:
-        for x in range(heaps.shape[0]):
+        for x in range(roots.shape[0]):
             if x != z:
-                heap = _top(heaps[z, x], z, row, left, right, key, labels)
-                heaps[z, x] = heap
+                heap = _top(roots[z, x], z, row, left, right, key, labels)
+                roots[z, x] = heap
                 edge[z, x] = limit[z, x]
                 if heap != NONE:
                     edge[z, x] = min(edge[z, x], key[heap])
@@ -207,8 +207,20 @@ def _renew(heaps, edge, limit, target, before, row, left, right, key, labels):
 
 
 @compiled
-def balance(costs, prices, labels, excess, reach, limit):
-    """Move rows along shortest paths of the class graph until no class has an excess.
+def _within_reach(roots, edge, key, target, before):
+    """Tell whether the cheapest moves along a path are of rows in the heaps."""
+    z = target
+    while before[z] != NONE:
+        heap = roots[before[z], z]
+        if heap == NONE or key[heap] > edge[before[z], z]:
+            return False
+        z = before[z]
+    return True
+
+
+@compiled
+def balance(costs, prices, labels, mass, excess, reach, limit, heaps, cells):
+    """Move rows along shortest paths of the class graph, until no class has an excess.
 
     Parameters
     ----------
@@ -216,34 +228,42 @@ def balance(costs, prices, labels, excess, reach, limit):
     prices : array of shape (m,)
         Prices at which the labels are cheapest; changed so that they remain so.
     labels : int array of shape (n,), changed
+    mass : array of shape (1,)
     excess : int array of shape (m,), changed
         Number of rows of each class above its count.
     reach : float
         Rows enter the heaps only if moving them costs at most this at the prices.
     limit : array of shape (m, m), changed
-        The cheapest move from y to z among rows that are not here, or infinity.
+        The cheapest move from y to z among rows that are not in the heaps, or infinity.
+    heaps : tuple of arrays, changed
+        The roots of the heaps and the costs of the edges, both of shape (m, m); the row, left and
+        right child of each node, and its key; the numbers of nodes and of rows so far.
+    cells : int
+        How much to do in this call: cells of the costs to read, or about as much work.
 
     Returns
     -------
-    done : bool
-        False if a row beyond ``reach`` may be needed: call again, with more reach.
+    state : int
+        `DONE`, `BEYOND_REACH` if a row that is not in the heaps may be needed, `NO_ROOM` if there
+        must be more nodes, or `UNFINISHED`.
     """
-    m = costs.shape[1]
-    heaps, used, row, key, left, right, edge = _filled(
-        costs, prices, labels, np.ones(1), reach, limit
-    )
+    n, m = costs.shape
+    roots, edge, nodes, key, sizes = heaps
+    if sizes[1] < n or n == 0:
+        state = _fill(costs, prices, labels, mass, reach, limit, heaps, max(1, cells // m))
+        if state != DONE:
+            return state
+    row, left, right = nodes[0], nodes[1], nodes[2]
     distance = np.empty(m)
     before = np.empty(m, np.int64)
-    while excess.max() > 0:
+    for _ in range(max(1, cells // (m * m))):
+        if excess.max() <= 0:
+            return DONE
+        if sizes[0] + m * m > key.shape[0]:
+            return NO_ROOM
         target = _shortest_path(edge, prices, excess, distance, before)
-        if target == NONE:
-            return False
-        z = target
-        while before[z] != NONE:
-            heap = heaps[before[z], z]
-            if heap == NONE or key[heap] > edge[before[z], z]:
-                return False
-            z = before[z]
+        if target == NONE or not _within_reach(roots, edge, key, target, before):
+            return BEYOND_REACH
         for y in range(m):
             prices[y] += min(distance[y], distance[target])
         # move the cheapest row of every edge on the path
@@ -251,72 +271,66 @@ def balance(costs, prices, labels, excess, reach, limit):
         z = target
         while before[z] != NONE:
             y = before[z]
-            i = row[heaps[y, z]]
+            i = row[roots[y, z]]
             labels[i] = z
             for x in range(m):
                 if x != z:
-                    if used == row.shape[0]:
-                        row, key, left, right = _grow(row, key, left, right)
                     move = costs[i, x] - costs[i, z]
-                    heaps[z, x] = _push(heaps[z, x], used, i, move, row, key, left, right)
-                    used += 1
+                    roots[z, x] = _push(roots[z, x], sizes[0], i, move, row, key, left, right)
+                    sizes[0] += 1
             z = y
         excess[z] -= 1
-        _renew(heaps, edge, limit, target, before, row, left, right, key, labels)
-    return True
+        _renew(roots, edge, limit, target, before, row, left, right, key, labels)
+    return UNFINISHED
 
 
 @compiled
-def balance_masses(costs, prices, labels, mass, excess, reach, limit):
+def balance_masses(costs, prices, labels, mass, excess, reach, limit, heaps, amount, place, cells):
     """Do the same for rows with masses, of which paths move as much as all their edges allow.
 
     The part of row i that is in class y is piece i m + y; parts that meet again are one. So every
     path uses up a piece, an excess or a lack, and their number stays small. At most m - 1 rows
-    need to be divided between classes in the end; they are labelled with the class that has the
-    largest part. Unlike in `balance`, nothing has changed if the result is False. The excess is a
-    mass, and is zero in the end up to rounding.
+    are divided between classes in the end. The excess is a mass, and is zero in the end up to
+    rounding.
+
+    ``amount[piece]`` is the mass of a piece, and ``place[piece]`` its class, or NONE if there is
+    nothing of it. Both are changed.
     """
     n, m = costs.shape
-    heaps, used, row, key, left, right, edge = _filled(costs, prices, labels, mass, reach, limit)
-    for node in range(used):
-        row[node] = row[node] * m + labels[row[node]]
-    amount = np.zeros(n * m)
-    # the class of a piece, or NONE if there is nothing of it
-    place = np.full(n * m, NONE)
-    for i in range(n):
-        amount[i * m + labels[i]] = mass[i]
-        place[i * m + labels[i]] = labels[i]
-    over = excess.copy()
-    nu = prices.copy()
+    roots, edge, nodes, key, sizes = heaps
+    if sizes[1] < n or n == 0:
+        state = _fill(costs, prices, labels, mass, reach, limit, heaps, max(1, cells // m))
+        if state != DONE:
+            return state
+    row, left, right = nodes[0], nodes[1], nodes[2]
     negligible = ROUNDING * mass.sum()
     distance = np.empty(m)
     before = np.empty(m, np.int64)
-    for _ in range(PATHS_PER_PIECE * n * m):
-        if over.max() <= negligible or over.min() >= -negligible:
-            break
+    for _ in range(max(1, cells // (m * m))):
+        if excess.max() <= negligible or excess.min() >= -negligible:
+            return DONE
         for y in range(m):
-            if abs(over[y]) <= negligible:
-                over[y] = 0.0
-        target = _shortest_path(edge, nu, over, distance, before)
-        if target == NONE:
-            return False
+            if abs(excess[y]) <= negligible:
+                excess[y] = 0.0
+        if sizes[0] + m * m > key.shape[0]:
+            return NO_ROOM
+        target = _shortest_path(edge, prices, excess, distance, before)
+        if target == NONE or not _within_reach(roots, edge, key, target, before):
+            return BEYOND_REACH
         z = target
-        much = -over[target]
+        much = -excess[target]
         while before[z] != NONE:
-            heap = heaps[before[z], z]
-            if heap == NONE or key[heap] > edge[before[z], z]:
-                return False
-            much = min(much, amount[row[heap]])
+            much = min(much, amount[row[roots[before[z], z]]])
             z = before[z]
-        much = min(much, over[z])
+        much = min(much, excess[z])
         for y in range(m):
-            nu[y] += min(distance[y], distance[target])
-        over[target] += much
-        over[z] -= much
+            prices[y] += min(distance[y], distance[target])
+        excess[target] += much
+        excess[z] -= much
         z = target
         while before[z] != NONE:
             y = before[z]
-            piece = row[heaps[y, z]]
+            piece = row[roots[y, z]]
             i = piece // m
             moved = much
             if amount[piece] - much <= negligible:
@@ -329,18 +343,14 @@ def balance_masses(costs, prices, labels, mass, excess, reach, limit):
                 place[piece] = z
                 for x in range(m):
                     if x != z:
-                        if used == row.shape[0]:
-                            row, key, left, right = _grow(row, key, left, right)
                         move = costs[i, x] - costs[i, z]
-                        heaps[z, x] = _push(heaps[z, x], used, piece, move, row, key, left, right)
-                        used += 1
+                        roots[z, x] = _push(
+                            roots[z, x], sizes[0], piece, move, row, key, left, right
+                        )
+                        sizes[0] += 1
             z = y
-        _renew(heaps, edge, limit, target, before, row, left, right, key, place)
-    for i in range(n):
-        labels[i] = np.argmax(amount[i * m : (i + 1) * m])
-    prices[:] = nu
-    excess[:] = 0.0
-    return True
+        _renew(roots, edge, limit, target, before, row, left, right, key, place)
+    return UNFINISHED
 
 
 @compiled

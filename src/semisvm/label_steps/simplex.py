@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from semisvm.label_steps import _simplex_kernels as kernels
 from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
 from semisvm.label_steps.switching import start_labels
-from semisvm.label_steps.transportation import cheapest_moves
+from semisvm.label_steps.transportation import CELLS_PER_CALL, cheapest_moves
 
 LEAST_BLOCK = 64
 ROUNDING = 1e-12
@@ -67,7 +67,15 @@ def simplex(
         size = max(LEAST_BLOCK, math.isqrt(len(part))) if block is None else block
         limit = np.iinfo(np.int64).max if max_loops is None else max_loops
         eps = ROUNDING * float(np.abs(part).max())
-        n_pivots, _ = kernels.pivots(part, own, rows, idle, prices, size, eps, limit)
+        known = (part, own, rows, idle, prices, size, eps)
+        first, idle_pivots = 0, 0
+        while True:
+            # signals are handled between the calls
+            most = (limit - n_pivots, CELLS_PER_CALL)
+            more, done, first, idle_pivots = kernels.pivots(*known, *most, first, idle_pivots)
+            n_pivots += more
+            if done or n_pivots >= limit:
+                break
         nu[used], labels = prices, used[own]
     empty = np.flatnonzero(whole == 0)
     if len(empty) and len(table):

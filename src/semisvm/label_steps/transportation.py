@@ -12,7 +12,7 @@ few classes each path is cheap to find; with good prices there are few paths.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,10 +29,17 @@ SAMPLE_SHARE = 8
 # Heap entries to prepare per row in excess, and per pair of classes.
 ENTRIES_PER_ROW = 8
 ENTRIES_PER_PAIR = 8
+# Nodes of the heaps at first.
+FIRST_NODES = 1024
+# Work of one call of compiled code, during which signals wait: at most some tenths of a second.
+CELLS_PER_CALL = 250_000
+GOES_ON = (kernels.UNFINISHED, kernels.NO_ROOM)
 
 Counts = NDArray[np.int64] | NDArray[np.float64]
 """Rows per class; of rows with masses, the sums of these."""
 Labels = NDArray[np.int64]
+Heaps = tuple[Any, ...]
+"""Heaps of rows to move: arrays, as compiled code takes them."""
 
 
 class Near(NamedTuple):
@@ -174,10 +181,66 @@ def _balanced(
     reach: float,
     limit: Floats,
 ) -> bool:
-    """Move rows, or parts of rows with masses; a row in parts gets the class of the largest."""
-    if not has_weights(mass):
-        return bool(kernels.balance(costs, prices, labels, excess, reach, limit))
-    return bool(kernels.balance_masses(costs, prices, labels, mass, excess, reach, limit))
+    """Move rows, or parts of rows with masses; a row in parts gets the class of the largest.
+
+    Prices, labels, excess and limit are changed. False if a row beyond ``reach`` may be needed.
+    """
+    if has_weights(mass):
+        return _balanced_masses(costs, prices, labels, mass, excess, reach, limit)
+    known = (costs, prices, labels, mass, excess, reach, limit)
+    state, heaps = kernels.UNFINISHED, _no_heaps(len(prices))
+    while state in GOES_ON:
+        heaps = _with_room(heaps, state)
+        state = kernels.balance(*known, heaps, CELLS_PER_CALL)
+    return bool(state == kernels.DONE)
+
+
+def _balanced_masses(
+    costs: Floats,
+    prices: Floats,
+    labels: Labels,
+    mass: Floats,
+    excess: Counts,
+    reach: float,
+    limit: Floats,
+) -> bool:
+    """Move parts of rows; only the limit has changed if the result is False."""
+    n, m = costs.shape
+    amount, place = np.zeros(n * m), np.full(n * m, kernels.NONE)
+    pieces = np.arange(n) * m + labels
+    amount[pieces], place[pieces] = mass, labels
+    nu, over = prices.copy(), excess.copy()
+    known = (costs, nu, labels, mass, over, reach, limit)
+    state, heaps = kernels.UNFINISHED, _no_heaps(m)
+    # a path counts as m * m cells
+    left = kernels.PATHS_PER_PIECE * n * m**3
+    while state in GOES_ON and left > 0:
+        heaps, cells = _with_room(heaps, state), min(left, CELLS_PER_CALL)
+        state = kernels.balance_masses(*known, heaps, amount, place, cells)
+        left -= cells if state == kernels.UNFINISHED else 0
+    if state == kernels.BEYOND_REACH:
+        return False
+    labels[:] = amount.reshape(n, m).argmax(axis=1)
+    prices[:], excess[:] = nu, 0.0
+    return True
+
+
+def _no_heaps(m: int) -> Heaps:
+    """Return heaps without rows; see `kernels.balance`."""
+    n_nodes = max(FIRST_NODES, 2 * m * m)
+    nodes, key = np.empty((3, n_nodes), dtype=np.int64), np.empty(n_nodes)
+    edge, sizes = np.empty((m, m)), np.zeros(2, dtype=np.int64)
+    return np.full((m, m), kernels.NONE), edge, nodes, key, sizes
+
+
+def _with_room(heaps: Heaps, state: int) -> Heaps:
+    """Return the heaps, with room for twice as many nodes if they need more."""
+    if state != kernels.NO_ROOM:
+        return heaps
+    roots, edge, nodes, key, sizes = heaps
+    more = np.empty((3, 2 * len(key)), dtype=np.int64), np.empty(2 * len(key))
+    more[0][:, : len(key)], more[1][: len(key)] = nodes, key
+    return roots, edge, *more, sizes
 
 
 def dual_value(costs: ArrayLike, counts: ArrayLike, prices: ArrayLike) -> float:

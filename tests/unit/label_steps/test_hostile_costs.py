@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from semisvm.label_steps import _transport_kernels as kernels
 from semisvm.label_steps import entropic, exact
 from semisvm.label_steps._soft_kernels import gibbs
 from semisvm.label_steps.transportation import CostTable, transport
@@ -40,8 +39,7 @@ def test_parts_of_rows_that_meet_again_are_one():
     table = CostTable(costs, mass)
     prices = np.zeros(3)
     excess = table.assign(prices) - mass.sum() / 3.0
-    limit = np.full((3, 3), np.inf)
-    assert kernels.balance_masses(costs, prices, table.labels, mass, excess, np.inf, limit)
+    assert table.balance(prices, excess, np.inf)
     assert not excess.any()
 
 
