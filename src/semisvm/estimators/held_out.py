@@ -14,16 +14,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.designs import Design, Floats, Index, Workers, make_design
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.base import LINEAR, LinearSemiSupervisedClassifier
+from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
-from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, deal
+from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, deal, hide_labels
 from semisvm.maps.feature_maps import FeatureMap
 from semisvm.methods.solution import decoded
 from semisvm.solvers.trace import Recorder
@@ -123,7 +124,8 @@ class MappedRowsCache:
         if len(outside) == 0:
             return self
         if self._reduced is None or not np.array_equal(self._reduced[0], outside):
-            rest = kept_rows(self.X.shape[0], outside)
+            n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
+            rest = kept_rows(n, outside)
             weight = None if self.weight is None else self.weight[rest]
             reduced = MappedRowsCache(take_rows(self.X, rest), self._workers, weight)
             self._reduced = (outside, reduced)
@@ -335,19 +337,44 @@ def held_out_scores(
     outside : bool array of shape (n,), optional
         Rows that take no part in the fit where they are held out; by default none.
     """
+    if not isinstance(estimator, LinearSemiSupervisedClassifier):
+        alone = clone(estimator).set_params(unlabeled=None)
+        return refitted_scores(alone, grounds, partly(labels, labels.labeled), None, outside)
+    held = HeldOut(estimator, grounds, labels, shares)
+    return lambda fold: held.scores(fold, _part(fold, outside))
 
-    def part(fold: Index) -> Index:
-        return NONE if outside is None else fold[outside[fold]]
 
-    if isinstance(estimator, LinearSemiSupervisedClassifier):
-        held = HeldOut(estimator, grounds, labels, shares)
-        return lambda fold: held.scores(fold, part(fold))
+def refitted_scores(
+    estimator: Any,
+    grounds: MappedRowsCache,
+    y: ArrayLike,
+    unlabeled: Any,
+    outside: NDArray[np.bool_] | None = None,
+) -> Callable[[Index], Floats]:
+    """Do what `held_out_scores` does, for any classifier: it is fitted anew for each fold.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Not changed. One that takes no unlabelled rows is fitted to the labelled rows.
+    grounds : MappedRowsCache
+        Of rows as the estimator takes them.
+    y : array-like of shape (n,)
+    unlabeled : scalar
+        The marker in ``y``.
+    outside : bool array of shape (n,), optional
+        Rows that take no part in the fit where they are held out; by default none.
+    """
 
     def scores(fold: Index) -> Floats:
-        y = partly(labels, np.setdiff1d(labels.labeled, fold))
-        inside, y = grounds.without(part(fold)), y[kept_rows(len(y), part(fold))]
-        weighted = {} if inside.weight is None else {"sample_weight": inside.weight}
-        model = clone(estimator).set_params(unlabeled=None).fit(inside.X, y, **weighted)
-        return np.asarray(model.decision_function(take_rows(grounds.X, fold)), dtype=np.float64)
+        part, hidden = _part(fold, outside), hide_labels(y, fold, unlabeled)
+        inside, rest = grounds.without(part), kept_rows(len(hidden), part)
+        model = fit_partly(estimator, inside.X, hidden[rest], unlabeled, inside.weight)
+        return scores_of(model, take_rows(grounds.X, fold))
 
     return scores
+
+
+def _part(fold: Index, outside: NDArray[np.bool_] | None) -> Index:
+    """Return the rows of a fold that take no part in its fit."""
+    return NONE if outside is None else fold[outside[fold]]

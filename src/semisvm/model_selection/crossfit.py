@@ -1,4 +1,4 @@
-"""Scores of labelled rows by models that did not see their labels."""
+"""Folds of labelled rows, each scored by a model that did not see its labels (`held_out`)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,11 +20,10 @@ from semisvm.estimators.held_out import (
     HeldOut,
     MappedRowsCache,
     held_out_scores,
-    kept_rows,
+    refitted_scores,
 )
-from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.scoring import ScoringClassifier
-from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, encode, hide_labels
+from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, encode
 from semisvm.labels.weights import masses
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.validation import check_choice
@@ -163,8 +162,11 @@ def cross_fit(
     away = away and not (linear and len(labels.codes) > MOST_ROWS)
     # a fit needs an unlabelled row
     away = away and len(labels.unlabeled) > 0
+    outside = np.full(len(labels.codes), away)
     if not isinstance(estimator, ScoringClassifier):
-        scored = _fitted_anew(estimator, X, y, cv.unlabeled, sample_weight, away)
+        # no pool of threads: while it lives, the linear algebra of other packages has one thread
+        grounds = MappedRowsCache(X, Workers(), sample_weight)
+        scored = refitted_scores(estimator, grounds, y, cv.unlabeled, outside)
         return _stoppable(folds, labels.codes, scored, stop, sample_weight)
     rows = read_rows(X, in_passes=estimator.reads_in_passes)
     with Workers(thread_count(getattr(estimator, "n_jobs", None))) as workers:
@@ -172,7 +174,6 @@ def cross_fit(
         if isinstance(estimator, LinearSemiSupervisedClassifier):
             held = HeldOut(estimator, grounds, labels, shares)
             return _weighed(held, rows, folds, labels, stop, sample_weight, away)
-        outside = np.full(len(labels.codes), True) if away else None
         scored = held_out_scores(estimator, grounds, labels, shares, outside)
         return _stoppable(folds, labels.codes, scored, stop, sample_weight)
 
@@ -214,25 +215,6 @@ def _stoppable(
             return None
         scores.append(scored(fold))
     return CrossFit.of(folds, codes, scores, sample_weight, weights)
-
-
-def _fitted_anew(
-    estimator: Any,
-    X: Any,
-    y: ArrayLike,
-    unlabeled: Any,
-    sample_weight: Floats | None,
-    away: bool,
-) -> Callable[[Index], Floats]:
-    def scored(fold: Index) -> Floats:
-        hidden = hide_labels(y, fold, unlabeled)
-        rest = kept_rows(len(hidden), fold if away else NONE)
-        weight = None if sample_weight is None else sample_weight[rest]
-        rows = take_rows(X, rest) if away else X
-        model = fit_partly(estimator, rows, hidden[rest], unlabeled, weight)
-        return scores_of(model, take_rows(X, fold))
-
-    return scored
 
 
 def cross_fit_all(

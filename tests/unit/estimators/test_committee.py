@@ -10,7 +10,13 @@ from promises import clusters
 from semisvm import AnnealedSVC, LaplacianSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
 from semisvm.designs import Workers
 from semisvm.estimators import class_shares, registry
-from semisvm.estimators.held_out import MappedRowsCache, held_out_scores, outside_parts, use_mass
+from semisvm.estimators.held_out import (
+    MappedRowsCache,
+    held_out_scores,
+    outside_parts,
+    refitted_scores,
+    use_mass,
+)
 from semisvm.labels.partial import encode, hide_labels
 
 MEMBERS = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("lapsvm", LaplacianSVC())]
@@ -57,6 +63,24 @@ def test_rows_outside_take_no_part(name, m):
         hidden = hide_labels(partly, fold)[rest]
         alone = registry.get(name).make(**more, **prior).fit(X[rest], hidden)
         np.testing.assert_allclose(scores, alone.decision_function(X[fold]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_folds_of_other_classifiers_take_the_same_road(as_list):
+    X, _, partly = clusters(2)
+    fold, weight = encode(partly).labeled[::3], np.linspace(0.5, 2.0, len(X))
+    outside = np.zeros(len(X), dtype=bool)
+    outside[fold[::2]] = True
+    grounds = MappedRowsCache(X.tolist() if as_list else X, Workers(), weight)
+    known = np.setdiff1d(encode(partly).labeled, fold)
+    alone = LogisticRegression().fit(X[known], partly[known], sample_weight=weight[known])
+    for away in (None, outside):
+        scores = refitted_scores(LogisticRegression(), grounds, partly, -1, away)(fold)
+        np.testing.assert_array_equal(scores, alone.decision_function(X[fold]))
+    svm = refitted_scores(NewtonSVC(), MappedRowsCache(X, Workers(), weight), partly, -1, outside)
+    rest = np.setdiff1d(np.arange(len(X)), fold[::2])
+    fitted = NewtonSVC().fit(X[rest], hide_labels(partly, fold)[rest], sample_weight=weight[rest])
+    np.testing.assert_array_equal(svm(fold), fitted.decision_function(X[fold]))
 
 
 def test_half_of_every_fold_is_outside():
