@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from semisvm._lazy import attributes
 from semisvm._moved import install_moved_paths
 from semisvm._version import __version__
+from semisvm.estimators import HOMES as ESTIMATORS
 
 if TYPE_CHECKING:
     from semisvm.designs.disk import RowsOnDisk, open_rows
@@ -55,36 +56,16 @@ if TYPE_CHECKING:
     from semisvm.training import train
 
 _HOMES = {
-    "AnnealedSVC": "semisvm.estimators.annealed",
+    **ESTIMATORS,
     "AnnealedSVCCV": "semisvm.model_selection",
     "CalibratedPartialClassifier": "semisvm.model_selection",
     "Checkpoint": "semisvm.persistence",
-    "ClusteredSVC": "semisvm.estimators.clustered",
-    "ConcaveSVC": "semisvm.estimators.concave",
-    "EntropyRegularizedClassifier": "semisvm.estimators.constrained",
-    "ExpectationConstrainedClassifier": "semisvm.estimators.constrained",
-    "FeatureSelectionSVC": "semisvm.estimators.one_norm",
-    "GradientTSVC": "semisvm.estimators.gradient",
     "KMedian": "semisvm.maps",
-    "ClusterKernelSVC": "semisvm.estimators.cluster_kernel",
-    "LaplacianRLSC": "semisvm.estimators.laplacian",
-    "LaplacianSVC": "semisvm.estimators.laplacian",
-    "LowDensitySeparation": "semisvm.estimators.gradient",
-    "MixedIntegerSVC": "semisvm.estimators.concave",
-    "MeanSVC": "semisvm.estimators.means",
     "Model": "semisvm.model",
-    "MultiLabelSVC": "semisvm.estimators.multi_label",
-    "NewtonSVC": "semisvm.estimators.newton",
-    "OneNormSVC": "semisvm.estimators.one_norm",
     "PartialLabelKFold": "semisvm.model_selection",
-    "PosteriorRegularizedClassifier": "semisvm.estimators.posterior",
-    "RobustLPC": "semisvm.estimators.one_norm",
     "RowsOnDisk": "semisvm.designs",
-    "SemiBoostClassifier": "semisvm.estimators.semi_boost",
-    "SemiSupervisedCommittee": "semisvm.estimators.committee",
     "Trace": "semisvm.solvers.trace",
     "TransductiveKFold": "semisvm.model_selection",
-    "TransductiveSVC": "semisvm.estimators.transductive",
     "load": "semisvm.persistence",
     "open_rows": "semisvm.designs",
     "save": "semisvm.persistence",

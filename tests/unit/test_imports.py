@@ -21,7 +21,7 @@ ALLOWED = {
     "designs": "_lazy compiling",
     "validation": "designs",
     "labels": "designs text validation",
-    "losses": "compiling designs",
+    "losses": "compiling designs text",
     "label_steps": "compiling designs labels losses",
     "solvers": "_lazy compiling designs labels",
     "maps": "_lazy compiling designs solvers validation",

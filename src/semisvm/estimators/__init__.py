@@ -51,7 +51,7 @@ __all__ = [
     "TransductiveSVC",
 ]
 
-_HOMES = {
+HOMES = {
     "AnnealedSVC": "semisvm.estimators.annealed",
     "ClusterKernelSVC": "semisvm.estimators.cluster_kernel",
     "ClusteredSVC": "semisvm.estimators.clustered",
@@ -74,5 +74,6 @@ _HOMES = {
     "SemiSupervisedCommittee": "semisvm.estimators.committee",
     "TransductiveSVC": "semisvm.estimators.transductive",
 }
+"""Public name -> module that defines it; `semisvm` has the same names."""
 
-__getattr__ = attributes(__name__, _HOMES)
+__getattr__ = attributes(__name__, HOMES)

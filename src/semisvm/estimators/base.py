@@ -19,7 +19,7 @@ from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
 from semisvm.labels.partial import PartialLabels
 from semisvm.labels.weights import RowWeights, checked_weights
-from semisvm.losses import LOG, LOSSES, Loss
+from semisvm.losses import LOG, LOSSES, SMOOTH_LOSSES, Loss
 from semisvm.losses.log import probabilities
 from semisvm.maps.feature_maps import FeatureMap, fit_map
 from semisvm.maps.kernels import PRECOMPUTED
@@ -256,8 +256,8 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
             return None
         return (
             f"a fit with loss={self.loss!r} keeps numbers per row that do not follow from its "
-            "weights, so it cannot go on from a checkpoint. The losses 'squared_hinge', "
-            "'squared' and 'log' can."
+            "weights, so it cannot go on from a checkpoint. The losses "
+            f"{SMOOTH_LOSSES} can."
         )
 
     def _why_not_spread(self) -> str | None:

@@ -14,6 +14,7 @@ from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
 from semisvm.labels.partial import PartialLabels, encode
 from semisvm.labels.weights import checked_weights
+from semisvm.losses import SMOOTH_LOSSES
 from semisvm.methods.solution import decoded
 from semisvm.solvers.snapshots import Identity
 from semisvm.solvers.trace import Recorder
@@ -62,8 +63,8 @@ def _fit_here(
     if not rows.can_load(everything):
         raise TypeError(
             f"loss={estimator.loss!r} needs all rows of X in the memory of one process, and they "
-            f"are {rows.nbytes / 2**30:.1f} GiB, more than 1 GiB. Use loss='squared_hinge', "
-            "'squared' or 'log', or fewer rows."
+            f"are {rows.nbytes / 2**30:.1f} GiB, more than 1 GiB. Use fewer rows, or "
+            f"another loss; {SMOOTH_LOSSES} do not need them together."
         )
     matrix = rows.take(everything)
     rows.shards.close()

@@ -6,6 +6,7 @@ from semisvm.losses.linear_tail import HINGE, HUBER, ROUNDED_HINGE
 from semisvm.losses.log import LOG
 from semisvm.losses.squared import SQUARED
 from semisvm.losses.squared_hinge import SQUARED_HINGE
+from semisvm.text import series
 
 __all__ = [
     "CRAMMER_SINGER",
@@ -14,6 +15,7 @@ __all__ = [
     "LOG",
     "LOSSES",
     "ROUNDED_HINGE",
+    "SMOOTH_LOSSES",
     "SQUARED",
     "SQUARED_HINGE",
     "Loss",
@@ -28,3 +30,5 @@ LOSSES: dict[str, Loss] = {
     for loss in (SQUARED_HINGE, HUBER, ROUNDED_HINGE, HINGE, SQUARED, LOG, CRAMMER_SINGER)
 }
 """Losses by the name that users pass as ``loss=``."""
+SMOOTH_LOSSES = series(repr(name) for name, loss in LOSSES.items() if loss.smooth)
+"""Names of those whose fits need not hold all rows together, as a part of messages."""

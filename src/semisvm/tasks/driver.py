@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.designs import Design, Floats, RowList, Workers, make_design
+from semisvm.losses import SMOOTH_LOSSES
 from semisvm.tasks.many_beliefs import ManyScoreBlock
 from semisvm.tasks.many_scores import Codes
 from semisvm.tasks.one_score import OneScoreBlock
@@ -104,8 +105,8 @@ class Rows(Generic[Block]):
         if len(self.blocks) > 1 or self.elsewhere:
             raise TypeError(
                 "this method needs all rows in the memory of one process, but they are in "
-                f"{len(self.blocks)} blocks. Use TransductiveSVC, AnnealedSVC or NewtonSVC with "
-                "a smooth loss ('squared_hinge', 'squared' or 'log'), or fewer rows."
+                f"{len(self.blocks)} blocks. Use fewer rows, or TransductiveSVC, AnnealedSVC or "
+                f"NewtonSVC; their losses {SMOOTH_LOSSES} do not need them together."
             )
         return self.blocks[0]
 
