@@ -10,7 +10,6 @@ import io
 import json
 import math
 import re
-import struct
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from semisvm.tables.arrays import COMPRESSIONS, read_head, read_pieces
 from semisvm.tables.opening import there_to_read
 from semisvm.tables.writing import write_bytes
 
@@ -84,7 +84,6 @@ LARGEST_ITEM = 8
 """Bytes of a number; text may be longer."""
 MAX_HEADER = 1_000
 MAX_AXES = 3
-PIECE = 1 << 20
 
 # What numpy writes for arrays of numbers and text. Its own parser also takes other forms and
 # types, and raises what the parser of Python raises.
@@ -92,7 +91,6 @@ HEADER = re.compile(
     rb"\{'descr': '([<>|=][biufU]\d{1,10})', 'fortran_order': (True|False), "
     rb"'shape': \(((?:\d{1,19},? ?)*)\), \} *\n?"
 )
-LENGTH_FORMATS = {(1, 0): "<H", (2, 0): "<I"}
 LAST_CHARACTER, FIRST_SURROGATE, LAST_SURROGATE = 0x10FFFF, 0xD800, 0xDFFF
 
 
@@ -138,30 +136,23 @@ def read_array(member: IO[bytes], length: int, entry: Mapping[str, Any]) -> NDAr
 
 def read_exactly(member: IO[bytes], size: int) -> bytearray:
     """Read all of a member piece by piece, or raise if its length is another."""
-    content = bytearray(size)
-    at = 0
     # a read of everything would unpack what the directory does not admit to
-    while at < size:
-        piece = member.read(min(PIECE, size - at))
-        if not piece:
-            raise ValueError("a part is shorter than it says")
-        content[at : at + len(piece)] = piece
-        at += len(piece)
+    content = read_pieces(member, size)
+    if len(content) < size:
+        raise ValueError("a part is shorter than it says")
     if member.read(1):
         raise ValueError("a part is longer than it says")
     return content
 
 
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    version = npy.read_magic(member)
-    form = LENGTH_FORMATS[version]
-    (length,) = struct.unpack(form, member.read(struct.calcsize(form)))
-    found = HEADER.fullmatch(member.read(length)) if length <= MAX_HEADER else None
+    _, length, text = read_head(member, MAX_HEADER)
+    found = HEADER.fullmatch(text)
     if found is None:
         raise ValueError("an array has a header that is not known here")
     kind, fortran, shape = (part.decode("ascii") for part in found.groups())
     axes = tuple(int(axis) for axis in shape.split(",") if axis.strip())
-    start = npy.MAGIC_LEN + struct.calcsize(form) + length
+    start = npy.MAGIC_LEN + len(length) + int.from_bytes(length, "little")
     return axes, fortran == "True", array_type(kind), start
 
 
@@ -191,7 +182,6 @@ VERSION = 1
 MAX_PARTS = 10_000
 MAX_DIRECTORY = 1 << 20
 """Bytes of the directory of the zip; that of `MAX_PARTS` arrays has two thirds of it."""
-COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAX_WHOLE = 1 << 64
 
 BYTES_A_VALUE = 100

@@ -97,10 +97,8 @@ def _size(stream: IO[bytes] | gzip.GzipFile) -> int | None:
 def _read(stream: IO[bytes], size: int | None, path: str | Path) -> NDArray[Any]:
     """Read one array, of which ``size`` is the number of bytes with its header, if known."""
     with _explained(path):
-        version = npy.read_magic(stream)
-        if version not in HEADERS:
-            raise ValueError(f"its version {version} is not one for numbers or text")
-        shape, fortran, dtype = HEADERS[version](_header(stream, version))
+        version, length, text = read_head(stream)
+        shape, fortran, dtype = HEADERS[version](io.BytesIO(length + text))
         needed = _bytes(shape, dtype)
         content = stream.read() if size is None else _content(stream, needed, size)
         if len(content) != needed:
@@ -109,13 +107,33 @@ def _read(stream: IO[bytes], size: int | None, path: str | Path) -> NDArray[Any]
         return array.reshape(shape, order="F" if fortran else "C")
 
 
-def _header(stream: IO[bytes], version: tuple[int, int]) -> io.BytesIO:
-    """Read the header of an array, which begins with its own length."""
+def read_head(stream: IO[bytes], most: int = MOST_HEADER) -> tuple[tuple[int, int], bytes, bytes]:
+    """Read what is before the values of a ``.npy`` array: version, length and text of the header.
+
+    Raises
+    ------
+    ValueError
+        If the version is not one for numbers or text, or the header is longer than ``most``.
+    """
+    version = npy.read_magic(stream)
+    if version not in HEADERS:
+        raise ValueError(f"its version {version} is not one for numbers or text")
     length = stream.read(2 if version == (1, 0) else 4)
     n_bytes = int.from_bytes(length, "little")
-    if n_bytes > MOST_HEADER:
+    if n_bytes > most:
         raise ValueError(f"its header says that it has {n_bytes:,} bytes")
-    return io.BytesIO(length + stream.read(n_bytes))
+    return version, length, stream.read(n_bytes)
+
+
+def read_pieces(stream: IO[bytes], size: int) -> bytearray:
+    """Read so many bytes, or as many as there are, piece by piece: no more is ever unpacked."""
+    content = bytearray(size)
+    filled = 0
+    with memoryview(content) as view:
+        while filled < size and (piece := stream.read(min(PIECE, size - filled))):
+            view[filled : filled + len(piece)] = piece
+            filled += len(piece)
+    return content if filled == size else content[:filled]
 
 
 def _bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
@@ -130,16 +148,7 @@ def _content(stream: IO[bytes], needed: int, size: int) -> bytearray:
     rest = size - stream.tell()
     if needed != rest:
         raise ValueError(f"it has {rest:,} bytes, but says that it has {needed:,}")
-    content = bytearray(needed)
-    with memoryview(content) as view:
-        filled = 0
-        while filled < needed:
-            piece = stream.read(min(PIECE, needed - filled))
-            if not piece:
-                break
-            view[filled : filled + len(piece)] = piece
-            filled += len(piece)
-    return content if filled == needed else content[:filled]
+    return read_pieces(stream, needed)
 
 
 @contextmanager
