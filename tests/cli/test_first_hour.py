@@ -129,7 +129,7 @@ def test_a_model_of_noise_is_called_one(folder, tmp_path):
 
 
 def test_compare_takes_what_is_quick(folder, monkeypatch):
-    from semisvm.model_selection import side_by_side as planning
+    from semisvm.model_selection import comparing as planning
 
     monkeypatch.setattr(planning, "SECONDS", 0.0)
     options = ["--label", "the kind", "--folds", "2"]
