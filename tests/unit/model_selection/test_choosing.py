@@ -13,7 +13,7 @@ from semisvm import compiling
 from semisvm.designs.validation import typical_variance
 from semisvm.estimators import registry
 from semisvm.labels.partial import encode
-from semisvm.model_selection import choose, choosing, trial
+from semisvm.model_selection import choose, choosing, cross_validation
 from semisvm.model_selection.choice import about_weights
 from semisvm.model_selection.cross_validation import too_few
 from semisvm.model_selection.pool import Entry, candidates, pool, suited_reg
@@ -237,7 +237,7 @@ def held(monkeypatch, **quality):
         sign = 2 * labels.codes - 1
         return lambda fold: quality[name] * sign[fold] + rng.standard_normal(len(fold))
 
-    monkeypatch.setattr(trial, "held_out_scores", scores)
+    monkeypatch.setattr(cross_validation, "held_out_scores", scores)
 
 
 def test_the_best_decides_alone_if_it_has_most_of_the_weight(few, monkeypatch):
@@ -264,7 +264,7 @@ def test_a_method_that_fails_on_new_rows_loses(few, monkeypatch):
             return lambda fold: 0.7 * sign[fold] + rng.standard_normal(len(fold))
         return lambda fold: np.where(outside[fold], -1.0, 1.0) * sign[fold]
 
-    monkeypatch.setattr(trial, "held_out_scores", scores)
+    monkeypatch.setattr(cross_validation, "held_out_scores", scores)
     choice = choose(X, hide(y, 60), quick=True)
     assert choice.method == "svm"
     assert "far behind" in choice.skipped["tsvm"]
@@ -302,7 +302,7 @@ def test_rankings_decide_if_they_are_the_score(few, monkeypatch):
             return lambda fold: 1.5 * rare[fold] - 2.0 + 0.3 * rng.standard_normal(len(fold))
         return lambda fold: -2.0 - 0.5 * rare[fold] + 0.1 * rng.standard_normal(len(fold))
 
-    monkeypatch.setattr(trial, "held_out_scores", scores)
+    monkeypatch.setattr(cross_validation, "held_out_scores", scores)
     choice = choose(X, partly, quick=True, scoring="average_precision")
     assert choice.methods["svm"].mean > 0.9 > choice.methods["tsvm"].mean
     assert choice.method == "svm"
