@@ -1,7 +1,7 @@
 """The main task on a small scale: few labels, many unlabelled rows, on digits of scikit-learn.
 
-``python examples/demo.py FOLDER`` prints tables for two and for ten classes, and draws accuracy
-against the number of labels.
+``python examples/demo.py FOLDER DRAWS`` prints tables for two and for ten classes, and draws
+accuracy against the number of labels; means are over that many draws of labels, by default 20.
 """
 
 import sys
@@ -17,6 +17,7 @@ from semisvm.reporting import LearningCurveDisplay
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 out.mkdir(parents=True, exist_ok=True)
+draws = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 
 
 def machines(y):
@@ -52,11 +53,11 @@ curve = LearningCurveDisplay.from_estimators(
     X[pair],
     y[pair],
     label_counts=[4, 6, 10, 20, 40, 80],
-    n_draws=20,
+    n_draws=draws,
     random_state=0,
     ax=figure.subplots(),
 )
-curve.ax_.set_title("Digit 1 against 8, class shares given: mean and middle half of 20 draws")
+curve.ax_.set_title("Digit 1 against 8, class shares given: mean and middle half of the draws")
 figure.savefig(out / "demo.png", dpi=150)
 print(f"Digits 1 and 8: 10 rows have labels, {pair.sum() - 10} have none; class shares given")
 table(curve, 10)
@@ -68,7 +69,7 @@ estimated = {
 print("The same, with class shares that are estimated from labels and rows")
 table(
     LearningCurveDisplay.from_estimators(
-        estimated, X[pair], y[pair], label_counts=[10], n_draws=20, random_state=0
+        estimated, X[pair], y[pair], label_counts=[10], n_draws=draws, random_state=0
     ),
     10,
 )
@@ -83,7 +84,7 @@ table(
         {**machines(y), "committee": committee},
         *(X, y),
         label_counts=[40],
-        n_draws=3,
+        n_draws=min(draws, 3),
         random_state=0,
     ),
     40,

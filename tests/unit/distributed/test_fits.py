@@ -283,7 +283,7 @@ class TestThreads:
     def test_too_many_rows_for_a_loss_that_needs_them_here(self, monkeypatch):
         monkeypatch.setattr("semisvm.distributed.rows.MOST_LOADED", 1000)
         X, labels, _ = blobs()
-        with pytest.raises(TypeError, match="Use loss='squared_hinge'"):
+        with pytest.raises(TypeError, match="another loss; 'squared_hinge', 'huber'"):
             TransductiveSVC(loss="hinge").fit(in_chunks(X), labels)
 
 
