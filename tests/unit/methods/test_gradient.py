@@ -140,7 +140,7 @@ def test_the_average_leverage_is_that_of_all_rows(kind):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_shares_of_short_texts_carry_over_to_new_rows(seed):
-    """Moved by outputs that rows had pushed themselves, shares were up to 29 points apart."""
+    """The intercept is chosen by outputs without what a row has pushed itself."""
     X, y = short_texts(1500, seed=seed)
     partly = np.where(np.arange(600) < 60, y[:600], -1)
     model = GradientTSVC().fit(X[:600], partly)
