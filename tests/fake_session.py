@@ -4,7 +4,7 @@ from base64 import b64decode
 from threading import Event, Lock
 from types import SimpleNamespace
 
-from semisvm.labelling.records import ChangedError, SittingError
+from semisvm.labelling.records import ChangedError, LabelingError
 from waiting import PATIENCE
 
 
@@ -47,7 +47,7 @@ class FakeSitting:
 
     def _row(self, row):
         if not 0 <= row < len(self.texts):
-            raise SittingError(f"there is no row {row + 1}.")
+            raise LabelingError(f"there is no row {row + 1}.")
         return row
 
     def _change(self, kind, rows, value, client, version=None):
@@ -80,7 +80,7 @@ class FakeSitting:
 
     def answer(self, row, value, *, seen_guess=False, client=None, version=None):
         if value not in self.names:
-            raise SittingError(f"there is no class {value!r}.")
+            raise LabelingError(f"there is no class {value!r}.")
         event = self._change("answer", [row], value, client, version)
         self.seen.append(seen_guess)
         return event

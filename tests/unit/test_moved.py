@@ -47,3 +47,12 @@ def test_the_warning_is_shown_where_the_import_is():
 def test_other_modules_are_missing_as_before():
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         import_module("semisvm.no_such_module")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("Sitting", "LabelingSession"), ("SittingError", "LabelingError")]
+)
+def test_old_names_of_the_labelling_session(old, new):
+    labelling = import_module("semisvm.labelling")
+    with pytest.warns(DeprecationWarning, match=f"{old} is {new} now"):
+        assert getattr(labelling, old) is getattr(labelling, new)

@@ -226,19 +226,19 @@ def _same(value: Any) -> Any:
 
 
 def answers_of(client: Any, bundle: "Model", data: "Table | MatrixData", asked: Any) -> "Answers":
-    """Return what the rules of `trusting.answers_of` give for data, computed by workers."""
+    """Return what the rules of `prediction_rules.answers_of` give for data, computed by workers."""
     import numpy as np
 
-    from semisvm.cli import prediction_rules as trusting
+    from semisvm.cli import prediction_rules
     from semisvm.distributed.ordered import in_order
 
     model = client.submit(_same, bundle, pure=False)
     wanted = client.submit(_same, asked, pure=False)
     arguments = ((model, piece, wanted) for piece in _pieces(data))
-    parts = list(in_order(client, trusting.answers_of, arguments))
+    parts = list(in_order(client, prediction_rules.answers_of, arguments))
     codes, answered, inside = zip(*parts, strict=True)
     sets = None if any(part is None for part in inside) else np.concatenate(inside)
-    return trusting.Answers(np.concatenate(codes), np.concatenate(answered), sets)
+    return prediction_rules.Answers(np.concatenate(codes), np.concatenate(answered), sets)
 
 
 def _pieces(data: "Table | MatrixData") -> Iterator["Table | MatrixData"]:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import options as drawing
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.features import Columns, Words
@@ -65,7 +64,7 @@ def compare(
     use: shared.Use = shared.NEW_ROWS,
     prior: shared.Prior = None,
     sample_weight: shared.SampleWeight = None,
-    figure: drawing.Figure = None,
+    figure: shared.Figure = None,
     words: Words,
     vectors: TrainingVectors,
     as_is: shared.AsIs = False,
@@ -82,7 +81,7 @@ def compare(
         raise UserError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}.")
     shared.check_use(use)
     chosen = _named(methods)
-    drawing.check(figure)
+    shared.check(figure)
     from semisvm.cli.output import print_json
     from semisvm.preparing import prepare
 
@@ -230,7 +229,7 @@ def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
 def _draw(found: "Comparison", figure: Output) -> None:
     from semisvm.reporting.comparison import ComparisonDisplay
 
-    drawing.write(ComparisonDisplay.from_comparison(found).figure_, figure)
+    shared.write(ComparisonDisplay.from_comparison(found).figure_, figure)
 
 
 def _show(

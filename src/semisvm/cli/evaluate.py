@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters
+from semisvm.cli import clusters, prediction_rules
 from semisvm.cli import options as shared
-from semisvm.cli import prediction_rules as trusting
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
 from semisvm.cli.reading import FileFormat, LabelsFile, Marks, take_weights
@@ -42,7 +41,7 @@ def evaluate(
     ] = None,
     marks: Marks,
     vectors: Vectors,
-    rules: trusting.Rules,
+    rules: prediction_rules.Rules,
     form: FileFormat,
     cluster: clusters.Cluster,
     as_json: shared.Json = False,
@@ -67,7 +66,7 @@ def evaluate(
         else:
             show_assessed(facts)
         return
-    asked = trusting.wanted(bundle, rules)
+    asked = prediction_rules.wanted(bundle, rules)
     options = form.arguments()
     options["na_is_class"] = marks.na_is_class or bundle.settings.get("na_is_class") is True
     added = Added(bundle, vectors)
@@ -76,12 +75,12 @@ def evaluate(
     (table,) = added.to_all(iter([table]))
     with cluster.connected() as client:
         if client is None:
-            answers = trusting.answers_of(bundle, table, asked)
+            answers = prediction_rules.answers_of(bundle, table, asked)
         else:
             answers = clusters.answers_of(client, bundle, table, asked)
     assessed = assess(bundle, table, bundle.classes_[answers.codes], weight)
-    assessed["trust"] = trusting.judged(bundle, table.labels, asked, answers)
-    likeness = trusting.Likeness(bundle)
+    assessed["trust"] = prediction_rules.judged(bundle, table.labels, asked, answers)
+    likeness = prediction_rules.Likeness(bundle)
     list(likeness.watch([table]))
     if asked.decision.is_usual:
         likeness.count(bundle.classes_[answers.codes].tolist())
@@ -112,7 +111,7 @@ def assessed_file(
     options["na_is_class"] = bundle.settings.get("na_is_class") is True
     table = _read(bundle, data, label, None, marks.unlabeled, options, added)
     (table,) = added.to_all(iter([table]))
-    likeness = trusting.Likeness(bundle)
+    likeness = prediction_rules.Likeness(bundle)
     list(likeness.watch([table]))
     facts = assess(bundle, table, bundle.classes_[bundle.codes(bundle.matrix(table))])
     return {**facts, "notes": [*about_missing(table.missing_words), *likeness.sentences()]}, table
@@ -146,7 +145,7 @@ def _several(
     )
     table, found = take_labels(table, settings, marks, bundle.label_names)
     (table,) = added.to_all(iter([table]))
-    likeness = trusting.Likeness(bundle)
+    likeness = prediction_rules.Likeness(bundle)
     list(likeness.watch([table]))
     seen, known = bundle.trained_on(table), found.known.any(axis=1)
     trained = None if seen is None else {"rows": int(seen[known].sum()), "accuracy_on_others": None}
@@ -288,7 +287,7 @@ def _show(facts: dict[str, Any]) -> None:
 
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
     guess = f"{facts['chance']['guess']:.4g} ({facts['most_frequent_class']})"
-    told = trusting.in_short(facts.get("trust", {}))
+    told = prediction_rules.in_short(facts.get("trust", {}))
     print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess, **told})
     print_line(facts["chance"]["sentence"])
     classes = facts["classes"]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli import prediction_rules as trusting
-from semisvm.cli import several
+from semisvm.cli import prediction_rules, several
 from semisvm.cli.convert import describe_rows, show_rows
 from semisvm.cli.errors import UserError
 from semisvm.cli.predict import as_model
@@ -51,7 +50,7 @@ def inspect(
         int,
         typer.Option("--words", min=0, help="Number of kept words to name, the most frequent."),
     ] = 10,
-    vocabulary: trusting.Vocabulary = None,
+    vocabulary: prediction_rules.Vocabulary = None,
     as_json: shared.Json = False,
 ) -> None:
     """Show what is in a model, or in a folder of 'semisvm convert'.
@@ -68,7 +67,7 @@ def inspect(
         _inspect_rows(model, as_json)
         return
     bundle = as_model(load(model), several=True)
-    names = None if vocabulary is None else trusting.feature_names(bundle, vocabulary)
+    names = None if vocabulary is None else prediction_rules.feature_names(bundle, vocabulary)
     if bundle.label_names:
         facts = several.describe(bundle, top, words, names)
     else:

@@ -91,7 +91,7 @@ def label(
     """
     serve = _server()
     place = _place(data, answers)
-    from semisvm.labelling import LabelingSession, SittingError
+    from semisvm.labelling import LabelingError, LabelingSession
     from semisvm.labelling.journal import journal_of
 
     written = [Output(place), Output(journal_of(place)), output, report]
@@ -109,7 +109,7 @@ def label(
             reading={**marks.arguments(), **form.arguments()},
             vectors=partial(vectors.add, shown=True) if vectors.given else None,
         )
-    except SittingError as error:
+    except LabelingError as error:
         raise UserError(str(error)) from error
     finish_when_stopped()
     leave(message=f"stopped; all answers are in {journal_of(place)}")
@@ -200,14 +200,14 @@ def in_short(status: "Status") -> str:
 
 def _finish(sitting: "LabelingSession", output: Output | None, report: Output | None) -> None:
     """Write the model and the report, if there can be one."""
-    from semisvm.labelling import SittingError
+    from semisvm.labelling import LabelingError
 
     for place, write in ((output, sitting.save), (report, sitting.report)):
         if place is None:
             continue
         try:
             write(place.target, created=reporting.today())
-        except SittingError as error:
+        except LabelingError as error:
             say(f"note: {place} was not written. {error}")
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import clusters
+from semisvm.cli import clusters, prediction_rules
 from semisvm.cli import options as shared
-from semisvm.cli import prediction_rules as trusting
 from semisvm.cli.errors import UserError
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import FileFormat
@@ -49,10 +48,10 @@ def predict(
     all_scores: Annotated[
         bool, typer.Option("--all-scores", help="Write one column of scores per class.")
     ] = False,
-    top: trusting.Top = None,
-    rules: trusting.Rules,
-    explain: trusting.Explain = None,
-    vocabulary: trusting.Vocabulary = None,
+    top: prediction_rules.Top = None,
+    rules: prediction_rules.Rules,
+    explain: prediction_rules.Explain = None,
+    vocabulary: prediction_rules.Vocabulary = None,
     escape: EscapeFormulas = None,
     vectors: Vectors,
     form: FileFormat,
@@ -80,7 +79,7 @@ def predict(
                 **rules.given,
             },
         )
-    asked = trusting.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
+    asked = prediction_rules.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
     added = Added(bundle, vectors)
     kept = list(dict.fromkeys(keep or ()))
     pieces = added.to_all(
@@ -88,7 +87,7 @@ def predict(
             _pieces(bundle, path, kept, form.arguments(), added) for path in files_of(data)
         )
     )
-    likeness = trusting.Likeness(bundle)
+    likeness = prediction_rules.Likeness(bundle)
     watched = likeness.watch(pieces)
     # labels by other rules are not those of which the fit knows the shares
     counted = not bundle.label_names and asked.decision.is_usual
@@ -154,7 +153,7 @@ def predicted_rows(
     piece: "Table | MatrixData",
     keep: list[str],
     all_scores: bool,
-    asked: trusting.Wanted,
+    asked: prediction_rules.Wanted,
 ) -> list[dict[str, Any]]:
     """Return label, score and, where there is one, probability of every row.
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli import answers as tasks
 from semisvm.cli import options as shared
+from semisvm.cli.answers import Tool, about_tool, check_tool, text_of, write_tasks
 from semisvm.cli.errors import UserError, parameters_are_the_users
 from semisvm.cli.features import Columns, Words
 from semisvm.cli.outputs import Output, file_option
@@ -32,7 +32,7 @@ def select(
             "-o", "--output", help="New CSV, TSV or JSONL file. Default, or -: standard output."
         ),
     ] = None,
-    to: tasks.Tool = None,
+    to: Tool = None,
     label: shared.Label = None,
     by: Annotated[
         str,
@@ -60,7 +60,7 @@ def select(
 
     'semisvm fit DATA --answers FILE' reads the file back; blank labels stay unlabelled.
     """
-    tasks.check_tool(to, output)
+    check_tool(to, output)
     check_new(output, WHAT, any_suffix=to is not None)
     selection = _selection(by, seed)
     from semisvm.cli.output import fit_command, print_json, print_line, print_notes
@@ -84,14 +84,14 @@ def select(
     if to is None:
         lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep)
     else:
-        shown, classes = tasks.text_of(found, columns.text), _classes(found)
+        shown, classes = text_of(found, columns.text), _classes(found)
         lines = to_tasks(found, rows.tolist(), to, shown, key=key, keep=keep, classes=classes)
-        notes.append(tasks.about_tool(to, shown, classes))
+        notes.append(about_tool(to, shown, classes))
     if as_json:
         chosen = [int(row) + 1 for row in rows]
         print_json({"data": data, "by": by, "rows": chosen, "lines": lines, "notes": notes})
     if to is not None and output is not None:
-        tasks.write_tasks(output, lines, to)
+        write_tasks(output, lines, to)
     elif output is not None or not as_json:
         with row_writer(output, WHAT, escape) as write:
             write(lines)

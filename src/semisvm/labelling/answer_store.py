@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from semisvm.labelling.records import FILE, Record, SittingError
+from semisvm.labelling.records import FILE, LabelingError, Record
 from semisvm.text import plain
 
 ANSWER, SKIP, REMOVE, CLASS, UNDO = "answer", "skip", "remove", "class", "undo"
@@ -175,13 +175,13 @@ class AnswerStore:
     def check_undo(self, event: Event) -> None:
         """Refuse to undo what later changes rest on."""
         if event.kind == CLASS and self.counts[str(event.value)]:
-            raise SittingError(
+            raise LabelingError(
                 f"the class {event.value!r} has answers, so it stays. Change them first."
             )
         for row in event.rows:
             mark = self.marks.get(row)
             if (0 if mark is None else mark.seq) != (0 if event.kind == REMOVE else event.seq):
-                raise SittingError(f"row {row + 1} was changed again since, so this stays.")
+                raise LabelingError(f"row {row + 1} was changed again since, so this stays.")
 
     def _undo(self, event: Event) -> None:
         place = next((k for k, d in enumerate(self._done) if d.event.seq == event.of), None)
@@ -257,5 +257,5 @@ def class_name(name: str) -> str:
     """Return the name of a class without blanks around it; refuse what is no name."""
     wanted = str(name).strip()
     if not wanted or len(wanted) > LONGEST_CLASS or not wanted.isprintable():
-        raise SittingError(f"A class needs a name of 1 to {LONGEST_CLASS} printable characters.")
+        raise LabelingError(f"A class needs a name of 1 to {LONGEST_CLASS} printable characters.")
     return wanted

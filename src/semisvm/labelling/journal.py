@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from semisvm.labelling.records import SittingError
+from semisvm.labelling.records import LabelingError
 from semisvm.tables.errors import DataError
 from semisvm.tables.writing import explained, open_part, settle, sync, sync_folder
 
@@ -235,7 +235,7 @@ class Journal:
 
         Raises
         ------
-        SittingError
+        LabelingError
             If it is not on the disk, which is then as before.
         """
         with self._one_at_a_time:
@@ -252,7 +252,7 @@ class Journal:
         except OSError as error:
             self._take_back()
             why = "the disk is full" if error.errno == errno.ENOSPC else str(error.strerror)
-            raise SittingError(
+            raise LabelingError(
                 f"not saved: {self._name} cannot be written ({why}). All earlier {self.entry}s "
                 "are safe."
             ) from error
@@ -265,14 +265,14 @@ class Journal:
 
         Raises
         ------
-        SittingError
+        LabelingError
         """
         with self._one_at_a_time:
             self._check_place()
 
     def _check_place(self) -> None:
         if self._broken:
-            raise SittingError(
+            raise LabelingError(
                 f"{self._name} is closed, or cannot be written any more. Nothing that was saved "
                 "is lost: start again."
             )
@@ -285,8 +285,8 @@ class Journal:
                 return
             self._broken, aside = True, self._put_aside(content)
         except (OSError, DataError) as error:
-            raise SittingError(f"not saved: {self._name} was deleted, and {error}") from error
-        raise SittingError(
+            raise LabelingError(f"not saved: {self._name} was deleted, and {error}") from error
+        raise LabelingError(
             f"not saved: another file has taken the place of {self._name}. What was saved before "
             f"is in {aside}. Start again."
         )

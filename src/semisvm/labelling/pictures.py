@@ -5,7 +5,7 @@ import binascii
 from pathlib import Path
 from typing import Any
 
-from semisvm.labelling.records import Picture, SittingError
+from semisvm.labelling.records import LabelingError, Picture
 from semisvm.tables.errors import is_missing
 
 IMAGE = "image"
@@ -59,29 +59,29 @@ def read_picture(cell: str, folder: Path | None) -> Picture:
     for signature, media_type in SIGNATURES.items():
         if content.startswith(signature):
             return Picture(media_type, content)
-    raise SittingError("this picture is neither PNG nor JPEG.")
+    raise LabelingError("this picture is neither PNG nor JPEG.")
 
 
 def _decoded(text: str) -> bytes:
     if len(text) > LARGEST * 4 // 3:
-        raise SittingError("this picture is too large to be shown.")
+        raise LabelingError("this picture is too large to be shown.")
     try:
         return base64.b64decode(text, validate=False)
     except (binascii.Error, ValueError) as error:
-        raise SittingError("this picture is not valid base64.") from error
+        raise LabelingError("this picture is not valid base64.") from error
 
 
 def _file(text: str, folder: Path | None) -> bytes:
     if folder is None:
-        raise SittingError("there is no data file beside which this picture could lie.")
+        raise LabelingError("there is no data file beside which this picture could lie.")
     try:
         path = (folder / text).resolve()
         if not path.is_relative_to(folder.resolve()):
-            raise SittingError(f"{text} is outside of the folder of the data, so it is not shown.")
+            raise LabelingError(f"{text} is outside of the folder of the data, so it is not shown.")
         if path.stat().st_size > LARGEST:
-            raise SittingError("this picture is too large to be shown.")
+            raise LabelingError("this picture is too large to be shown.")
         return path.read_bytes()
     except (OSError, ValueError) as error:
-        if isinstance(error, SittingError):
+        if isinstance(error, LabelingError):
             raise
-        raise SittingError(f"there is no picture {text}.") from error
+        raise LabelingError(f"there is no picture {text}.") from error

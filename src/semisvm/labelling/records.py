@@ -11,11 +11,11 @@ from semisvm.labelling.security import RefusedError
 from semisvm.text import plain
 
 
-class SittingError(ValueError):
+class LabelingError(ValueError):
     """A call that cannot be done; the text is a sentence for the person who labels."""
 
 
-class ChangedError(SittingError):
+class ChangedError(LabelingError):
     """A row has changed since it was shown."""
 
 

@@ -23,7 +23,7 @@ from semisvm.labelling.learning import METHOD, model_of
 from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.policy import Policy, Queries
 from semisvm.labelling.pool import AddVectors, make_pool
-from semisvm.labelling.records import CHOSEN, RANDOM, SURE, ChangedError, Query, SittingError
+from semisvm.labelling.records import CHOSEN, RANDOM, SURE, ChangedError, LabelingError, Query
 from semisvm.labelling.store import Store, write_labelled
 from semisvm.labelling.views import SessionViews
 from semisvm.tables.errors import DataError
@@ -231,7 +231,7 @@ class LabelingSession(SessionViews):
             self._check_row(row)
             self._check_version(row, version)
             if self._has_answer(row):
-                raise SittingError("This row has an answer: remove the answer to skip the row.")
+                raise LabelingError("This row has an answer: remove the answer to skip the row.")
             facts = {"reason": self._reason(row), "client": client}
             return self._record(Event(0, SKIP, (row,), facts=facts))
 
@@ -241,7 +241,7 @@ class LabelingSession(SessionViews):
             self._check_row(row)
             self._check_version(row, version)
             if self._book.is_open(row):
-                raise SittingError("This row has no answer.")
+                raise LabelingError("This row has no answer.")
             return self._record(Event(0, REMOVE, (row,), facts={"client": client}))
 
     def confirm(self, rows: Iterable[int], value: str, *, client: str | None = None) -> Event:
@@ -249,12 +249,12 @@ class LabelingSession(SessionViews):
         with self._lock:
             wanted = tuple(dict.fromkeys(int(row) for row in rows))
             if not wanted:
-                raise SittingError("No rows were chosen.")
+                raise LabelingError("No rows were chosen.")
             self._check_class(value)
             for row in wanted:
                 self._check_row(row)
                 if self._has_answer(row):
-                    raise SittingError(f"Row {row + 1} has an answer already.")
+                    raise LabelingError(f"Row {row + 1} has an answer already.")
             facts = {"reason": SURE, "seen_guess": True, "client": client}
             return self._record(Event(0, ANSWER, wanted, value, facts=facts))
 
@@ -263,7 +263,7 @@ class LabelingSession(SessionViews):
         with self._lock:
             wanted = class_name(name)
             if wanted in self._book.classes:
-                raise SittingError(f"There is a class {wanted!r} already.")
+                raise LabelingError(f"There is a class {wanted!r} already.")
             return self._record(Event(0, CLASS, value=wanted, facts={"client": client}))
 
     def undo(self, client: str | None = None, number: int | None = None) -> Event | None:
@@ -354,7 +354,7 @@ class LabelingSession(SessionViews):
             As for `learn`.
         """
         if self._pool.prepared is None:
-            raise SittingError(str(self._pool.why_no_features))
+            raise LabelingError(str(self._pool.why_no_features))
         self._learner.fit(auto)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -364,9 +364,9 @@ class LabelingSession(SessionViews):
 
     def _check_classes(self) -> None:
         if self._pool.prepared is None:
-            raise SittingError(str(self._pool.why_no_features))
+            raise LabelingError(str(self._pool.why_no_features))
         if sum(1 for count in self._book.counts.values() if count) < 2:
-            raise SittingError("A model needs answers of two classes or more.")
+            raise LabelingError("A model needs answers of two classes or more.")
 
     # leaving
 
@@ -409,7 +409,7 @@ class LabelingSession(SessionViews):
         try:
             self.save_answers()
             self._export_error = None
-        except (DataError, SittingError) as error:
+        except (DataError, LabelingError) as error:
             self._export_error = f"The file of answers was not written: {error}"
 
     def save_answers(self) -> None:

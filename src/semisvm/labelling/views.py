@@ -16,9 +16,9 @@ from semisvm.labelling.records import (
     Found,
     FoundRow,
     Guess,
+    LabelingError,
     Picture,
     RowView,
-    SittingError,
     Status,
 )
 from semisvm.labelling.store import Store
@@ -62,7 +62,7 @@ class SessionViews:
         for found in self._pool.fields(row):
             if found.name == name and found.kind == IMAGE:
                 return read_picture(found.value, self._pool.folder)
-        raise SittingError(f"The column {name!r} holds no pictures.")
+        raise LabelingError(f"The column {name!r} holds no pictures.")
 
     def guess(self, row: int) -> Guess | None:
         """Return what the model predicts for a row; None before the first fit."""
@@ -81,7 +81,7 @@ class SessionViews:
             The piece of the list to return; answered rows come with the latest first.
         """
         if which not in WHICH:
-            raise SittingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.")
+            raise LabelingError(f"which must be one of {', '.join(WHICH)}, not {which!r}.")
         found = self._pool.search(words)
         if which == "all":
             return self._piece(found, start, count)
@@ -177,7 +177,7 @@ class SessionViews:
 
     def _check_row(self, row: int) -> None:
         if not isinstance(row, (int, np.integer)) or not 0 <= row < len(self._pool):
-            raise SittingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
+            raise LabelingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
 
     def _version_of(self, row: int) -> int:
         mark = self._book.marks.get(row)
@@ -197,4 +197,4 @@ class SessionViews:
     def _check_class(self, value: str) -> None:
         if value not in self._book.classes:
             known = ", ".join(self._book.classes) or "none yet"
-            raise SittingError(f"There is no class {value!r}; add it first. The classes: {known}.")
+            raise LabelingError(f"There is no class {value!r}; add it first. The classes: {known}.")

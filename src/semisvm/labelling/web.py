@@ -23,7 +23,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from semisvm.labelling.background import Once
-from semisvm.labelling.records import ChangedError, SittingError, Values
+from semisvm.labelling.records import ChangedError, LabelingError, Values
 from semisvm.labelling.security import RefusedError
 from semisvm.labelling.session import LabelingSession
 from semisvm.tables.errors import DataError
@@ -248,7 +248,7 @@ class Places:
     def save(self, sitting: LabelingSession, values: Values) -> dict[str, Any]:
         """Save the model and the report (a handler)."""
         if self.model is None:
-            raise SittingError("No file was named for the model when the page was started.")
+            raise LabelingError("No file was named for the model when the page was started.")
         sitting.save(self.model)
         if self.report is not None:
             sitting.report(self.report)
@@ -318,7 +318,7 @@ class Answers:
             return as_json({"error": error.reason}, error.status)
         except ChangedError as error:
             return as_json({"error": str(error)}, 409)
-        except (SittingError, DataError) as error:
+        except (LabelingError, DataError) as error:
             return as_json({"error": str(error)}, 422)
         except OSError as error:
             return as_json({"error": f"The disk refused: {error.strerror or error}."}, 507)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from semisvm.labelling import SittingError
+from semisvm.labelling import LabelingError
 from semisvm.labelling import journal as journal_module
 from semisvm.labelling.journal import Journal
 from semisvm.tables import DataError
@@ -219,10 +219,10 @@ def test_a_journal_whose_place_was_taken_takes_no_answer(tmp_path):
     first.append({"kind": "answer", "value": "a"})
     path.unlink()
     second = Journal(path)
-    with pytest.raises(SittingError, match=r"taken the place.*saved before is in .*j\.damaged"):
+    with pytest.raises(LabelingError, match=r"taken the place.*saved before is in .*j\.damaged"):
         first.append({"kind": "answer", "value": "b"})
     second.append({"kind": "answer", "value": "c"})
-    with pytest.raises(SittingError, match="start again"):
+    with pytest.raises(LabelingError, match="start again"):
         first.append({"kind": "answer", "value": "d"})
     first.close()
     second.close()
@@ -324,7 +324,7 @@ def test_a_full_disk_takes_no_answer_and_loses_none(tmp_path, monkeypatch, part)
     before = path.read_bytes()
     with monkeypatch.context() as patch:
         Disk(patch, "write", part)
-        with pytest.raises(SittingError, match=r"not saved: .* disk is full.* earlier answers"):
+        with pytest.raises(LabelingError, match=r"not saved: .* disk is full.* earlier answers"):
             found.append({"kind": "answer", "value": "b"})
     assert path.read_bytes() == before
     found.append({"kind": "answer", "value": "c"})
@@ -346,7 +346,7 @@ def test_an_answer_that_is_not_synchronised_is_not_accepted(tmp_path, monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr(journal_module.os, "fsync", once)
-        with pytest.raises(SittingError, match="not saved"):
+        with pytest.raises(LabelingError, match="not saved"):
             found.append({"kind": "answer", "value": "b"})
     found.append({"kind": "answer", "value": "c"})
     found.close()
@@ -357,9 +357,9 @@ def test_a_disk_that_cannot_even_take_back_ends_the_journal(tmp_path, monkeypatc
     found = Journal(tmp_path / "j")
     with monkeypatch.context() as patch:
         Disk(patch, "fsync", code=errno.EIO)
-        with pytest.raises(SittingError, match="not saved"):
+        with pytest.raises(LabelingError, match="not saved"):
             found.append({"kind": "answer", "value": "a"})
-    with pytest.raises(SittingError, match="start again"):
+    with pytest.raises(LabelingError, match="start again"):
         found.append({"kind": "answer", "value": "b"})
     found.close()
 
@@ -385,7 +385,7 @@ def test_closed(tmp_path):
     found = Journal(tmp_path / "j")
     found.close()
     found.close()
-    with pytest.raises(SittingError, match="closed"):
+    with pytest.raises(LabelingError, match="closed"):
         found.append({"kind": "answer"})
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semisvm.labelling import LabelingSession, SittingError
+from semisvm.labelling import LabelingError, LabelingSession
 from semisvm.tables import DataError, MatrixData
 
 
@@ -54,7 +54,7 @@ def test_kinds_of_fields():
         assert fields["empty"].value == ""
         picture = found.picture(3, "photo")
         assert (picture.media_type, picture.content) == ("image/png", png(3))
-        with pytest.raises(SittingError, match="holds no pictures"):
+        with pytest.raises(LabelingError, match="holds no pictures"):
             found.picture(3, "body")
         assert coded(png(3)) not in found.search("subject", count=5).rows[3].text
 
@@ -82,7 +82,7 @@ def test_pictures_beside_the_data_and_nowhere_else(tmp_path):
             (5, "no picture"),
             (6, "outside of the folder"),
         ):
-            with pytest.raises(SittingError, match=message):
+            with pytest.raises(LabelingError, match=message):
                 found.picture(row, "photo")
 
 
@@ -93,7 +93,7 @@ def test_data_addresses_and_damaged_ones():
         {"photo": cells, "size": list(range(20, 60, 2))}, background=False
     ) as found:
         assert found.picture(0, "photo").content == png(0)
-        with pytest.raises(SittingError, match="not valid base64"):
+        with pytest.raises(LabelingError, match="not valid base64"):
             found.picture(1, "photo")
 
 
@@ -105,7 +105,7 @@ def test_pictures_alone_can_be_labelled_but_not_learnt_from():
         status = found.status()
         assert "pictures (photo) are shown, but they are not features" in status.fit_error
         assert status.n_answered == 4
-        with pytest.raises(SittingError, match="nothing to learn from"):
+        with pytest.raises(LabelingError, match="nothing to learn from"):
             found.learn()
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from semisvm.labelling import LabelingSession, SittingError
+from semisvm.labelling import LabelingError, LabelingSession
 from semisvm.labelling import journal as journal_module
 from semisvm.labelling.pool import make_pool
 from semisvm.labelling.store import Store, unwritten
@@ -307,7 +307,7 @@ def test_a_sitting_whose_journal_was_replaced_leaves_the_answers_alone(folder):
     with opened(folder) as second:
         second.answer(1, "b")
     text = path.read_text()
-    with pytest.raises(SittingError, match="another file has taken the place"):
+    with pytest.raises(LabelingError, match="another file has taken the place"):
         first.save_answers()
     first.close()
     assert path.read_text() == text
@@ -379,7 +379,7 @@ def test_a_full_disk_takes_no_answer(folder, monkeypatch):
                 raise OSError(28, "No space left on device")
 
             patch.setattr(journal_module.os, "write", full)
-            with pytest.raises(SittingError, match="not saved"):
+            with pytest.raises(LabelingError, match="not saved"):
                 found.answer(1, "b")
             assert found.view(1).answer is None
             assert found.status().n_answered == 1

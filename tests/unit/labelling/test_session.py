@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from semisvm.labelling import ChangedError, LabelingSession, SittingError
+from semisvm.labelling import ChangedError, LabelingError, LabelingSession
 from waiting import PATIENCE
 
 WORDS = {
@@ -86,7 +86,7 @@ def test_no_guess_before_the_first_fit():
         assert found.guess(0) is None
         assert found.sure().total == 0
         for learn in (found.learn, found.model):
-            with pytest.raises(SittingError, match="two classes"):
+            with pytest.raises(LabelingError, match="two classes"):
                 learn()
         found.fit()
         assert found.status().model_number == 0
@@ -121,7 +121,7 @@ def test_skipped_is_not_unlabelled():
         assert row not in {item.row for item in found.search(which="open", count=1000).rows}
         found.answer(row, "spam")
         assert not found.view(row).skipped
-        with pytest.raises(SittingError, match="has an answer"):
+        with pytest.raises(LabelingError, match="has an answer"):
             found.skip(row)
 
 
@@ -139,7 +139,7 @@ def test_change_remove_and_undo():
         found.undo()
         assert found.view(3).answer is None
         assert found.undo() is None
-        with pytest.raises(SittingError, match="no answer"):
+        with pytest.raises(LabelingError, match="no answer"):
             found.remove(3)
 
 
@@ -180,19 +180,19 @@ def test_undo_is_of_one_client():
         assert found.view(2).answer == "ham"
         found.answer(1, "spam", client="a")
         found.answer(1, "ham", client="b")
-        with pytest.raises(SittingError, match="changed again"):
+        with pytest.raises(LabelingError, match="changed again"):
             found.undo("a")
 
 
 def test_classes_are_added_and_taken_back():
     with sitting(classes=[]) as found:
-        with pytest.raises(SittingError, match="no class 'spam'"):
+        with pytest.raises(LabelingError, match="no class 'spam'"):
             found.answer(0, "spam")
         found.add_class(" spam ")
-        with pytest.raises(SittingError, match="already"):
+        with pytest.raises(LabelingError, match="already"):
             found.add_class("spam")
         for name in ("", " ", "a\nb", "x" * 300):
-            with pytest.raises(SittingError, match="printable"):
+            with pytest.raises(LabelingError, match="printable"):
                 found.add_class(name)
         assert found.undo().kind == "class"
         assert found.status().classes == []
@@ -202,7 +202,7 @@ def test_a_class_with_answers_is_not_taken_back():
     with sitting(classes=["ham"]) as found:
         found.add_class("spam", client="a")
         found.answer(0, "spam", client="b")
-        with pytest.raises(SittingError, match="has answers"):
+        with pytest.raises(LabelingError, match="has answers"):
             found.undo("a")
 
 
@@ -225,7 +225,7 @@ def test_many_are_confirmed_at_once(learned):
     learned.confirm(rows, "spam")
     assert learned.status().n_answered == 130
     assert not set(rows) & {item.row for item in learned.sure("spam", count=1000).rows}
-    with pytest.raises(SittingError, match="already"):
+    with pytest.raises(LabelingError, match="already"):
         learned.confirm(rows[:1], "spam")
     learned.undo()
     assert learned.status().n_answered == 120
@@ -313,7 +313,7 @@ def test_search_finds_all_words_in_any_case():
     with sitting() as found:
         rows = [item.row for item in found.search("CHEAP Pills", count=1000).rows]
         assert rows == [k for k, text in enumerate(TEXTS) if "cheap" in text and "pills" in text]
-        with pytest.raises(SittingError, match="which"):
+        with pytest.raises(LabelingError, match="which"):
             found.search("", which="some")
 
 
@@ -381,9 +381,9 @@ def test_what_is_said_while_a_model_that_is_right_learns():
 def test_unknown_rows(row):
     with sitting() as found:
         for call in (found.view, found.skip, found.remove, found.guess):
-            with pytest.raises(SittingError, match="no row"):
+            with pytest.raises(LabelingError, match="no row"):
                 call(row)
-        with pytest.raises(SittingError, match="no row"):
+        with pytest.raises(LabelingError, match="no row"):
             found.answer(row, "spam")
         assert found.status().n_answered == 0
 
