@@ -14,9 +14,9 @@ from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.fingerprints import row_fingerprints
 from semisvm.designs.validation import is_sparse, take_rows
 from semisvm.model_selection.conformal import Conformal
+from semisvm.model_selection.decisions import TrustedPredictions, columns_of
 from semisvm.model_selection.explaining import check_weights, column_weights, reasons, row_reasons
 from semisvm.model_selection.familiarity import Familiarity, Unlikeness, some_rows, unusual_shares
-from semisvm.model_selection.predicting import TrustedPredictions, columns_of
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.scaling import MatrixScaling

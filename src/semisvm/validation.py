@@ -108,6 +108,14 @@ def check_same_length(X: Any, other: Any, name: str) -> None:
         )
 
 
+def check_share(name: str, value: Any) -> float:
+    """Return a number between 0 and 1, both excluded, or raise ValueError."""
+    share = check_real(name, value)
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"{name} must be above 0 and below 1, got {shown(value)}.")
+    return share
+
+
 def check_weights(sample_weight: Any, X: Any) -> Floats | None:
     """Return row weights as float64, or None if there are none."""
     if sample_weight is None:

@@ -2,6 +2,15 @@
 
 BLAS gets one thread per call during a fit. By default it starts threads for large products; they
 spin for a while after the call, on the cores that the row blocks of the next product need.
+
+Forks. A fork copies the state of all locks, but only the thread that forks: a lock held by another
+thread stays locked in the child for ever. So a fork waits for the short times in which a fit holds
+a lock that outlives it:
+
+- `no_fork`, around the first import of an optional package and around changes of BLAS threads.
+  While they are looked up, the loader of the C library is locked too;
+- numba's compiler lock, under which code is compiled or read from the cache, with imports of
+  numba's own.
 """
 
 import os
@@ -10,16 +19,33 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from threading import get_ident
+from threading import RLock, get_ident
 from types import TracebackType
 from typing import Any
 
 import joblib
 import numpy as np
+from numba.core import compiler_lock
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from semisvm.designs.forking import no_fork
+global_compiler_lock: Any = compiler_lock.global_compiler_lock
+no_fork = RLock()
+
+
+def _before() -> None:
+    # in the same order as a fit
+    no_fork.acquire()
+    global_compiler_lock.acquire()
+
+
+def _after() -> None:
+    global_compiler_lock.release()
+    no_fork.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)
 
 
 @cache

@@ -20,7 +20,7 @@ from semisvm.labels.weights import checked_weights
 from semisvm.methods.weighing import spread
 from semisvm.model_selection.conformal import Conformal
 from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit, cross_fit_all
-from semisvm.model_selection.predicting import TrustedPredictions
+from semisvm.model_selection.decisions import TrustedPredictions
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.validation import check_choice
 

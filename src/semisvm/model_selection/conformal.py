@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs.base import Floats
-from semisvm.model_selection.decisions import check_share
+from semisvm.validation import check_share
 
 ROUNDING = 1e-9
 """Of 1 - coverage, which is not 0.1 for a coverage of 0.9."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs.base import Floats
-from semisvm.designs.forking import no_fork
+from semisvm.designs.workers import no_fork
 from semisvm.solvers.programs import (
     LinearProgram,
     LinearSolution,

@@ -11,7 +11,7 @@ import pytest
 
 from semisvm.designs import Workers
 from semisvm.designs import workers as blas
-from semisvm.designs.forking import global_compiler_lock, no_fork
+from semisvm.designs.workers import global_compiler_lock, no_fork
 from waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")

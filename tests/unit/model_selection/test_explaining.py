@@ -15,8 +15,8 @@ from semisvm import (
     SemiSupervisedCommittee,
     TransductiveSVC,
 )
+from semisvm.model_selection.decisions import columns_of
 from semisvm.model_selection.explaining import reasons
-from semisvm.model_selection.predicting import columns_of
 from semisvm.tables import DataError
 
 
