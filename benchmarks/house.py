@@ -94,7 +94,8 @@ CHANGES = {
     "a display": r"ScoreHistogramDisplay",
     "a cluster operation": r"\bweighed_outputs\b",
     "a message": r"are too few to",
-    "a field of the model file": r"conformal\b",
+    # not the module of that name, nor what it is used for
+    "a field of the model file": r"[\"']conformal[\"']|\bbundle\.conformal\b|\bconformal[:=] ?",
 }
 
 

@@ -1,11 +1,10 @@
 """Checkpoints that were tampered with: they are refused, or the fit goes on to a model.
 
 `seeds` are files of fits that were stopped, of every method. `mutate` changes the place, the trace
-or an array and writes them again with the right checksum, or changes bytes. `check` goes on from a
+or an array and writes them again with the right checksums, or changes bytes. `check` goes on from a
 file: what comes of it is a model with finite weights, or an error of the package.
 """
 
-import hashlib
 import json
 import tempfile
 import warnings
@@ -18,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fuzzing.checking import expect, outcome, put
-from benchmarks.fuzzing.documents import Arrays, changed, with_other_bytes
+from benchmarks.fuzzing.documents import changed, with_other_bytes
+from benchmarks.fuzzing.models import pack, unpack
 from semisvm import AnnealedSVC, Checkpoint, NewtonSVC, TransductiveSVC
-from semisvm.persistence.checkpoint_files import LENGTH, MAGIC, VERSION
+from semisvm.persistence.checkpoints import CHECKPOINT
 from semisvm.tables import DataError
 
-DIGEST = hashlib.sha256().digest_size
 FITS: dict[int, Callable[..., Any]] = {
     40: lambda **more: TransductiveSVC(reg=0.1, **more),
     42: lambda **more: AnnealedSVC(reg=0.1, class_prior=[0.5, 0.5], **more),
@@ -66,44 +65,17 @@ def _stop_after(last: int) -> Callable[[Any], bool]:
     return stop
 
 
-# Files as documents and arrays, and back
-
-
-def unpack(content: bytes) -> tuple[dict[str, Any], Arrays]:
-    """Return the header of a checkpoint without its list of arrays, and the arrays by number."""
-    body = content[content.index(b"\n") + 1 + DIGEST :]
-    (length,) = LENGTH.unpack(body[: LENGTH.size])
-    start = LENGTH.size + length
-    header, arrays = json.loads(body[LENGTH.size : start]), {}
-    for k, entry in enumerate(header.pop("arrays")):
-        count, dtype = int(np.prod(entry["shape"])), np.dtype(entry["type"])
-        array = np.frombuffer(body, dtype, count, start)
-        arrays[str(k)] = array.reshape(entry["shape"])
-        start += array.nbytes
-    return header, arrays
-
-
-def pack(header: Any, arrays: Arrays) -> bytes:
-    """Write a header and arrays as a checkpoint with the right checksum."""
-    kept = [np.ascontiguousarray(array) for array in arrays.values()]
-    entries = [{"type": array.dtype.str, "shape": list(array.shape)} for array in kept]
-    whole = {**header, "arrays": entries} if isinstance(header, dict) else header
-    text = json.dumps(whole).encode()
-    body = LENGTH.pack(len(text)) + text + b"".join(array.tobytes() for array in kept)
-    return MAGIC + b"%d\n" % VERSION + hashlib.sha256(body).digest() + body
-
-
 def mutate(content: bytes, rng: Random) -> bytes:
-    """Return a checkpoint with one to three changes of header, arrays or bytes."""
+    """Return a checkpoint with one to three changes of document, arrays or bytes."""
     if rng.random() < 0.1:
         return with_other_bytes(content, rng)
     try:
-        header, arrays = unpack(content)
+        document, arrays = unpack(content, CHECKPOINT)
     except Exception:  # a file that was changed before
         return with_other_bytes(content, rng)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        header, arrays = changed(header, arrays, rng)
-    return pack(header, arrays)
+        document, arrays = changed(document, arrays, rng)
+    return pack(document, arrays, CHECKPOINT)
 
 
 # What must hold
@@ -134,7 +106,7 @@ def resumed(path: Path) -> Any:
 
 def _rows_of(content: bytes) -> int:
     try:
-        n = unpack(content)[0]["content"]["identity"]["shape"][0]
+        n = unpack(content, CHECKPOINT)[0]["content"]["identity"]["shape"][0]
     except Exception:
         return 40
     return n if type(n) is int and n in FITS else 40

@@ -43,7 +43,7 @@ from semisvm.cli.prediction_rules import Rules, wanted
 from semisvm.estimators import registry
 from semisvm.model_selection.explaining import column_weights, has_row_weights
 from semisvm.persistence import ModelFileError
-from semisvm.persistence.archive import DOCUMENT
+from semisvm.persistence.archive import MODEL, Container
 from semisvm.reporting import render, report_data
 from semisvm.tables import ColumnFeatures, DataError, MatrixData, Table
 from semisvm.tables.labels import text_labels
@@ -150,10 +150,12 @@ def _saved(model: Any) -> bytes:
 # Files as documents and arrays, and back
 
 
-def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the document of a model file without its directory, and all arrays by name."""
+def unpack(
+    content: bytes, kind: Container = MODEL
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the document of a file without its directory, and all arrays by name."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        document = json.loads(archive.read(DOCUMENT))
+        document = json.loads(archive.read(kind.document))
         directory = document.pop("arrays")
 
         def read(entry: dict[str, Any]) -> NDArray[Any]:
@@ -173,8 +175,8 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return document, arrays
 
 
-def pack(document: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Write a document and arrays as a model file with right sizes and checksums."""
+def pack(document: Any, arrays: dict[str, NDArray[Any]], kind: Container = MODEL) -> bytes:
+    """Write a document and arrays as a file with right sizes and checksums."""
     stream = io.BytesIO()
     directory = {}
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -186,7 +188,7 @@ def pack(document: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
             facts = {"file": part, "type": array.dtype.str, "shape": list(array.shape)}
             directory[name] = {"whole": facts}
         whole = {**document, "arrays": directory} if isinstance(document, dict) else document
-        archive.writestr(DOCUMENT, json.dumps(whole))
+        archive.writestr(kind.document, json.dumps(whole))
     return stream.getvalue()
 
 

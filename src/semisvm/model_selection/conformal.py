@@ -93,6 +93,11 @@ class Conformal:
         return cls(own, folds, coef, intercept)
 
     @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.folds.max(initial=0)) + 1
+
+    @property
     def n_labels(self) -> int:
         """Number of held-out labels."""
         return len(self.scores)

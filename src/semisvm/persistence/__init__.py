@@ -6,8 +6,7 @@ from semisvm._lazy import attributes
 
 if TYPE_CHECKING:
     from semisvm.persistence.archive import ModelFileError
-    from semisvm.persistence.checkpoint_files import CheckpointError
-    from semisvm.persistence.checkpoints import Checkpoint
+    from semisvm.persistence.checkpoints import Checkpoint, CheckpointError
     from semisvm.persistence.converting import convert
     from semisvm.persistence.files import load, save
     from semisvm.persistence.onnx_export import to_onnx
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Checkpoint": "semisvm.persistence.checkpoints",
-    "CheckpointError": "semisvm.persistence.checkpoint_files",
+    "CheckpointError": "semisvm.persistence.checkpoints",
     "ModelFileError": "semisvm.persistence.archive",
     "convert": "semisvm.persistence.converting",
     "load": "semisvm.persistence.files",

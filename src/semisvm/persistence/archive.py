@@ -1,8 +1,8 @@
-"""The model file itself: a zip of one JSON document and arrays, checked before it is read.
+"""The container of models and checkpoints: a zip of one JSON document and arrays.
 
-The sizes in the directory of the zip, in the JSON document and in the headers of the arrays must
-agree, and their sum must be within a `Budget`, before memory is allocated. `ModelFileError` has
-what is wrong with a file.
+It is checked before it is read: the sizes in the directory of the zip, in the JSON document and in
+the headers of the arrays must agree, and their sum must be within a `Budget`, before memory is
+allocated. `ModelFileError` has what is wrong with a file.
 """
 
 import hashlib
@@ -175,9 +175,35 @@ def _sound(array: NDArray[Any]) -> NDArray[Any]:
     return native
 
 
-DOCUMENT = "model.json"
-FORMAT = "semisvm model"
-VERSION = 1
+@dataclass(frozen=True)
+class Container:
+    """What a file is, by its first entries.
+
+    Attributes
+    ----------
+    name : str
+        Of the document in the zip, without ``.json``.
+    words : str
+        What messages call the file.
+    version : int
+        The newest that is read.
+    compact : bool
+        Whether to compress: equal arrays once, zeros left out, deflated. It is slow, and arrays
+        that are one in the file are one in memory.
+    """
+
+    name: str
+    words: str
+    version: int
+    compact: bool
+
+    @property
+    def document(self) -> str:
+        """Name of the document in the zip."""
+        return f"{self.name}.json"
+
+
+MODEL = Container("model", "model file", 1, compact=True)
 
 MAX_PARTS = 10_000
 MAX_DIRECTORY = 1 << 20
@@ -193,30 +219,31 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def write_archive(
-    path: str | Path | BinaryIO, document: dict[str, Any], arrays: Mapping[str, Any]
+    path: str | Path | BinaryIO,
+    document: dict[str, Any],
+    arrays: Mapping[str, Any],
+    kind: Container = MODEL,
 ) -> None:
     """Write a document and arrays, atomically; the same content gives the same bytes."""
-    members, directory = _pack(arrays)
-    whole = {"format": FORMAT, "version": VERSION, **document, "arrays": directory}
+    members, directory = _pack(arrays, kind)
+    about = {"format": f"semisvm {kind.name}", "version": kind.version}
+    whole = {**about, **document, "arrays": directory}
     text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     with write_bytes(path) as stream, zipfile.ZipFile(stream, "w") as archive:
-        _add(archive, DOCUMENT, text.encode("utf-8"))
+        archive.writestr(_info(kind.document, kind), text.encode("utf-8"))
         for name, array in members.items():
-            with archive.open(_info(name), "w", force_zip64=array.nbytes > 1 << 30) as member:
+            large = array.nbytes > 1 << 30
+            with archive.open(_info(name, kind), "w", force_zip64=large) as member:
                 npy.write_array(member, array, allow_pickle=False)
 
 
-def _info(name: str) -> zipfile.ZipInfo:
+def _info(name: str, kind: Container) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    info.compress_type = zipfile.ZIP_DEFLATED
+    info.compress_type = zipfile.ZIP_DEFLATED if kind.compact else zipfile.ZIP_STORED
     return info
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    archive.writestr(_info(name), content)
-
-
-def _pack(arrays: Mapping[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+def _pack(arrays: Mapping[str, Any], kind: Container) -> tuple[Arrays, dict[str, Any]]:
     """Choose how each array is stored: whole, by its entries, or as another one."""
     members: Arrays = {}
     directory: dict[str, Any] = {}
@@ -224,10 +251,10 @@ def _pack(arrays: Mapping[str, Any]) -> tuple[Arrays, dict[str, Any]]:
     for name, array in arrays.items():
         if array.dtype.kind not in KINDS:
             raise ModelFileError(f"an array of type {array.dtype} ({name}) cannot be saved.")
-        twin = seen.setdefault(_content(array), name)
+        twin = seen.setdefault(_content(array), name) if kind.compact else name
         if twin != name:
             directory[name] = {"same_as": twin}
-        elif _is_mostly_zero(array):
+        elif kind.compact and _is_mostly_zero(array):
             places = np.flatnonzero(_bits(array))
             order = "F" if npy.header_data_from_array_1_0(array)["fortran_order"] else "C"
             entries = {
@@ -238,7 +265,7 @@ def _pack(arrays: Mapping[str, Any]) -> tuple[Arrays, dict[str, Any]]:
         else:
             directory[name] = {"whole": _store(members, array)}
     if len(members) >= MAX_PARTS:
-        raise ModelFileError(f"a model of {len(members):,} arrays is too large for a file.")
+        raise ModelFileError(f"{len(members):,} arrays are too many for a {kind.words}.")
     return members, directory
 
 
@@ -267,7 +294,7 @@ def _is_mostly_zero(array: NDArray[Any]) -> bool:
 
 
 def read_archive(
-    path: str | Path, max_bytes: int | None = None
+    path: str | Path, max_bytes: int | None = None, kind: Container = MODEL
 ) -> tuple[dict[str, Any], Arrays, Budget]:
     """Read what `write_archive` wrote.
 
@@ -281,18 +308,18 @@ def read_archive(
     Raises
     ------
     ModelFileError
-        If the file is not a model, damaged, or larger than it may be.
+        If the file is of another kind, damaged, or larger than it may be.
     DataError
         If there is no such file, or it may not be read.
     """
     with there_to_read(path), open(path, "rb") as stream:
         careful = _Careful(stream)
         budget = Budget.of(careful.size, max_bytes)
-        return *_read(careful, budget), budget
+        return *_read(careful, kind, budget), budget
 
 
 class _Careful(io.BufferedIOBase):
-    """A file of which no more is read at a time than a model file has in one place.
+    """A file of which no more is read at a time than a directory has.
 
     zipfile reads the directory, and makes an object of every entry, before it can be asked
     how many there are.
@@ -307,7 +334,7 @@ class _Careful(io.BufferedIOBase):
         if size is None or size < 0:
             size = max(self.size - self._stream.tell(), 0)
         if size > MAX_DIRECTORY:
-            raise ModelFileError("this is not a model file: its directory is too large.")
+            raise ModelFileError("this file has a directory that is too large.")
         return self._stream.read(size)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
@@ -320,22 +347,22 @@ class _Careful(io.BufferedIOBase):
         return True
 
 
-def _read(stream: _Careful, budget: Budget) -> tuple[dict[str, Any], Arrays]:
+def _read(stream: _Careful, kind: Container, budget: Budget) -> tuple[dict[str, Any], Arrays]:
     try:
         archive = zipfile.ZipFile(stream)
     except zipfile.BadZipFile as error:
         raise ModelFileError(
-            f"this is not a model file, or it is damaged or truncated ({error})."
+            f"this is not a {kind.words}, or it is damaged or truncated ({error})."
         ) from error
     infos = _checked_directory(archive, stream.size, budget)
-    if DOCUMENT not in infos:
-        raise ModelFileError(f"this is not a model file: it has no {DOCUMENT}.")
-    with archive.open(DOCUMENT) as member:
-        content = bytes(read_exactly(member, infos[DOCUMENT].file_size))
-    document = _document(content, budget)
+    if kind.document not in infos:
+        raise ModelFileError(f"this is not a {kind.words}: it has no {kind.document}.")
+    with archive.open(kind.document) as member:
+        content = bytes(read_exactly(member, infos[kind.document].file_size))
+    document = _document(content, kind, budget)
     arrays, used = _unpack(archive, infos, document["arrays"], budget)
-    if used | {DOCUMENT} != set(infos):
-        raise ModelFileError("this model file holds parts that its document does not name.")
+    if used | {kind.document} != set(infos):
+        raise ModelFileError("this file holds parts that its document does not name.")
     return document, arrays
 
 
@@ -344,18 +371,18 @@ def _checked_directory(
 ) -> dict[str, zipfile.ZipInfo]:
     infos = {info.filename: info for info in archive.infolist()}
     if len(infos) != len(archive.infolist()) or len(infos) > MAX_PARTS:
-        raise ModelFileError("this model file has too many parts, or parts of one name.")
+        raise ModelFileError("this file has too many parts, or parts of one name.")
     if any(info.flag_bits & 1 for info in infos.values()):
-        raise ModelFileError("this is an encrypted zip archive, not a model file.")
+        raise ModelFileError("this file is an encrypted zip archive, which is not read.")
     if any(info.compress_type not in COMPRESSIONS for info in infos.values()):
-        raise ModelFileError("this zip archive is compressed in another way than model files.")
+        raise ModelFileError("this zip archive is compressed in another way than files of semisvm.")
     if sum(info.compress_size for info in infos.values()) > packed:
-        raise ModelFileError("the parts of this model file overlap.")
+        raise ModelFileError("the parts of this file overlap.")
     budget.spend(sum(info.file_size for info in infos.values()))
     return infos
 
 
-def _document(content: bytes, budget: Budget) -> dict[str, Any]:
+def _document(content: bytes, kind: Container, budget: Budget) -> dict[str, Any]:
     # every value but the first comes after one of these
     values = sum(content.count(mark) for mark in (b",", b"[", b"{"))
     budget.spend(BYTES_A_CHARACTER * len(content) + BYTES_A_VALUE * values)
@@ -364,16 +391,16 @@ def _document(content: bytes, budget: Budget) -> dict[str, Any]:
             content.decode("utf-8"), parse_int=_whole, parse_constant=_no_constant
         )
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"the {DOCUMENT} of this model file is damaged ({error}).") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFileError("this is a zip archive, but not a model file.")
+        raise ModelFileError(f"the {kind.document} of this file is damaged ({error}).") from error
+    if not isinstance(document, dict) or document.get("format") != f"semisvm {kind.name}":
+        raise ModelFileError(f"this is a zip archive, but not a {kind.words}.")
     version = document.get("version")
     if type(version) is not int or version < 1:
-        raise ModelFileError(f"this model file has no sensible version ({str(version)[:40]!r}).")
-    if version > VERSION:
+        raise ModelFileError(f"this {kind.words} has no sensible version ({str(version)[:40]!r}).")
+    if version > kind.version:
         raise ModelFileError(
-            f"this model file has version {version}, written by a newer semisvm; this one reads up "
-            f"to version {VERSION}. Upgrade semisvm to read it."
+            f"this {kind.words} has version {version}, written by a newer semisvm; this one reads "
+            f"up to version {kind.version}. Upgrade semisvm to read it."
         )
     return document
 
@@ -419,7 +446,7 @@ def _unpack(
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"the arrays of this model file are damaged ({error}).") from error
+        raise ModelFileError(f"the arrays of this file are damaged ({error}).") from error
     return arrays, set(read)
 
 

@@ -1,5 +1,17 @@
-"""The callback that keeps a fit in a file."""
+"""The callback that keeps a fit in a file, from which it can go on.
 
+The file is the container of model files, not compressed (`persistence.archive`): nothing in it is
+run, and it cannot make more memory necessary than a small multiple of its own length. A checkpoint
+of another version of the package is refused, because its steps may be others.
+
+The schema below is checked before a fit goes on, because compiled code does not check its arrays:
+"weights" and "classes" are sizes that all arrays of a phase agree in. The number of weights itself
+is compared by the fit.
+"""
+
+import hashlib
+import json
+import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -7,25 +19,239 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from semisvm.persistence.checkpoint_files import (
-    ABOUT,
-    AGAIN,
-    PLACES,
-    CheckpointError,
-    as_text,
-    difference,
-    read_checkpoint,
-    write_checkpoint,
+import numpy as np
+from numpy.typing import NDArray
+
+from semisvm._version import __version__
+from semisvm.persistence.archive import Container, ModelFileError, read_archive, write_archive
+from semisvm.persistence.checks import (
+    Check,
+    Record,
+    Sizes,
+    agree,
+    anything,
+    complaint,
+    either,
+    flag,
+    listed,
+    mapping,
+    number,
+    optional,
+    refuse,
+    scalar,
+    text,
+    whole,
 )
-from semisvm.persistence.checks import Check, Sizes, complaint
+from semisvm.persistence.values import from_plain, to_plain
 from semisvm.solvers.snapshots import FitKeeper, Identity
 from semisvm.tables.errors import DataError
 from semisvm.tables.writing import check_place
 
+CHECKPOINT = Container("checkpoint", "checkpoint", 2, compact=False)
+AGAIN = "Delete it to begin again."
 SEVERAL_THREADS = (
     "the fit was resumed with {now} threads after {then}: sums are added in another order, so the "
     "last bits differ from those of an uninterrupted fit"
 )
+
+
+class CheckpointError(DataError):
+    """A checkpoint that is damaged, or of another fit than the one that is to go on from it."""
+
+
+LONGEST = 60
+"""Characters of a value; of a longer one there is a fingerprint."""
+FINGERPRINTS = {
+    "type": "X has another type of numbers",
+    "rows": "X has other values (of a kernel: other features)",
+    "labels": "y has other labels",
+    "weights": "sample_weight is another",
+    "start": "the model that warm_start begins with is another",
+}
+
+
+def as_text(identity: Identity) -> Identity:
+    """Return an identity with its parameters as text, which can be kept and compared."""
+    parameters = {name: _text(value) for name, value in identity["parameters"].items()}
+    return {**identity, "parameters": parameters}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return repr(float(value)).removesuffix(".0")
+    if value is None or isinstance(value, (str, bool)):
+        return repr(value)
+    try:
+        text = json.dumps(to_plain(value.tolist() if isinstance(value, np.ndarray) else value))
+    except TypeError:
+        # a function, for instance a kernel: the fingerprint of the features is stricter
+        text = f"{type(value).__name__} {getattr(value, '__qualname__', '')}"
+    if len(text) > LONGEST:
+        return f"{type(value).__name__} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return text
+
+
+def difference(kept: Identity, here: Identity) -> str | None:
+    """Return in which way a checkpoint is of another fit; None if it is of this one.
+
+    Parameters
+    ----------
+    kept, here : dict
+        Of `as_text`.
+    """
+    if kept["estimator"] != here["estimator"]:
+        return f"it is a checkpoint of {kept['estimator']}, and this is {here['estimator']}"
+    names = sorted(kept["parameters"].keys() | here["parameters"].keys())
+    pairs = [(name, kept["parameters"].get(name), here["parameters"].get(name)) for name in names]
+    others = [f"{name} was {then} and is {now}" for name, then, now in pairs if then != now]
+    if others:
+        return f"its parameters are others: {'; '.join(others)}"
+    if kept["shape"] != here["shape"]:
+        return f"X had the shape {tuple(kept['shape'])} and has {tuple(here['shape'])}"
+    for name, what in FINGERPRINTS.items():
+        if kept[name] != here[name]:
+            return f"its data are others: {what}"
+    return None
+
+
+def write_checkpoint(path: str | Path, content: dict[str, Any]) -> None:
+    """Write dicts, lists, text, numbers and arrays of numbers, atomically."""
+    aside: list[NDArray[Any]] = []
+    document = {"semisvm": __version__, "content": to_plain(content, aside)}
+    try:
+        write_archive(path, document, {str(k): a for k, a in enumerate(aside)}, CHECKPOINT)
+    except ModelFileError as error:
+        raise DataError(error.message, path) from error
+
+
+def read_checkpoint(path: str | Path) -> dict[str, Any]:
+    """Read what `write_checkpoint` wrote.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is not a checkpoint, damaged, or of another version.
+    DataError
+        If it cannot be read.
+    """
+    try:
+        return _read(path)
+    except DataError:
+        raise
+    except ModelFileError as error:
+        # the file of another program is not to be deleted
+        other = CHECKPOINT.words in error.message
+        said = error.message if other else f"this checkpoint is damaged: {error.message} {AGAIN}"
+        raise CheckpointError(said, path) from error
+    # json and numpy raise errors of many kinds for what is not what they expect
+    except Exception as error:
+        what = f"{type(error).__name__}: {str(error)[:200]}"
+        raise CheckpointError(f"this checkpoint is damaged ({what}). {AGAIN}", path) from error
+
+
+def _read(path: str | Path) -> dict[str, Any]:
+    document, arrays, _ = read_archive(path, kind=CHECKPOINT)
+    version = document["semisvm"]
+    if version != __version__:
+        raise CheckpointError(
+            f"this checkpoint was written by semisvm {str(version)[:40]}, and this is "
+            f"{__version__}, whose steps may be others. Go on with that version. {AGAIN}",
+            path,
+        )
+    aside = [arrays[str(k)] for k in range(len(arrays))]
+    content = from_plain(document["content"], aside=aside)
+    if not isinstance(content, dict):
+        raise ValueError("it has no content")
+    return content
+
+
+MOST, LEAST = 1e75, 1e-75
+"""Sizes of weights, prices and temperatures. Rows are as long as 1e75 at most, so that scores have
+finite squares; others could keep a label step in its loop for ever."""
+
+
+def vector(size: str, *, unbounded: bool = False) -> Check:
+    """Ask for a vector in double precision; prices of classes without rows may be -inf."""
+
+    def check(value: Any, where: str, sizes: Sizes) -> None:
+        if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.ndim != 1:
+            raise refuse(where, "a vector of numbers in double precision")
+        agree(size, len(value), where, sizes)
+        if not ((np.abs(value) <= MOST) | (unbounded & (value == -np.inf))).all():
+            raise refuse(where, f"a vector of numbers up to {MOST:g}")
+
+    return check
+
+
+def extended(value: Any, where: str, sizes: Sizes) -> None:
+    """Ask for a number that may be infinite, as a best value is before there is one."""
+    if type(value) not in (int, float) or math.isnan(value):
+        raise refuse(where, "a number")
+
+
+WEIGHTS = vector("weights")
+PRICES = vector("classes", unbounded=True)
+STATE: dict[str, Check] = {
+    "w": WEIGHTS,
+    "objective": extended,
+    "gradient_norm": extended,
+    "gap": extended,
+    "n_iter": whole(),
+    "cg_steps": whole(),
+    "n_active": whole(),
+    "converged": flag,
+}
+SNAPSHOT = Record(
+    {},
+    {
+        # of the start, which is a state and nothing else
+        **STATE,
+        "state": Record(STATE),
+        "gradient": optional(WEIGHTS),
+        "best": WEIGHTS,
+        "chosen_at": WEIGHTS,
+        "solved": optional(number(LEAST, MOST)),
+        "switched": listed(whole()),
+        "anticipating": flag,
+        "temperature": number(LEAST, MOST),
+        "price": optional(either(number(-MOST, MOST), PRICES)),
+        "prices": optional(PRICES),
+        "hard_prices": optional(PRICES),
+        "entropies": listed(extended, length=2),
+        "energy": optional(extended),
+        "lowest": extended,
+        "here": extended,
+        "best_key": listed(extended, length=2),
+        "facts": mapping(text, extended),
+        "search": Record({"idle": whole(), "lowest": extended, "slow": flag, "smallest": extended}),
+    },
+)
+PLACE = Record({"level": whole(), "iteration": whole(), "rounds": whole(), "settled": flag})
+TRACE_ROW = Record({"phase": text, "seconds": number(0.0)}, {"passes": number(0.0)}, others=scalar)
+IDENTITY = Record(
+    {
+        "estimator": text,
+        "parameters": mapping(text, text),
+        "shape": listed(whole(), length=2),
+        "classes": whole(),
+        "threads": whole(1),
+        **dict.fromkeys(FINGERPRINTS, text),
+    },
+)
+ABOUT = Record({"identity": IDENTITY, "finished": flag}, others=anything)
+"""What identifies the fit of a checkpoint."""
+PLACES = Record(
+    {
+        "phases": listed(Record({"name": text, "place": PLACE, "snapshot": optional(SNAPSHOT)})),
+        "rows": listed(TRACE_ROW),
+        "notes": listed(text),
+        "seconds": number(0.0),
+    },
+    others=anything,
+)
+"""What a fit goes on from."""
 
 
 class Checkpoint(FitKeeper):

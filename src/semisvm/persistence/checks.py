@@ -196,6 +196,16 @@ def listed(
     return check
 
 
+def size(name: str) -> Check:
+    """Ask for a number of one or more that is a size of arrays."""
+
+    def check(value: Any, where: str, sizes: Sizes) -> None:
+        whole(1)(value, where, sizes)
+        agree(name, value, where, sizes)
+
+    return check
+
+
 def shaped(*names: str) -> Check:
     """Ask for the shape of a matrix, whose sizes have names."""
 
@@ -231,11 +241,7 @@ def mapping(key: Check, item: Check) -> Check:
     return check
 
 
-def record(
-    required: Mapping[str, Check],
-    optional: Mapping[str, Check] | None = None,
-    others: Check | None = None,
-) -> Check:
+class Record:
     """Ask for a dict with certain entries.
 
     Parameters
@@ -246,27 +252,35 @@ def record(
     others : Check, optional
         Of all further entries; by default there are none.
     """
-    known = {**required, **(optional or {})}
 
-    def check(value: Any, where: str, sizes: Sizes) -> None:
+    def __init__(
+        self,
+        required: Mapping[str, Check],
+        optional: Mapping[str, Check] | None = None,
+        others: Check | None = None,
+    ) -> None:
+        self.required = tuple(required)
+        self.known = {**required, **(optional or {})}
+        self.others = others
+
+    def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Check a value."""
         if not isinstance(value, Mapping):
             raise refuse(where, "an object")
-        for name in required:
+        for name in self.required:
             if name not in value:
                 raise ModelFileError(f"{DAMAGED}{where} has no {name}.")
-        for name, part in known.items():
+        for name, part in self.known.items():
             if name in value:
                 part(value[name], f"{where}.{name}", sizes)
         for name in value:
-            if name not in known:
+            if name not in self.known:
                 text(name, f"a key of {where}", sizes)
-                if others is None:
+                if self.others is None:
                     raise ModelFileError(
                         f"{DAMAGED}{where} has {name[:40]!r}, which is not known here."
                     )
-                others(value[name], f"{where}.{in_words(name)}", sizes)
-
-    return check
+                self.others(value[name], f"{where}.{in_words(name)}", sizes)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Fitted features of columns, from their state in a model file or a folder of rows."""
+"""Fitted features of columns: what a model file or a folder of rows may have, and from it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,9 +6,101 @@ from typing import Any
 from numpy.typing import NDArray
 
 from semisvm.persistence.archive import Budget, ModelFileError, split_names
-from semisvm.persistence.checks import DAMAGED
-from semisvm.persistence.schemas import BLOCKS, FEATURES
+from semisvm.persistence.checks import (
+    DAMAGED,
+    MOST_COLUMNS,
+    Array,
+    Record,
+    anything,
+    either,
+    flag,
+    listed,
+    mapping,
+    number,
+    one_of,
+    ordered,
+    scalar,
+    text,
+    whole,
+)
 from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.text import MAX_NGRAM, TOKEN_PATTERN
+
+COLUMNS = listed(text, "columns", least=1, unique=True)
+NGRAMS = ordered(listed(whole(1, MAX_NGRAM), length=2))
+FEATURES = Record(
+    {
+        "parameters": Record(
+            {
+                "dtype": one_of("float64", "float32"),
+                "ngram_range": NGRAMS,
+            },
+            {"column_weights": mapping(text, number(0.0)), "raised": number(0.0, 1.0)},
+            others=either(scalar, listed(text)),
+        ),
+        "kinds": listed(listed(text, length=2)),
+        "notes": listed(text),
+        "blocks": listed(mapping(text, anything), "blocks", least=1),
+        "scales": Array("f", ("blocks",), above=0.0),
+    },
+    {"informative": mapping(text, number(0.0, 1.0))},
+)
+WORDS = Record(
+    {
+        "analyzer": one_of("word", "char", "char_wb"),
+        "ngram_range": NGRAMS,
+        "lowercase": flag,
+        "strip_accents": one_of(None, "ascii", "unicode"),
+        # an untrusted pattern may take for ever; this one takes linear time
+        "token_pattern": one_of(TOKEN_PATTERN),
+    },
+    {"stop_words": listed(text, least=1, unique=True)},
+)
+BLOCKS = {
+    "text": Record(
+        {
+            "kind": text,
+            "column": text,
+            "settings": WORDS,
+            "words": listed(text, "words", least=1, unique=True),
+            "idf": Array("f", ("words",), low=0.0),
+        }
+    ),
+    "hashed": Record(
+        {
+            "kind": text,
+            "column": text,
+            "n_columns": whole(1, 2**31 - 1),
+            "settings": WORDS,
+        }
+    ),
+    "numeric": Record(
+        {
+            "kind": text,
+            "columns": COLUMNS,
+            "median": Array("f", ("columns",)),
+            "mean": Array("f", ("columns",)),
+            "scale": Array("f", ("columns",), above=0.0),
+            "indicated": Array("b", ("columns",)),
+        }
+    ),
+    "categorical": Record(
+        {
+            "kind": text,
+            "columns": COLUMNS,
+            "levels": listed(listed(text, unique=True), "columns"),
+            "rare": listed(listed(text, unique=True), "columns"),
+        }
+    ),
+    "vector": Record(
+        {
+            "kind": text,
+            "column": text,
+            "n_columns": whole(1, MOST_COLUMNS),
+            "mean": Array("f", ("numbers",)),
+        }
+    ),
+}
 
 
 def restore_features(

@@ -1,15 +1,19 @@
-"""Saving and loading models.
+"""Models in files: what is saved of them, what a file may have, and loading.
 
-Besides estimator and features a file holds, as plain data and arrays, the calibration and what
-prediction sets and the check for unfamiliar rows need.
+A file is a document and arrays. What each part of it must be is declared once, as checks, and
+checked when a file is loaded: what passes can be used, so that `predict`, ``inspect`` and
+``report`` need not look again. Plain data and arrays of a part are checked together, under one set
+of sizes. An entry that newer files have and older ones lack belongs to the optional ones.
+
+A new attribute of `Model` that is a record of numbers, text and arrays is one entry of `PARTS`.
 """
 
 import platform
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,156 +33,270 @@ from semisvm.persistence.archive import (
     split_names,
     write_archive,
 )
-from semisvm.persistence.checks import DAMAGED, complaint, in_words
+from semisvm.persistence.checks import (
+    DAMAGED,
+    Array,
+    Record,
+    anything,
+    complaint,
+    flag,
+    in_words,
+    listed,
+    mapping,
+    number,
+    one_of,
+    optional,
+    ordered,
+    scalar,
+    size,
+    text,
+    whole,
+)
 from semisvm.persistence.features import restore_features
 from semisvm.persistence.pipelines import pipeline_state, restore_pipeline
-from semisvm.persistence.schemas import (
-    CALIBRATOR,
-    CONFORMAL,
-    FAMILIARITY,
-    LABELED_ROWS,
-    PARTS,
-    SCALING,
-    SETTINGS,
-    SUMMARY,
-    WRAPPER,
-)
 from semisvm.persistence.states import estimator_state, restore_estimator
 from semisvm.persistence.steps import INSTEAD
 from semisvm.persistence.values import from_plain, to_plain
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures, is_array
-from semisvm.tables.scaling import MatrixScaling
-
-if TYPE_CHECKING:
-    from semisvm.model_selection.calibration import CalibratedPartialClassifier, Calibrator
-
-PARAMETERS = ("method", "cv", "unlabeled")
-
-
-def calibrator_state(calibrator: "Calibrator | None") -> dict[str, Any] | None:
-    """Return a calibrator as data for JSON, which keeps every bit of a float64."""
-    if calibrator is None:
-        return None
-    return {
-        "method": calibrator.method,
-        "slope": calibrator.slope.tolist(),
-        "offset": calibrator.offset.tolist(),
-    }
-
-
-def restore_calibrator(state: Mapping[str, Any] | None, estimator: Any) -> "Calibrator | None":
-    """Make a calibrator from its state, or raise if it does not fit the estimator."""
-    if state is None:
-        return None
-    from semisvm.model_selection.calibration import Calibrator
-
-    CALIBRATOR(state, "calibrator", {})
-    calibrator = Calibrator(
-        state["method"],
-        np.array(state["slope"], dtype=np.float64),
-        np.array(state["offset"], dtype=np.float64),
-    )
-    n_classes = len(estimator.classes_)
-    length = n_classes if calibrator.moves_boundary and n_classes > 2 else 1
-    if hasattr(estimator, "label_names_"):
-        length = len(estimator.label_names_)
-    if len(calibrator.slope) != length or len(calibrator.offset) != length:
-        raise ModelFileError("the calibration of the model does not fit its classes.")
-    return calibrator
-
-
-def wrapper_state(estimator: "CalibratedPartialClassifier") -> dict[str, Any]:
-    """Return the parameters of a calibrated classifier; of a splitter the number of folds."""
-    parameters = {name: getattr(estimator, name) for name in PARAMETERS}
-    parameters["cv"] = getattr(estimator.cv, "n_splits", estimator.cv)
-    return {name: to_plain(value) for name, value in parameters.items()}
-
-
-def restore_wrapper(
-    state: Mapping[str, Any],
-    estimator: Any,
-    calibrator: "Calibrator",
-    conformal: "Conformal | None" = None,
-) -> "CalibratedPartialClassifier":
-    """Make a fitted calibrated classifier of its fitted estimator and its calibrator."""
-    from semisvm.model_selection.calibration import PASSED_ON, CalibratedPartialClassifier
-
-    parameters = {name: from_plain(value) for name, value in state.items()}
-    WRAPPER(parameters, "wrapper", {})
-    wrapper = CalibratedPartialClassifier(clone(estimator), **parameters)
-    wrapper.estimator_, wrapper.calibrator_ = estimator, calibrator
-    # the first files have none
-    wrapper.conformal_ = conformal
-    wrapper.classes_ = estimator.classes_
-    for name in PASSED_ON:
-        if hasattr(estimator, name):
-            setattr(wrapper, name, getattr(estimator, name))
-    return wrapper
-
-
-State = dict[str, Any] | None
-
-
-def conformal_state(conformal: Conformal | None) -> tuple[State, Arrays]:
-    """Return held-out scores as data for JSON and arrays."""
-    if conformal is None:
-        return None, {}
-    arrays = {"scores": conformal.scores, "folds": conformal.folds.astype(np.int64)}
-    if conformal.coef is not None and conformal.intercept is not None:
-        arrays |= {"coef": conformal.coef, "intercept": conformal.intercept}
-    return {"n_folds": int(conformal.folds.max(initial=0)) + 1}, arrays
-
-
-def restore_conformal(
-    state: Mapping[str, Any] | None, arrays: Mapping[str, NDArray[Any]], estimator: Any
-) -> Conformal | None:
-    """Make held-out scores from their state, or raise if they do not fit the estimator."""
-    if state is None:
-        _check_nothing(arrays)
-        return None
-    sizes: dict[str, int] = {}
-    if type(state.get("n_folds")) is int:
-        sizes["folds"] = state["n_folds"]
-    CONFORMAL({**state, **arrays}, "conformal", sizes)
-    coef, intercept = arrays.get("coef"), arrays.get("intercept")
-    kept = coef is not None and coef.shape[1:] == estimator.coef_.shape
-    if (coef is None) != (intercept is None) or (coef is not None and not kept):
-        raise ModelFileError(f"{DAMAGED}the models of its folds do not fit its weights.")
-    if coef is not None and estimator.kernel_map_ is not None:
-        raise ModelFileError(f"{DAMAGED}the models of its folds have no kernel.")
-    return Conformal(arrays["scores"], arrays["folds"].astype(np.intp), coef, intercept)
-
-
-def familiarity_state(familiarity: Familiarity | None) -> tuple[State, Arrays]:
-    """Return what rows of the fit look like as data for JSON and arrays."""
-    if familiarity is None:
-        return None, {}
-    unknown = None if familiarity.unknown is None else asdict(familiarity.unknown)
-    arrays: Arrays = {"centre": familiarity.centre}
-    if familiarity.seen is not None:
-        arrays["seen"] = familiarity.seen
-    return {"distance": asdict(familiarity.distance), "unknown": unknown}, arrays
-
-
-def restore_familiarity(
-    state: Mapping[str, Any] | None, arrays: Mapping[str, NDArray[Any]], n_columns: int
-) -> Familiarity | None:
-    """Make what rows look like from its state, or raise if it does not fit the columns."""
-    if state is None:
-        _check_nothing(arrays)
-        return None
-    FAMILIARITY({**state, **arrays}, "familiarity", {"columns": n_columns})
-    unknown = None if state["unknown"] is None else Limit(**state["unknown"])
-    return Familiarity(arrays["centre"], Limit(**state["distance"]), unknown, arrays.get("seen"))
-
-
-def _check_nothing(arrays: Mapping[str, NDArray[Any]]) -> None:
-    if arrays:
-        raise ModelFileError("this model file holds arrays that belong to nothing.")
-
+from semisvm.tables.scaling import KINDS, MatrixScaling
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+BELONG_TO_NOTHING = "this model file holds arrays that belong to nothing."
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a model that is a record of plain data and arrays.
+
+    Attributes
+    ----------
+    schema : Record
+        The entries that are written, as far as they are not None, and what they must be. Its sizes
+        "columns", "scores" and "weights" are those of the weights.
+    make : (**entries) -> object
+    """
+
+    schema: Record
+    make: Callable[..., Any]
+
+    def state(self, found: Any) -> tuple[dict[str, Any] | None, Arrays]:
+        """Return plain data and arrays."""
+        if found is None:
+            return None, {}
+        plain, arrays = {}, {}
+        for name, check in self.schema.known.items():
+            value = getattr(found, name)
+            if not isinstance(check, Array):
+                # JSON keeps every bit of a float64
+                numbers = isinstance(value, np.ndarray)
+                plain[name] = value.tolist() if numbers else _entries(value)
+            elif value is not None:
+                arrays[name] = value
+        return plain, arrays
+
+    def restore(self, name: str, state: Any, arrays: Arrays, estimator: Any) -> Any:
+        """Make the part from what `state` returned, or raise if it does not fit the weights."""
+        if state is None:
+            if arrays:
+                raise ModelFileError(BELONG_TO_NOTHING)
+            return None
+        n_scores, width = estimator.coef_.shape
+        sizes = {"columns": int(estimator.n_features_in_), "scores": n_scores, "weights": width}
+        self.schema({**state, **arrays}, name, sizes)
+        return self.make(**state, **arrays)
+
+
+def _entries(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _calibrator(method: str, slope: list[float], offset: list[float]) -> Any:
+    from semisvm.model_selection.calibration import Calibrator
+
+    return Calibrator(method, np.array(slope, dtype=float), np.array(offset, dtype=float))
+
+
+def _conformal(n_folds: int, folds: NDArray[Any], **arrays: NDArray[Any]) -> Conformal:
+    if ("coef" in arrays) != ("intercept" in arrays):
+        raise ModelFileError(f"{DAMAGED}the models of its folds are not complete.")
+    return Conformal(folds=folds.astype(np.intp), **arrays)
+
+
+def _familiarity(distance: Any, unknown: Any, **arrays: NDArray[Any]) -> Familiarity:
+    limit = None if unknown is None else Limit(**unknown)
+    return Familiarity(distance=Limit(**distance), unknown=limit, **arrays)
+
+
+LIMIT = Record({"usual": number(0.0), "most": number(0.0), "n_rows": whole(1)})
+PARTS = {
+    "calibrator": Part(
+        Record(
+            {
+                "method": one_of("sigmoid", "temperature"),
+                "slope": listed(number(0.0), "maps"),
+                "offset": listed(number(), "maps"),
+            }
+        ),
+        _calibrator,
+    ),
+    "scaling": Part(
+        Record(
+            {"kind": one_of(*KINDS), "scale": Array("f", ("columns",))},
+            {"centre": Array("f", ("columns",))},
+        ),
+        MatrixScaling,
+    ),
+    "conformal": Part(
+        Record(
+            {
+                "n_folds": size("folds"),
+                "scores": Array("f", ("held-out labels",)),
+                "folds": Array("iu", ("held-out labels",), low=0, high="folds"),
+            },
+            # models of the folds, which are linear
+            {
+                "coef": Array("f", ("folds", "scores", "weights")),
+                "intercept": Array("f", ("folds", "scores")),
+            },
+        ),
+        _conformal,
+    ),
+    "familiarity": Part(
+        Record(
+            {"centre": Array("f", ("columns",)), "distance": LIMIT, "unknown": optional(LIMIT)},
+            {"seen": Array("b", ("columns",))},
+        ),
+        _familiarity,
+    ),
+}
+"""Attributes of `Model` that are records; the first files have none of them."""
+
+STATE = optional(mapping(text, anything))
+DOCUMENT = Record(
+    {
+        "format": text,
+        "version": whole(1),
+        "kind": one_of("model", "estimator", "pipeline"),
+        "estimator": mapping(text, anything),
+        "features": anything,
+        "settings": anything,
+        "summary": anything,
+        "versions": mapping(text, text),
+        "created": optional(text),
+        "arrays": anything,
+    },
+    {"wrapper": STATE, "pipeline": mapping(text, anything), **dict.fromkeys(PARTS, STATE)},
+)
+WRAPPER = Record({"method": one_of("sigmoid", "temperature"), "cv": whole(2), "unlabeled": scalar})
+LABELED_ROWS = Record({}, {"rows": Array("u", ("labelled rows",))})
+
+# Facts about the training
+
+INTERVAL = listed(number(), length=2)
+CHANCE = Record(
+    {"guess": number(), "mean": number(), "interval": INTERVAL, "better": flag},
+    {"n_labels": optional(whole())},
+    others=anything,
+)
+COMPARISON = Record(
+    {
+        "methods": listed(
+            Record(
+                {"name": text, "mean": number(), "interval": INTERVAL, "fit_seconds": number(0.0)},
+                {
+                    "chance": optional(CHANCE),
+                    "new_rows": optional(number()),
+                    "fit_rows": optional(number()),
+                },
+                others=anything,
+            )
+        ),
+        "differences": listed(
+            Record(
+                {
+                    "name": text,
+                    "mean": number(),
+                    "interval": INTERVAL,
+                    "verdict": one_of("helped", "no evidence", "hurt"),
+                },
+                others=anything,
+            )
+        ),
+        "baseline": text,
+        "scoring": text,
+        "confidence": number(0.0, 1.0),
+        "n_labeled": whole(),
+        "did_it_help": Record(
+            {
+                "word": one_of("helped", "no evidence", "hurt"),
+                "recommended": text,
+                "sentence": text,
+            },
+            others=anything,
+        ),
+    },
+    others=anything,
+)
+HISTOGRAM = Record(
+    {
+        "two": flag,
+        "margin": optional(number(above=0.0)),
+        "inside": optional(number(0.0, 1.0)),
+        "counts": listed(whole(), "bins", least=1),
+        "edges": ordered(listed(number(), "bins", more=1)),
+    }
+)
+CHOICE = Record(
+    {"reasons": listed(text)},
+    # older files have settings, and no committees
+    {
+        "methods": optional(COMPARISON),
+        "settings": optional(COMPARISON),
+        "members": listed(
+            Record({"name": text, "method": text, "parameters": anything, "weight": number(0.0)})
+        ),
+        "skipped": mapping(text, text),
+        "cost": text,
+        "name": text,
+        "weight": number(0.0),
+    },
+    others=anything,
+)
+COUNTS = mapping(scalar, whole())
+SUMMARY = Record(
+    {},
+    {
+        "method": text,
+        "rows": whole(),
+        "labelled": whole(),
+        "labels": COUNTS,
+        "found": COUNTS,
+        "scores": optional(HISTOGRAM),
+        "features": whole(),
+        "feature_seconds": number(0.0),
+        "fit_seconds": number(0.0),
+        "notes": listed(text),
+        "choice": optional(CHOICE),
+        "comparison": optional(COMPARISON),
+    },
+    others=anything,
+)
+SETTINGS = Record(
+    {},
+    {
+        "label": optional(text),
+        "unlabeled": scalar,
+        "zero_based": optional(flag),
+        "embeddings": optional(flag),
+        "encoder": optional(text),
+        "encoded": optional(listed(text)),
+    },
+    others=anything,
+)
+
+
+FACTS = {"settings": SETTINGS, "summary": SUMMARY}
 
 
 def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None) -> None:
@@ -210,32 +328,20 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     if pipeline is not None:
         model = model.steps[-1][1]
     bundle = model if isinstance(model, Model) else Model.of(model)
-    state, arrays = estimator_state(bundle.estimator)
-    all_arrays = {f"estimator.{name}": array for name, array in arrays.items()}
-    features = None
-    if bundle.features is not None:
-        features, parts = bundle.features.to_state()
-        all_arrays.update({f"features.{name}": array for name, array in parts.items()})
-    scaling = None
-    if bundle.scaling is not None:
-        scaling, parts = bundle.scaling.to_state()
-        all_arrays.update({f"scaling.{name}": array for name, array in parts.items()})
-    all_arrays.update({f"pipeline.{name}": array for name, array in of_steps.items()})
-    conformal, parts = conformal_state(bundle.conformal)
-    all_arrays.update({f"conformal.{name}": array for name, array in parts.items()})
-    familiarity, parts = familiarity_state(bundle.familiarity)
-    all_arrays.update({f"familiarity.{name}": array for name, array in parts.items()})
+    states: dict[str, tuple[Any, Arrays]] = {
+        "estimator": estimator_state(bundle.estimator),
+        "features": (None, {}) if bundle.features is None else bundle.features.to_state(),
+        **{name: part.state(getattr(bundle, name)) for name, part in PARTS.items()},
+    }
+    arrays = {f"{part}.{name}": a for part, (_, own) in states.items() for name, a in own.items()}
+    arrays |= {f"pipeline.{name}": array for name, array in of_steps.items()}
     if bundle.labeled_rows is not None:
-        all_arrays["labeled.rows"] = bundle.labeled_rows
+        arrays["labeled.rows"] = bundle.labeled_rows
     document = {
         "kind": _kind(whole),
-        "estimator": state,
-        "calibrator": calibrator_state(bundle.calibrator),
-        "wrapper": wrapper_state(model) if hasattr(model, "calibrator_") else None,
-        "features": to_plain(features),
-        "scaling": scaling,
-        "conformal": conformal,
-        "familiarity": familiarity,
+        **{name: state for name, (state, _) in states.items()},
+        "features": to_plain(states["features"][0]),
+        "wrapper": _wrapper_state(model) if hasattr(model, "calibrator_") else None,
         "settings": to_plain(bundle.settings),
         "summary": to_plain(bundle.summary),
         "versions": versions(),
@@ -243,8 +349,12 @@ def save(model: Any, path: str | Path | BinaryIO, *, created: str | None = None)
     }
     if pipeline is not None:
         document["pipeline"] = pipeline
-    _check_said(document)
-    write_archive(path, document, all_arrays)
+    # what could not be read is not written: users add to settings and summary
+    for name, check in FACTS.items():
+        wrong = complaint(check, from_plain(document[name]), name)
+        if wrong is not None:
+            raise ModelFileError(f"this model cannot be saved: {wrong}")
+    write_archive(path, document, arrays)
 
 
 def _kind(model: Any) -> str:
@@ -266,12 +376,11 @@ def _pipeline_parts(model: Any) -> tuple[dict[str, Any] | None, Arrays]:
     return pipeline_state(model)
 
 
-def _check_said(document: dict[str, Any]) -> None:
-    """Refuse to write what could not be read: users add to settings and summary."""
-    for name, check in (("settings", SETTINGS), ("summary", SUMMARY)):
-        said = complaint(check, from_plain(document[name]), name)
-        if said is not None:
-            raise ModelFileError(f"this model cannot be saved: {said}")
+def _wrapper_state(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of a calibrated classifier; of a splitter the number of folds."""
+    cv = getattr(estimator.cv, "n_splits", estimator.cv)
+    parameters = {"method": estimator.method, "cv": cv, "unlabeled": estimator.unlabeled}
+    return {name: to_plain(value) for name, value in parameters.items()}
 
 
 def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
@@ -311,45 +420,61 @@ def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
 
 
 def _restore(document: dict[str, Any], arrays: dict[str, Any], budget: Budget) -> Any:
-    PARTS(document, "model", {})
-    parts = split_names(arrays)
-    estimator = restore_estimator(document["estimator"], parts.pop("estimator", {}), budget)
-    names = ("features", "scaling", "pipeline", "conformal", "familiarity", "labeled")
-    of_features, of_scaling, of_pipeline, of_labels, of_rows, of_labeled = (
-        parts.pop(name, {}) for name in names
+    DOCUMENT(document, "model", {})
+    kind, groups = document["kind"], split_names(arrays)
+    estimator = restore_estimator(document["estimator"], groups.pop("estimator", {}), budget)
+    parts = {
+        name: part.restore(name, document.get(name), groups.pop(name, {}), estimator)
+        for name, part in PARTS.items()
+    }
+    _check_parts(estimator, **parts)
+    of_features, of_steps, of_labeled = (
+        groups.pop(name, {}) for name in ("features", "pipeline", "labeled")
     )
-    wrong_kind = (of_pipeline and document["kind"] != "pipeline") or (
-        of_labeled and document["kind"] != "model"
-    )
-    if parts or wrong_kind:
-        raise ModelFileError("this model file holds arrays that belong to nothing.")
-    # the first files have no calibrations
-    calibrator = restore_calibrator(document.get("calibrator"), estimator)
-    conformal = restore_conformal(document.get("conformal"), of_labels, estimator)
-    if document["kind"] != "model":
-        if calibrator is not None:
-            estimator = restore_wrapper(document["wrapper"], estimator, calibrator, conformal)
-        if document["kind"] == "estimator":
+    if groups or (of_steps and kind != "pipeline") or (of_labeled and kind != "model"):
+        raise ModelFileError(BELONG_TO_NOTHING)
+    if kind != "model":
+        if parts["calibrator"] is not None:
+            estimator = _restore_wrapper(document["wrapper"], estimator, parts)
+        if kind == "estimator":
             return estimator
-        return restore_pipeline(document.get("pipeline", {}), of_pipeline, estimator, budget)
-    features = _restore_features(document["features"], of_features, estimator, budget)
-    scaling = _restore_scaling(document.get("scaling"), of_scaling, estimator)
-    settings, summary = from_plain(document["settings"]), from_plain(document["summary"])
-    SETTINGS(settings, "settings", {})
-    SUMMARY(summary, "summary", {})
-    summary.update(versions=document["versions"], created=document["created"])
-    width = int(estimator.n_features_in_)
-    familiarity = restore_familiarity(document.get("familiarity"), of_rows, width)
-    about = (features, settings, summary, calibrator, scaling)
+        return restore_pipeline(document.get("pipeline", {}), of_steps, estimator, budget)
+    facts = {name: from_plain(document[name]) for name in FACTS}
+    for name, check in FACTS.items():
+        check(facts[name], name, {})
+    facts["summary"].update(versions=document["versions"], created=document["created"])
     LABELED_ROWS(of_labeled, "labeled", {})
-    return Model(estimator, *about, conformal, familiarity, of_labeled.get("rows"))
+    features = _restore_features(document["features"], of_features, estimator, budget)
+    return Model(estimator, features, **facts, **parts, labeled_rows=of_labeled.get("rows"))
 
 
-def _restore_scaling(state: Any, arrays: dict[str, Any], estimator: Any) -> MatrixScaling | None:
-    if state is None:
-        return None
-    SCALING({**state, **arrays}, "scaling", {"columns": int(estimator.n_features_in_)})
-    return MatrixScaling.from_state(state, arrays)
+def _check_parts(estimator: Any, *, calibrator: Any, conformal: Any, **others: Any) -> None:
+    """Raise if the calibration, or models of folds, do not fit the estimator."""
+    n_classes, length = len(estimator.classes_), 1
+    if hasattr(estimator, "label_names_"):
+        length = len(estimator.label_names_)
+    elif calibrator is not None and calibrator.moves_boundary and n_classes > 2:
+        length = n_classes
+    if calibrator is not None and len(calibrator.slope) != length:
+        raise ModelFileError("the calibration of the model does not fit its classes.")
+    kept = conformal is not None and conformal.coef is not None
+    if kept and estimator.kernel_map_ is not None:
+        raise ModelFileError(f"{DAMAGED}the models of its folds have no kernel.")
+
+
+def _restore_wrapper(state: Any, estimator: Any, parts: Mapping[str, Any]) -> Any:
+    """Make a fitted calibrated classifier of its fitted estimator and its calibrator."""
+    from semisvm.model_selection.calibration import PASSED_ON, CalibratedPartialClassifier
+
+    parameters = {name: from_plain(value) for name, value in state.items()}
+    WRAPPER(parameters, "wrapper", {})
+    wrapper = CalibratedPartialClassifier(clone(estimator), **parameters)
+    wrapper.estimator_, wrapper.calibrator_ = estimator, parts["calibrator"]
+    wrapper.conformal_, wrapper.classes_ = parts["conformal"], estimator.classes_
+    for name in PASSED_ON:
+        if hasattr(estimator, name):
+            setattr(wrapper, name, getattr(estimator, name))
+    return wrapper
 
 
 def _restore_features(

@@ -1,4 +1,7 @@
-"""Feature maps of kernels as plain data and arrays, and back."""
+"""Feature maps of kernels: what a model file may have, as plain data and arrays, and back.
+
+"columns" are those of the rows that a map keeps, "rank" is the number of its features.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,12 +12,24 @@ from scipy import sparse
 
 from semisvm.maps.cluster_kernel import ClusterMap, ScoreMap, VoteMap
 from semisvm.maps.feature_maps import ExpansionMap, FeatureMap, KernelMap
-from semisvm.maps.kernels import Kernel
+from semisvm.maps.kernels import NAMES, PRECOMPUTED, USES, Kernel
 from semisvm.maps.local import NEIGHBORS, LocalMap
 from semisvm.maps.neighbors import fit_neighbors
 from semisvm.maps.paths import PathMap
 from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names
-from semisvm.persistence.schemas import KERNEL_PARAMETERS, MAPS
+from semisvm.persistence.checks import (
+    Array,
+    Check,
+    Record,
+    anything,
+    listed,
+    mapping,
+    number,
+    one_of,
+    shaped,
+    text,
+    whole,
+)
 
 LINEAR = "linear"
 VOTES, MEMBERS = "votes", "members"
@@ -26,6 +41,71 @@ MOST_KERNEL_ROWS = 10_000_000
 """Training rows of a precomputed kernel, whose matrix has the square of it."""
 
 Stored = Mapping[str, NDArray[Any]]
+
+
+def rows_of(first: str) -> tuple[dict[str, Check], dict[str, Check]]:
+    """Declare rows that a map keeps, dense or CSR: their shape, and their arrays."""
+    stored: dict[str, Check] = {
+        "rows": Array("f", (first, "columns")),
+        "data": Array("f", ("entries",)),
+        "indices": Array("i", ("entries",), low=0, high="columns"),
+        "indptr": Array("i", ("ends",), low=0),
+    }
+    return {"shape": shaped(first, "columns")}, stored
+
+
+PIVOT_ROWS, STORED_PIVOTS = rows_of("rank")
+ALL_ROWS, STORED_ROWS = rows_of("rows")
+PARAMETERS: dict[str, Check] = {
+    "gamma": number(above=0.0),
+    "degree": number(1.0),
+    "coef0": number(),
+}
+KERNEL_PARAMETERS = {
+    metric: Record({name: PARAMETERS[name] for name in USES.get(metric, ())})
+    for metric in (*NAMES, PRECOMPUTED)
+}
+EXPANSION: dict[str, Check] = {
+    "kind": text,
+    "metric": one_of(*NAMES, PRECOMPUTED),
+    "parameters": mapping(text, anything),
+    "pivots": Array("iu", ("rank",), low=0),
+}
+KERNEL: dict[str, Check] = {
+    **EXPANSION,
+    "residual": number(),
+    "corner": Array("f", ("rank", "rank")),
+}
+CLUSTERS: dict[str, Check] = {
+    "centres": Array("f", ("runs", "clusters", "columns")),
+    "codes": Array("iu", ("rank", "runs"), low=0, high="clusters"),
+}
+NEAR: dict[str, Check] = {"kind": text, "n_neighbors": whole(1)}
+LOCAL_GRAPH: dict[str, Check] = {
+    "distances": Array("f", ("rows", "near"), low=0.0),
+    "nearest": Array("iu", ("rows", "near"), low=0, high="rows"),
+    "labeled": Array("iu", ("labeled",), low=0, high="rows"),
+}
+PATHS: dict[str, Check] = {
+    "unit": number(above=0.0),
+    "rho": number(above=0.0),
+    "lengths": Array("f", ("rows", "rows"), low=0.0),
+    "centre": Array("f", ("rows",)),
+    "vectors": Array("f", ("rows", "rank")),
+}
+MAPS = {
+    "expansion": Record(EXPANSION, {**PIVOT_ROWS, **STORED_PIVOTS}),
+    "kernel": Record(KERNEL, {**PIVOT_ROWS, **STORED_PIVOTS}),
+    "clusters": Record({**KERNEL, **PIVOT_ROWS, **CLUSTERS}, STORED_PIVOTS),
+    "paths": Record({**NEAR, **ALL_ROWS, **PATHS}, STORED_ROWS),
+    "local": Record({**NEAR, **ALL_ROWS}, {**STORED_ROWS, **LOCAL_GRAPH}),
+    "votes": Record(
+        {"kind": text, "members": listed(mapping(text, anything), "rank", least=1)}, others=anything
+    ),
+    "members": Record(
+        {"kind": text, "members": listed(mapping(text, anything), least=1)}, others=anything
+    ),
+}
 
 
 def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:

@@ -17,6 +17,7 @@ from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_na
 from semisvm.persistence.checks import (
     DAMAGED,
     MOST_COLUMNS,
+    Record,
     anything,
     complaint,
     either,
@@ -26,7 +27,6 @@ from semisvm.persistence.checks import (
     number,
     one_of,
     optional,
-    record,
     text,
     whole,
 )
@@ -47,7 +47,7 @@ SELECTED = either(
     listed(flag),
     text,
     POSITION,
-    record({"start": EDGE, "stop": EDGE, "step": optional(POSITION)}),
+    Record({"start": EDGE, "stop": EDGE, "step": optional(POSITION)}),
 )
 VALUES = {
     REMAINDER: one_of(DROP, PASSTHROUGH, REMAINDER),
@@ -60,8 +60,8 @@ VALUES = {
     "names": optional(listed(text, unique=True)),
 }
 DOES = either(one_of(DROP, PASSTHROUGH), mapping(text, anything))
-PART = record({"name": text, "columns": optional(SELECTED), "does": DOES})
-FRAME = record({**VALUES, "transformers": listed(PART, least=1)})
+PART = Record({"name": text, "columns": optional(SELECTED), "does": DOES})
+FRAME = Record({**VALUES, "transformers": listed(PART, least=1)})
 
 Part = Callable[[int, Any, Mapping[str, NDArray[Any]]], tuple[Any, int | None]]
 """Of position, state and arrays: returns a transformer, and how many columns it makes."""
@@ -83,7 +83,7 @@ def frame_values(name: str, step: Any) -> dict[str, Any]:
         "n_columns": int(step.n_features_in_),
         "names": None if names is None else names.tolist(),
     }
-    _check(name, record(VALUES), values)
+    _check(name, Record(VALUES), values)
     return values
 
 
@@ -248,7 +248,7 @@ DEEPEST = 4
 """Pipelines and column transformers in each other."""
 MISFIT = f"{DAMAGED}the steps of its pipeline do not fit each other."
 
-STEP = record(
+STEP = Record(
     {
         "name": text,
         "kind": one_of(*KNOWN),
@@ -257,8 +257,8 @@ STEP = record(
     }
 )
 STEP_LIST = listed(STEP, least=1)
-PIPELINE = record({"steps": STEP_LIST, "last": text, "verbose": flag})
-INNER = record({"steps": STEP_LIST, "verbose": flag})
+PIPELINE = Record({"steps": STEP_LIST, "last": text, "verbose": flag})
+INNER = Record({"steps": STEP_LIST, "verbose": flag})
 
 
 def pipeline_state(pipeline: Any) -> tuple[dict[str, Any], Arrays]:

@@ -1,4 +1,4 @@
-"""Fitted estimators as plain data and arrays, and back."""
+"""Fitted estimators: what a model file may have, as plain data and arrays, and back."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,17 +11,25 @@ from numpy.typing import NDArray
 from semisvm.estimators.registry import estimator_classes
 from semisvm.labels.hierarchy import Hierarchy, flat
 from semisvm.persistence.archive import Arrays, Budget, ModelFileError
-from semisvm.persistence.checks import in_words
-from semisvm.persistence.maps import MEMBERS, check_map, map_state, restore_map
-from semisvm.persistence.schemas import (
-    ATTRIBUTES,
-    ESTIMATOR,
-    ESTIMATORS,
-    HIERARCHY,
-    LABEL_ATTRIBUTES,
-    MACHINE,
-    TRACE,
+from semisvm.persistence.checks import (
+    MOST_COLUMNS,
+    Array,
+    Names,
+    Record,
+    anything,
+    either,
+    in_words,
+    label,
+    listed,
+    mapping,
+    number,
+    one_of,
+    optional,
+    scalar,
+    text,
+    whole,
 )
+from semisvm.persistence.maps import MEMBERS, check_map, map_state, restore_map
 from semisvm.persistence.values import from_plain, from_plain_list, to_plain
 from semisvm.solvers.trace import Trace
 from semisvm.text import near_match
@@ -39,6 +47,85 @@ MACHINE_OF = "estimator"
 MAP, OF_MAP = "kernel_map_", "map."
 APART = (MAP, "trace_", "hierarchy_", *ROWS)
 """Attributes that have a state of their own, or none."""
+
+
+ESTIMATOR = Record(
+    {
+        "name": text,
+        "parameters": mapping(text, anything),
+        "values": mapping(text, anything),
+    },
+    # the first files have no kernels, and not every method has a trace or a hierarchy
+    {"trace": anything, "hierarchy": anything, "map": optional(mapping(text, anything))},
+)
+MACHINE = Record({"member": text, "name": text, "parameters": mapping(text, anything)})
+ESTIMATORS = listed(MACHINE, least=1)
+
+# Attributes of estimators; "scores" is 1 for two classes, "weights" the number of them for each
+
+ATTRIBUTES = Record(
+    {
+        "classes_": Array("biufU", ("classes",)),
+        "class_prior_": Array("f", ("classes",), low=0.0, high=1.0 + 1e-6),
+        "coef_": Array("f", ("scores", "weights")),
+        "intercept_": Array("f", ("scores",)),
+        "n_features_in_": whole(1, MOST_COLUMNS),
+        "n_iter_": whole(),
+        "objective_": number(finite=False),
+    },
+    {
+        "class_prior_std_": Array("f", ("classes",), low=0.0),
+        "feature_names_in_": Names("names"),
+        "names_": Names("members"),
+        "weights_": Array("f", ("members",), low=0.0),
+        "multipliers_": Array("f", ("classes",)),
+        "n_nonzero_": Array("iu", ("scores",), low=0),
+        "node_coef_": Array("f", ("nodes", "weights")),
+        "node_intercept_": Array("f", ("nodes",)),
+        "optimality_gap_": number(finite=False),
+        "queried_": optional(Array("iu", ("queried rows",), low=0)),
+        "reg_": number(),
+    },
+    others=anything,
+)
+# The same for several labels, each of which has one score
+LABEL_ATTRIBUTES = Record(
+    {
+        "classes_": Array("biufU", ("values",)),
+        "label_names_": Array("iuU", ("scores",)),
+        "class_prior_": Array("f", ("scores",), low=0.0, high=1.0 + 1e-6),
+        "class_prior_std_": Array("f", ("scores",), low=0.0),
+        "coef_": Array("f", ("scores", "weights")),
+        "intercept_": Array("f", ("scores",)),
+        "n_features_in_": whole(1, MOST_COLUMNS),
+        "n_iter_": Array("iu", ("scores",), low=0),
+        "objective_": Array("f", ("scores",)),
+        "reg_": number(),
+    },
+    {"feature_names_in_": Names("names")},
+)
+HIERARCHY = Record(
+    {
+        "names": listed(label, "nodes", least=1, unique=True),
+        "ancestors": listed(listed(whole(), least=1), "classes"),
+    }
+)
+TRACE = Record(
+    {
+        "columns": either(
+            Record(
+                {
+                    "phase": listed(text, "rounds"),
+                    "objective": listed(number(finite=False), "rounds"),
+                    "value": listed(number(finite=False), "rounds"),
+                },
+                others=listed(scalar, "rounds"),
+            ),
+            one_of({}),
+        ),
+        "notes": listed(text),
+    }
+)
 
 
 def estimator_state(estimator: Any) -> tuple[dict[str, Any], Arrays]:

@@ -21,6 +21,7 @@ from semisvm.persistence.checks import (
     Array,
     Check,
     Names,
+    Record,
     Sizes,
     anything,
     complaint,
@@ -33,7 +34,6 @@ from semisvm.persistence.checks import (
     one_of,
     optional,
     ordered,
-    record,
     refuse,
     scalar,
     text,
@@ -369,9 +369,9 @@ def _check_step(
     error: Callable[[str], ModelFileError],
 ) -> None:
     sizes: dict[str, int] = {}
-    said = complaint(record({}, kind.parameters), parameters, "parameters")
+    said = complaint(Record({}, kind.parameters), parameters, "parameters")
     missing = {**kind.missing, **NAMES}
-    said = said or complaint(record(kind.attributes, missing), attributes, "values", sizes)
+    said = said or complaint(Record(kind.attributes, missing), attributes, "values", sizes)
     columns = sizes.get("columns")
     if said is None and columns and attributes.get("n_features_in_", columns) != columns:
         said = "values.n_features_in_ must be the number of columns."
@@ -400,7 +400,7 @@ def restore_step(
         Or the error of scikit-learn about parameters that do not fit each other.
     """
     kind = STEPS[name]
-    whole_state = record({"parameters": anything, "values": anything})
+    whole_state = Record({"parameters": anything, "values": anything})
     whole_state(state, where, {})
     parameters, values = (from_plain(state[key]) for key in ("parameters", "values"))
     mapping(text, anything)(values, where, {})

@@ -1,9 +1,8 @@
 """Calibrated probabilities and searches in model files."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from benchmarks.fuzzing.models import pack, unpack
 
 import semisvm
 from problems import hide, two_blobs
@@ -17,7 +16,6 @@ from semisvm.model_selection import (
 from semisvm.model_selection.calibration import Calibrator
 from semisvm.model_selection.choice import Choice
 from semisvm.persistence import ModelFileError
-from semisvm.persistence.files import restore_calibrator
 from semisvm.tables import MatrixData
 
 
@@ -90,12 +88,17 @@ def test_a_slope_of_zero_leaves_predictions_alone():
         {"method": "guess", "slope": [1.0], "offset": [0.0]},
         {"method": "temperature", "slope": [1.0, 2.0], "offset": [0.0]},
         {"method": "sigmoid", "slope": [1.0], "offset": [0.0]},
-        {"method": "temperature", "slope": [float("inf")], "offset": [0.0]},
+        {"method": "temperature", "slope": [1e301], "offset": [0.0]},
     ],
 )
-def test_calibrations_must_fit(state):
-    with pytest.raises(ModelFileError):
-        restore_calibrator(state, SimpleNamespace(classes_=[0, 1, 2]))
+def test_calibrations_must_fit(state, tmp_path):
+    X, y = three_blobs()
+    path = tmp_path / "m"
+    semisvm.save(Model(TransductiveSVC().fit(X, hide(y, 30))), path)
+    document, arrays = unpack(path.read_bytes())
+    path.write_bytes(pack({**document, "calibrator": state}, arrays))
+    with pytest.raises(ModelFileError, match="calibrat"):
+        semisvm.load(path)
 
 
 @pytest.mark.parametrize(

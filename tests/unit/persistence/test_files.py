@@ -1,15 +1,14 @@
 """A checkpoint is read whole or refused, and says why; nothing in it is run."""
 
-import hashlib
 import json
 
 import numpy as np
 import pytest
+from benchmarks.fuzzing.models import pack, unpack
 
 from semisvm.designs.fingerprints import fingerprint
-from semisvm.persistence import CheckpointError
-from semisvm.persistence import checkpoint_files as files
-from semisvm.persistence.checkpoint_files import LENGTH, read_checkpoint, write_checkpoint
+from semisvm.persistence import CheckpointError, archive
+from semisvm.persistence.checkpoints import CHECKPOINT, read_checkpoint, write_checkpoint
 from semisvm.persistence.values import from_plain, to_plain
 from semisvm.tables.errors import DataError
 
@@ -45,6 +44,22 @@ def test_what_was_written_is_read_bit_for_bit(path):
         assert ours.flags.writeable
 
 
+def test_checkpoints_and_models_have_one_container(path):
+    document, arrays, _ = archive.read_archive(path, kind=CHECKPOINT)
+    assert list(document) == ["format", "version", "semisvm", "content", "arrays"]
+    assert len(arrays) == 3
+    with pytest.raises(archive.ModelFileError, match="not a model file"):
+        archive.read_archive(path)
+
+
+def test_equal_arrays_are_two_in_memory(path):
+    """A fit changes one of them."""
+    write_checkpoint(path, {"w": np.zeros(3), "best": np.zeros(3)})
+    found = read_checkpoint(path)
+    found["w"][0] = 1.0
+    assert found["best"][0] == 0.0
+
+
 def test_the_same_content_gives_the_same_bytes(path, tmp_path):
     write_checkpoint(tmp_path / "other", CONTENT)
     assert path.read_bytes() == (tmp_path / "other").read_bytes()
@@ -58,80 +73,86 @@ def test_a_file_that_is_cut_off_is_refused(path):
             read_checkpoint(path)
 
 
-def test_one_changed_bit_is_noticed(path):
+def test_one_changed_bit_is_noticed_or_changes_nothing(path):
+    """A zip has dates and the like, for which there is no checksum."""
     whole = path.read_bytes()
+    refused = 0
     for place in range(len(whole)):
         changed = bytearray(whole)
         changed[place] ^= 1 << (place % 8)
         path.write_bytes(changed)
-        with pytest.raises(CheckpointError, match=r"damaged|version \d"):
-            read_checkpoint(path)
+        try:
+            np.testing.assert_equal(read_checkpoint(path), CONTENT)
+        except CheckpointError:
+            refused += 1
+    assert refused > 0.8 * len(whole)
 
 
-def test_what_follows_the_end_is_noticed(path):
-    path.write_bytes(path.read_bytes() + b"x")
-    with pytest.raises(CheckpointError, match="damaged"):
-        read_checkpoint(path)
+def rewritten(path, change):
+    """Write a file with another document, whose checksums are right."""
+    document, arrays = unpack(path.read_bytes(), CHECKPOINT)
+    document = change(document) or document
+    path.write_bytes(pack(document, arrays, CHECKPOINT))
 
 
-def rewritten(path, change, tail=b""):
-    """Write a file with another header, whose checksum is right."""
-    line, rest = path.read_bytes().split(b"\n", 1)
-    (length,) = LENGTH.unpack(rest[32:40])
-    header, arrays = json.loads(rest[40 : 40 + length]), rest[40 + length :] + tail
-    text = json.dumps(change(header) or header).encode()
-    body = LENGTH.pack(len(text)) + text + arrays
-    path.write_bytes(line + b"\n" + hashlib.sha256(body).digest() + body)
+def redirected(path, **facts):
+    """Write a file that gives other facts about its first array."""
+    real = json.dumps
+
+    def dumps(document):
+        document["arrays"]["0"]["whole"].update(facts)
+        return real(document)
+
+    document, arrays = unpack(path.read_bytes(), CHECKPOINT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json, "dumps", dumps)
+        path.write_bytes(pack(document, arrays, CHECKPOINT))
 
 
 CHANGES = {
-    "a huge array": lambda header: header["arrays"][0].update(shape=[1 << 60]),
-    "a negative shape": lambda header: header["arrays"][0].update(shape=[-3]),
-    "many axes": lambda header: header["arrays"][0].update(shape=[1] * 50),
-    "objects": lambda header: header["arrays"][0].update(type="|O"),
-    "no such type": lambda header: header["arrays"][0].update(type="<q17"),
-    "no arrays": lambda header: header.update(arrays=[]),
-    "an array that is not there": lambda header: header["content"].update(
+    "an array that is not there": lambda document: document["content"].update(
         text={"$": "array", "at": 99}
     ),
-    "no content": lambda header: header.pop("content") and None,
-    "a list": lambda header: header.update(content=[]),
-    "only a list": lambda header: [1],
-    "values nested too deeply": lambda header: header["content"].update(
+    "no content": lambda document: document.pop("content") and None,
+    "a list": lambda document: document.update(content=[]),
+    "only a list": lambda document: [1],
+    "values nested too deeply": lambda document: document["content"].update(
         text=json.loads("[" * 150 + "]" * 150)
     ),
-    "an unknown kind of value": lambda header: header["content"].update(
+    "an unknown kind of value": lambda document: document["content"].update(
         text={"$": "function", "value": []}
     ),
-    "no number": lambda header: header["content"].update(text={"$": "float", "value": "x"}),
+    "no number": lambda document: document["content"].update(text={"$": "float", "value": "x"}),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_header_that_is_wrong_is_refused(path, change):
+def test_a_document_that_is_wrong_is_refused(path, change):
     rewritten(path, change)
+    with pytest.raises(CheckpointError, match=r"damaged|not a checkpoint"):
+        read_checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"shape": [1 << 60]}, {"shape": [-3]}, {"shape": [1] * 50}, {"type": "|O"}, {"type": "<q17"}],
+    ids=str,
+)
+def test_wrong_facts_about_arrays_are_refused(path, facts):
+    redirected(path, **facts)
     with pytest.raises(CheckpointError, match="damaged"):
         read_checkpoint(path)
 
 
-def test_a_header_that_says_it_is_long(path):
-    line, rest = path.read_bytes().split(b"\n", 1)
-    for length in (len(rest), 1 << 40, (1 << 64) - 1):
-        body = LENGTH.pack(length) + rest[40:]
-        path.write_bytes(line + b"\n" + hashlib.sha256(body).digest() + body)
-        with pytest.raises(CheckpointError, match="damaged"):
-            read_checkpoint(path)
-
-
 def test_another_version_of_the_package(path):
-    rewritten(path, lambda header: header.update(semisvm="0.0.1"))
+    rewritten(path, lambda document: document.update(semisvm="0.0.1"))
     with pytest.raises(CheckpointError, match=r"written by semisvm 0\.0\.1, and this is"):
         read_checkpoint(path)
 
 
-def test_another_version_of_the_file(path, monkeypatch):
-    monkeypatch.setattr(files, "VERSION", 2)
-    with pytest.raises(CheckpointError, match="has version 1, and this semisvm reads version 2"):
+def test_another_version_of_the_file(path):
+    rewritten(path, lambda document: document.update(version=3))
+    with pytest.raises(CheckpointError, match="has version 3, written by a newer semisvm"):
         read_checkpoint(path)
 
 
@@ -143,13 +164,13 @@ def test_a_file_of_another_kind(path, content):
 
 
 def test_a_folder(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="this is a folder"):
         read_checkpoint(tmp_path)
 
 
-def test_a_trace_that_is_too_long_is_not_written(path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_HEADER", 50)
-    with pytest.raises(DataError, match="too large"):
+def test_too_many_arrays_are_not_written(path, monkeypatch):
+    monkeypatch.setattr(archive, "MAX_PARTS", 2)
+    with pytest.raises(DataError, match="too many"):
         write_checkpoint(path, CONTENT)
 
 

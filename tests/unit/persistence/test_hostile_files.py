@@ -265,7 +265,7 @@ def test_absurd_headers_are_refused(text, tmp_path):
         header(text.encode(), b"\x03\x00", "<I") + bytes(16),
     ):
         (tmp_path / "m").write_bytes(with_first_array(content))
-        with pytest.raises(ModelFileError, match="arrays of this model file are damaged"):
+        with pytest.raises(ModelFileError, match="arrays of this file are damaged"):
             semisvm.load(tmp_path / "m")
 
 

@@ -1,5 +1,8 @@
 """What a model knows about its trust comes back from files, and damaged parts are refused."""
 
+from dataclasses import fields
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,14 +12,16 @@ from semisvm import NewtonSVC, TransductiveSVC, train
 from semisvm.model_selection import CalibratedPartialClassifier
 from semisvm.model_selection.familiarity import Familiarity
 from semisvm.persistence import ModelFileError
-from semisvm.persistence.files import (
-    conformal_state,
-    familiarity_state,
-    restore_conformal,
-    restore_familiarity,
-)
+from semisvm.persistence.files import PARTS
 from semisvm.tables import MatrixData, Table
 from semisvm.tables.labels import objects
+
+OF_WORDS = SimpleNamespace(coef_=np.zeros((1, 500)), n_features_in_=500)
+"""What a part must fit."""
+
+
+def restored(name, state, arrays, estimator):
+    return PARTS[name].restore(name, state, arrays, estimator)
 
 
 def matrix_model(**parameters):
@@ -66,8 +71,8 @@ def test_calibrated_classifiers(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"coef": np.zeros((3, 1, 5), dtype=np.float32)}, "do not fit its weights"),
-        ({"coef": None}, "do not fit its weights"),
+        ({"coef": np.zeros((3, 1, 5), dtype=np.float32)}, "has 5 weights, not 6"),
+        ({"coef": None}, "are not complete"),
         ({"intercept": np.zeros((2, 1))}, "folds"),
         ({"scores": np.zeros(3)}, "held-out labels"),
         ({"scores": np.full(30, np.nan)}, "finite"),
@@ -79,20 +84,20 @@ def test_calibrated_classifiers(tmp_path):
 def test_damaged_sets(change, said):
     X, y = two_blobs(90)
     model = CalibratedPartialClassifier(NewtonSVC(), cv=3).fit(X, hide(y, 30))
-    state, arrays = conformal_state(model.conformal_)
-    assert restore_conformal(state, arrays, model.estimator_) is not None
+    state, arrays = PARTS["conformal"].state(model.conformal_)
+    assert restored("conformal", state, arrays, model.estimator_) is not None
     arrays = {name: a for name, a in {**arrays, **change}.items() if a is not None}
     with pytest.raises(ModelFileError, match=said):
-        restore_conformal(state, arrays, model.estimator_)
+        restored("conformal", state, arrays, model.estimator_)
 
 
 def test_folds_of_a_model_with_a_kernel():
     X, y = two_blobs(90)
     linear = CalibratedPartialClassifier(NewtonSVC(), cv=3).fit(X, hide(y, 30))
-    state, arrays = conformal_state(linear.conformal_)
+    state, arrays = PARTS["conformal"].state(linear.conformal_)
     kernel = NewtonSVC(kernel="rbf").fit(X, y)
     with pytest.raises(ModelFileError):
-        restore_conformal(state, arrays, kernel)
+        restored("conformal", state, arrays, kernel)
 
 
 @pytest.mark.parametrize(
@@ -109,16 +114,22 @@ def test_folds_of_a_model_with_a_kernel():
     ],
 )
 def test_damaged_familiarity(part, value):
-    state, arrays = familiarity_state(Familiarity.fit(sparse_text(60)[0]))
-    assert restore_familiarity(state, arrays, 500) is not None
+    state, arrays = PARTS["familiarity"].state(Familiarity.fit(sparse_text(60)[0]))
+    assert restored("familiarity", state, arrays, OF_WORDS) is not None
     where = arrays if part in arrays else state
     where[part] = value
     with pytest.raises(ModelFileError):
-        restore_familiarity(state, arrays, 500)
+        restored("familiarity", state, arrays, OF_WORDS)
 
 
 def test_arrays_without_a_state():
     with pytest.raises(ModelFileError, match="belong to nothing"):
-        restore_familiarity(None, {"centre": np.zeros(3)}, 3)
-    assert restore_familiarity(None, {}, 3) is None
-    assert restore_conformal(None, {}, None) is None
+        restored("familiarity", None, {"centre": np.zeros(3)}, OF_WORDS)
+    for name in PARTS:
+        assert restored(name, None, {}, OF_WORDS) is None
+
+
+def test_every_attribute_of_a_model_is_saved():
+    """Those that are records are entries of one table; others have states of their own."""
+    own = {"estimator", "features", "settings", "summary", "labeled_rows"}
+    assert {field.name for field in fields(semisvm.Model)} == own | set(PARTS)
