@@ -319,7 +319,7 @@ def read_archive(
 
 
 class _Careful(io.BufferedIOBase):
-    """A file of which no more is read at a time than a directory has.
+    """A file of which no more is read at a time than a directory has, until it was read.
 
     zipfile reads the directory, and makes an object of every entry, before it can be asked
     how many there are.
@@ -328,12 +328,13 @@ class _Careful(io.BufferedIOBase):
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self.size = stream.seek(0, io.SEEK_END)
+        self.most = MAX_DIRECTORY
         stream.seek(0)
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or size < 0:
             size = max(self.size - self._stream.tell(), 0)
-        if size > MAX_DIRECTORY:
+        if size > self.most:
             raise ModelFileError("this file has a directory that is too large.")
         return self._stream.read(size)
 
@@ -354,6 +355,7 @@ def _read(stream: _Careful, kind: Container, budget: Budget) -> tuple[dict[str, 
         raise ModelFileError(
             f"this is not a {kind.words}, or it is damaged or truncated ({error})."
         ) from error
+    stream.most = stream.size
     infos = _checked_directory(archive, stream.size, budget)
     if kind.document not in infos:
         raise ModelFileError(f"this is not a {kind.words}: it has no {kind.document}.")

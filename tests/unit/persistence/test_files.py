@@ -52,6 +52,12 @@ def test_checkpoints_and_models_have_one_container(path):
         archive.read_archive(path)
 
 
+def test_long_vectors(path):
+    w = np.random.default_rng(0).standard_normal(400_000)
+    write_checkpoint(path, {"w": w})
+    assert read_checkpoint(path)["w"].tobytes() == w.tobytes()
+
+
 def test_equal_arrays_are_two_in_memory(path):
     """A fit changes one of them."""
     write_checkpoint(path, {"w": np.zeros(3), "best": np.zeros(3)})
