@@ -1,4 +1,4 @@
-"""The answers of a sitting, as a function of its events."""
+"""The answers of a labelling session, as a function of its events."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -124,7 +124,7 @@ class AnswerStore:
         self.classes += [name for name in dict.fromkeys(classes) if name not in self.classes]
 
     def apply(self, event: Event) -> None:
-        """Make a change that `check` has let pass."""
+        """Make a change."""
         if event.kind == UNDO:
             self._undo(event)
             return
@@ -212,21 +212,6 @@ def event_of(line: Mapping[str, Any], rows: Mapping[str, int]) -> Event | None:
     value = line.get("value")
     facts = dict(line.get("facts", {}))
     return Event(line["seq"], line["kind"], found, value, line.get("of"), facts)
-
-
-def is_event(line: Mapping[str, Any]) -> bool:
-    """Return whether a line of a journal has what an event of its kind needs."""
-    facts, of = line.get("facts", {}), line.get("of")
-    if not (isinstance(facts, dict) and isinstance(facts.get("reason", ""), str)):
-        return False
-    named = isinstance(line.get("value"), str) or line["kind"] not in (ANSWER, CLASS)
-    undone = isinstance(of, int) if line["kind"] == UNDO else of is None
-    return named and undone and is_names(line.get("rows", []))
-
-
-def is_names(value: Any) -> bool:
-    """Return whether a value is a list of text."""
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def line_of(event: Event, names: list[str]) -> dict[str, Any]:

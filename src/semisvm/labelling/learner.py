@@ -30,7 +30,7 @@ class Learner:
     Parameters
     ----------
     pool : Pool
-    book : Book
+    store : AnswerStore
         Read under ``lock``.
     policy : Policy
         Filled under ``lock``.
@@ -60,7 +60,7 @@ class Learner:
     def __init__(
         self,
         pool: Pool,
-        book: AnswerStore,
+        store: AnswerStore,
         policy: Policy,
         lock: Any,
         *,
@@ -71,7 +71,7 @@ class Learner:
         background: bool = True,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._pool, self._book, self._policy, self._lock = pool, book, policy, lock
+        self._pool, self._store, self._policy, self._lock = pool, store, policy, lock
         self._method, self._parameters = method, dict(parameters or {})
         self._seed, self._every, self._changed = seed, every, changed
         self._rng = np.random.default_rng([seed, 1])  # not the one that draws random rows
@@ -102,7 +102,7 @@ class Learner:
     @property
     def is_current(self) -> bool:
         """Whether the last model has seen all answers; read under the lock."""
-        return self.fitted is not None and self.fitted.answers == self._book.answers()
+        return self.fitted is not None and self.fitted.answers == self._store.answers()
 
     def told(self, n_changes: int) -> None:
         """Learn that answers have changed; called under the lock."""
@@ -110,13 +110,13 @@ class Learner:
         if self._work is None or not self._can_fit():
             return
         known = set() if self.fitted is None else set(self.fitted.classes)
-        new = {name for name, count in self._book.counts.items() if count} != known
+        new = {name for name, count in self._store.counts.items() if count} != known
         if new or self._since >= self._every:
             self._since = 0
             self._work.ask(FIT)
 
     def _can_fit(self) -> bool:
-        return sum(1 for count in self._book.counts.values() if count) >= 2
+        return sum(1 for count in self._store.counts.values() if count) >= 2
 
     def ask(self, auto: bool) -> None:
         """Have a model fitted in the background."""
@@ -161,7 +161,7 @@ class Learner:
     def _answers(self) -> dict[int, str]:
         with self._lock:
             self._since = 0
-            return self._book.answers()
+            return self._store.answers()
 
     def _choose_now(self) -> None:
         assert self._pool.prepared is not None
@@ -211,7 +211,7 @@ class Learner:
 
     def _uncertain(self, fitted: Fitted) -> list[int]:
         is_open = np.ones(len(self._pool), dtype=bool)
-        is_open[list(self._book.marks)] = False
+        is_open[list(self._store.marks)] = False
         rows = np.flatnonzero(is_open)
         return least_certain(fitted.margins, rows, CANDIDATES, self._rng).tolist()
 
@@ -231,7 +231,7 @@ class Learner:
         if self._centres is None:
             self._centres = Centres(self._pool.prepared.X, self._seed)
         with self._lock:
-            marks, answered = dict(self._book.marks), list(self._book.answers())
-            several = max(NEW_CENTRES, 2 * len(self._book.classes))
+            marks, answered = dict(self._store.marks), list(self._store.answers())
+            several = max(NEW_CENTRES, 2 * len(self._store.classes))
         skipped = [row for row, mark in marks.items() if mark.value is None]
         return self._centres.find(several if answered else 3 * several, answered, skipped)

@@ -55,11 +55,11 @@ class Outlook:
     Parameters
     ----------
     pool : Pool
-    book : Book
+    store : AnswerStore
     """
 
-    def __init__(self, pool: Pool, book: AnswerStore) -> None:
-        self._pool, self._book = pool, book
+    def __init__(self, pool: Pool, store: AnswerStore) -> None:
+        self._pool, self._store = pool, store
         self._names = _feature_names(pool)
         self._slope: float | None = None
         self._sure: dict[str, tuple[float, int, int] | None] = {}
@@ -95,7 +95,7 @@ class Outlook:
             places = held_out.of(self._unseen())
             return held_out.scores[places], held_out.codes[places]
         scores, codes = [], []
-        for mark in self._book.marks.values():
+        for mark in self._store.marks.values():
             told = mark.facts.get("scores")
             if mark.value is None or not is_trial(mark.facts) or not told:
                 continue
@@ -108,7 +108,7 @@ class Outlook:
         """Return rows that were answered, for some reasons, without their guess being shown."""
         return [
             row
-            for row, mark in self._book.marks.items()
+            for row, mark in self._store.marks.items()
             if mark.value is not None
             and not mark.facts.get("seen_guess")
             and (not reasons or mark.reason in reasons)
@@ -266,12 +266,12 @@ class Outlook:
     ) -> Status:
         """Return how far the sitting is; called under its lock."""
         known = self._estimates(fitted, version)
-        book = self._book
-        given = sum(1 for mark in book.marks.values() if not mark.seq)
+        store = self._store
+        given = sum(1 for mark in store.marks.values() if not mark.seq)
         return Status(
             n_rows=len(self._pool),
-            n_answered=book.n_answered,
-            n_skipped=book.n_skipped,
+            n_answered=store.n_answered,
+            n_skipped=store.n_skipped,
             n_given=given,
             classes=known["classes"],
             model_number=0 if fitted is None else fitted.number,
@@ -292,8 +292,8 @@ class Outlook:
     def _estimates(self, fitted: Fitted | None, version: int) -> dict[str, Any]:
         if self._known is not None and self._known[0] == version:
             return self._known[1]
-        book = self._book
-        trials = trials_of(book.marks.values())
+        store = self._store
+        trials = trials_of(store.marks.values())
         accuracy = None if fitted is None else accuracy_at(trials, fitted.n_labels)
         gain = None if fitted is None else gain_of(trials, fitted.n_labels)
         found = {
@@ -306,25 +306,25 @@ class Outlook:
         return found
 
     def _classes(self) -> list[ClassStatus]:
-        book = self._book
-        found = class_shares(book.marks.values(), book.classes) or {}
+        store = self._store
+        found = class_shares(store.marks.values(), store.classes) or {}
         shares = {name: pair for name, pair in found.items() if pair[1] <= VAGUE}
         return [
             ClassStatus(
                 name,
                 k + 1 if k < N_KEYS else None,
-                book.counts[name],
+                store.counts[name],
                 *shares.get(name, (None, None)),
             )
-            for k, name in enumerate(book.classes)
+            for k, name in enumerate(store.classes)
         ]
 
     def _advice(self, accuracy: Interval | None, gain: Gain | None) -> str:
         """Return what to do next, by the intervals."""
-        book = self._book
-        if len(book.marks) == len(self._pool):
+        store = self._store
+        if len(store.marks) == len(self._pool):
             return "Every row has an answer or was skipped."
-        if sum(1 for count in book.counts.values() if count) < 2:
+        if sum(1 for count in store.counts.values() if count) < 2:
             return "Go on: a model needs answers of two classes."
         if accuracy is None:
             return "Go on: more random rows are needed to say how accurate the model is."

@@ -218,11 +218,11 @@ class Queries:
     Parameters
     ----------
     policy : Policy
-    book : Book
+    store : AnswerStore
     """
 
-    def __init__(self, policy: Policy, book: AnswerStore) -> None:
-        self._policy, self._book = policy, book
+    def __init__(self, policy: Policy, store: AnswerStore) -> None:
+        self._policy, self._store = policy, store
         self._out: dict[str | None, tuple[Query, float]] = {}
         # not the time of day, which may jump
         self.clock: Callable[[], float] = time.monotonic
@@ -243,23 +243,23 @@ class Queries:
     def _next(self) -> Query | None:
         waiting = [query for query, _ in self._out.values()]
         taken = {query.row for query in waiting}
-        asked = dict(self._book.asked)
+        asked = dict(self._store.asked)
         for query in waiting:
             asked[query.reason] = asked.get(query.reason, 0) + 1
         found = self._policy.next(
             asked,
-            len(self._book.classes),
-            lambda row: row not in taken and self._book.is_open(row),
+            len(self._store.classes),
+            lambda row: row not in taken and self._store.is_open(row),
         )
         if found is None:
             return None
         row, reason = found
-        return Query(row, reason, WORDS[reason], len(self._book.marks) + len(waiting) + 1)
+        return Query(row, reason, WORDS[reason], len(self._store.marks) + len(waiting) + 1)
 
     def _forget_old(self) -> None:
         now = self.clock()
         self._out = {
             client: (query, since)
             for client, (query, since) in self._out.items()
-            if now - since < EXPIRES and self._book.is_open(query.row)
+            if now - since < EXPIRES and self._store.is_open(query.row)
         }

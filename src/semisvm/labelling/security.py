@@ -36,7 +36,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Of every answer: nothing is run, shown or fetched that this server did not send."""
+"""Of every response: nothing is run, shown or fetched that this server did not send."""
 
 TOKEN_BYTES = 32
 SAFE_METHODS = ("GET", "HEAD")
@@ -200,8 +200,8 @@ class RequestGuard:
         self.keys = keys
         # requests without cookie or token have a bucket of their own: they cannot use up that of
         # the person at work, nor keep out a person who arrives with the token
-        self._known = Bucket(rate=200.0, burst=400.0, clock=clock)
-        self._strangers = Bucket(rate=10.0, burst=40.0, clock=clock)
+        self._authenticated = Bucket(rate=200.0, burst=400.0, clock=clock)
+        self._unauthenticated = Bucket(rate=10.0, burst=40.0, clock=clock)
 
     def check(self, method: str, path: str, headers: Mapping[str, str], token: str | None) -> bool:
         """Let a request in or raise.
@@ -225,7 +225,7 @@ class RequestGuard:
         known = self.keys.knows(headers.get("cookie"))
         may_open = not known and token is not None and path == "/" and method == "GET"
         opened = may_open and self.keys.open(str(token))
-        if not (self._known if known or opened else self._strangers).take():
+        if not (self._authenticated if known or opened else self._unauthenticated).take():
             raise RefusedError(429, "Too many requests. Wait a moment.")
         if not known and not may_open:
             raise RefusedError(401, "This page needs the address with the token.")
@@ -272,16 +272,16 @@ class Guard:
     ----------
     app : ASGI application
         What answers those that are let in.
-    doorkeeper : RequestGuard
+    requests : RequestGuard
     body_seconds : float, default=10
         How long the body of a request may take.
     """
 
     def __init__(
-        self, app: ASGIApp, doorkeeper: RequestGuard, body_seconds: float = BODY_SECONDS
+        self, app: ASGIApp, requests: RequestGuard, body_seconds: float = BODY_SECONDS
     ) -> None:
         self.app = app
-        self.doorkeeper = doorkeeper
+        self.requests = requests
         self.body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -293,7 +293,7 @@ class Guard:
             opened = self._check(scope)
             scope.setdefault("state", {})[LET_IN] = True
             if opened:
-                cookie = {"Set-Cookie": self.doorkeeper.keys.grant()}
+                cookie = {"Set-Cookie": self.requests.keys.grant()}
                 await HTMLResponse(OPENED_PAGE, headers=cookie)(scope, receive, sending)
                 return
             body = await self._body(scope, receive)
@@ -305,7 +305,7 @@ class Guard:
     def _check(self, scope: Scope) -> bool:
         headers = Headers(scope=scope)
         token = parse_qs(scope["query_string"].decode("ascii", "replace")).get("token", [None])[0]
-        return self.doorkeeper.check(scope["method"], scope["path"], headers, token)
+        return self.requests.check(scope["method"], scope["path"], headers, token)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         length = Headers(scope=scope).get("content-length", "0")

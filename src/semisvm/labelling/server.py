@@ -1,16 +1,18 @@
 """The server of the labelling page."""
 
+import asyncio
 import socket
 import webbrowser
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Self
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from semisvm.labelling.records import Status
 from semisvm.labelling.security import (
@@ -36,68 +38,105 @@ NOT_ALONE = (
 )
 
 
-class BoundedProtocol(H11Protocol):
-    """HTTP on a connection that is closed if no whole request arrives in time.
+class Connection:
+    """A connection of the server below, closed if no whole request arrives in time.
 
+    It stands between the transport and the protocol of the server, to which all other calls go.
     If there are too many connections, a new one takes the place of the one that has waited longest
     for a request; those that have had the cookie or the token go last.
-    """
-
-    quiet_seconds = QUIET_SECONDS
-    let_in = False
-    waiting_since = 0.0
-
-    def connection_made(self, transport: Any) -> None:
-        """Start a connection; if there are too many, close one that waits."""
-        super().connection_made(transport)
-        # head and body of an answer are two packets: the second must not wait for the browser
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._deadline: Any = None
-        self._wait()
-        if len(self.connections) > MAX_CONNECTIONS:
-            self._make_room()
-
-    def _make_room(self) -> None:
-        others: Any = self.connections - {self}
-        waiting = [other for other in others if other.is_waiting]
-        closed = min(waiting, key=lambda one: (one.let_in, one.waiting_since), default=self)
-        # it is lost a moment later: the next new connection must not choose it again
-        self.connections.discard(closed)
-        closed.transport.abort()
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether no request is being answered."""
-        return self.cycle is None or self.cycle.response_complete
-
-    def _wait(self) -> None:
-        self.waiting_since = self.loop.time()
-        self._deadline = self.loop.call_later(self.quiet_seconds, self._close_if_waiting)
-
-    def _close_if_waiting(self) -> None:
-        if self.is_waiting:
-            self.transport.abort()
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request."""
-        self.let_in |= LET_IN in self.cycle.scope.get("state", {})
-        self._deadline.cancel()
-        self._wait()
-        super().on_response_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """End a connection."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-        super().connection_lost(exc)
-
-
-class PageServer:
-    """A server of the page for one sitting; as a context it runs in a thread.
 
     Parameters
     ----------
-    sitting : LabelingSession
+    protocol : asyncio.Protocol
+    others : dict
+        Address -> connection, of all that are open.
+    quiet_seconds : float
+    """
+
+    def __init__(
+        self, protocol: Any, others: dict[Any, "Connection"], quiet_seconds: float
+    ) -> None:
+        self._protocol, self._others, self._quiet_seconds = protocol, others, quiet_seconds
+        self._n_requests = 0
+        self._let_in = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._protocol, name)
+
+    def connection_made(self, transport: Any) -> None:
+        """Start a connection; if there are too many, close one that waits."""
+        self._transport = transport
+        self._address = address_of(transport.get_extra_info("peername"))
+        self._protocol.connection_made(transport)
+        self._others[self._address] = self
+        self._wait()
+        if len(self._others) > MAX_CONNECTIONS:
+            waiting = [c for c in self._others.values() if c is not self and not c._n_requests]
+            min(waiting, key=lambda c: (c._let_in, c._since), default=self)._abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        self._forget()
+        self._protocol.connection_lost(exc)
+
+    def _forget(self) -> None:
+        self._deadline.cancel()
+        if self._others.get(self._address) is self:
+            del self._others[self._address]
+
+    def _abort(self) -> None:
+        # it is lost a moment later: the next new connection must not choose it again
+        self._forget()
+        self._transport.abort()
+
+    def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._since = loop.time()
+        self._deadline = loop.call_later(self._quiet_seconds, self._abort)
+
+    @contextmanager
+    def request(self, scope: Scope) -> Iterator[None]:
+        """Answer a request, for which there is no time limit here."""
+        self._n_requests += 1
+        self._deadline.cancel()
+        try:
+            yield
+        finally:
+            self._n_requests -= 1
+            self._let_in |= LET_IN in scope["state"]
+            if not self._n_requests and self._others.get(self._address) is self:
+                self._wait()
+
+
+def address_of(peer: Any) -> Any:
+    """Return the address of the other side, as requests name it."""
+    return None if peer is None else tuple(peer[:2])
+
+
+class BoundedLoop(asyncio.SelectorEventLoop):
+    """An event loop whose servers have bounded connections.
+
+    Parameters
+    ----------
+    bounded : callable
+        Returns the `Connection` of a protocol.
+    """
+
+    def __init__(self, bounded: Callable[[Any], Connection]) -> None:
+        super().__init__()
+        self._bounded = bounded
+
+    async def create_server(self, make: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+        """Start a server, with bounded connections."""
+        return await super().create_server(lambda: self._bounded(make()), *args, **options)  # type: ignore[arg-type,return-value]
+
+
+class PageServer:
+    """A server of the page for one session; as a context it runs in a thread.
+
+    Parameters
+    ----------
+    session : LabelingSession
     host : str, default="127.0.0.1"
         What to listen on. Other than the default: other machines get in, with the token.
     port : int, default=0
@@ -119,7 +158,7 @@ class PageServer:
 
     def __init__(
         self,
-        sitting: LabelingSession,
+        session: LabelingSession,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
@@ -132,10 +171,11 @@ class PageServer:
         self._socket = listen(self.host, port)
         self.port: int = self._socket.getsockname()[1]
         self._keys = Keys(self.port, token)
-        doorkeeper = RequestGuard(Hosts(self.host), self._keys)
-        app = Guard(application(sitting, places or Places()), doorkeeper, body_seconds)
-        protocol = type("Protocol", (BoundedProtocol,), {"quiet_seconds": quiet_seconds})
-        self._server = uvicorn.Server(settings(app, protocol, quiet_seconds))
+        requests = RequestGuard(Hosts(self.host), self._keys)
+        self._app = Guard(application(session, places or Places()), requests, body_seconds)
+        self._connections: dict[Any, Connection] = {}
+        self._bounded = partial(Connection, others=self._connections, quiet_seconds=quiet_seconds)
+        self._server = uvicorn.Server(settings(self._answer, quiet_seconds))
         self._thread: Thread | None = None
 
     @property
@@ -154,7 +194,13 @@ class PageServer:
 
     def run(self) -> None:
         """Serve requests until the process is stopped."""
-        self._server.run(sockets=[self._socket])
+        with asyncio.Runner(loop_factory=lambda: BoundedLoop(self._bounded)) as runner:
+            runner.run(self._server.serve(sockets=[self._socket]))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection = self._connections.get(address_of(scope.get("client")))
+        with nullcontext() if connection is None else connection.request(scope):
+            await self._app(scope, receive, send)
 
     def __enter__(self) -> Self:
         self._thread = Thread(target=self.run, name="labelling page", daemon=True)
@@ -181,20 +227,23 @@ def listen(host: str, port: int) -> socket.socket:
     """Open a port, or raise with the reason why it cannot be opened."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        opened = socket.create_server((host, port), family=family)
     except OSError as error:
         why = str(error.strerror).partition(" (while")[0]
         raise OSError(
             f"{netloc(host, port)} cannot be used ({why}). Port 0 takes one that is free."
         ) from error
+    # head and body of an answer are two packets: the second must not wait for the browser
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
 
 
-def settings(app: Any, protocol: type[H11Protocol], quiet_seconds: float) -> uvicorn.Config:
+def settings(app: ASGIApp, quiet_seconds: float) -> uvicorn.Config:
     """Return the settings of the server below the page."""
     return uvicorn.Config(
         app,
-        http=protocol,
-        loop="asyncio",
+        interface="asgi3",
+        http="h11",
         ws="none",
         lifespan="off",
         log_config=None,
@@ -209,7 +258,7 @@ def settings(app: Any, protocol: type[H11Protocol], quiet_seconds: float) -> uvi
 
 
 def serve(
-    sitting: LabelingSession,
+    session: LabelingSession,
     host: str = "127.0.0.1",
     port: int = 0,
     *,
@@ -221,11 +270,11 @@ def serve(
     tell: Callable[[str], None] = print,
     watch: Callable[[Status], None] | None = None,
 ) -> None:
-    """Show the page of a sitting until Ctrl-C.
+    """Show the page of a session until Ctrl-C.
 
     Parameters
     ----------
-    sitting : LabelingSession
+    session : LabelingSession
         Stays open.
     host, port, token
         Of `PageServer`.
@@ -237,10 +286,10 @@ def serve(
     tell : callable, default=print
         Is given the address, and perhaps a warning.
     watch : callable, optional
-        Is given the status of the sitting whenever it has changed.
+        Is given the status of the session whenever it has changed.
     """
     places = Places(title, *(None if path is None else Path(path) for path in (model, report)))
-    server = PageServer(sitting, host, port, token=token, places=places)
+    server = PageServer(session, host, port, token=token, places=places)
     if not is_loopback(server.host):
         tell(NOT_ALONE.format(host=server.host, port=server.port))
     tell(f"Open {server.address}")
@@ -248,7 +297,7 @@ def serve(
         start_browser(server.ticket())
     over = Event()
     if watch is not None:
-        Thread(target=report_changes, args=(sitting, watch, over), daemon=True).start()
+        Thread(target=report_changes, args=(session, watch, over), daemon=True).start()
     try:
         with suppress(KeyboardInterrupt):
             server.run()
@@ -268,11 +317,11 @@ def start_browser(address: str) -> None:
         Thread(target=browser.open, args=(address,), daemon=True).start()
 
 
-def report_changes(sitting: LabelingSession, watch: Callable[[Status], None], over: Event) -> None:
-    """Call a function with the status of a sitting after every change."""
+def report_changes(session: LabelingSession, watch: Callable[[Status], None], over: Event) -> None:
+    """Call a function with the status of a session after every change."""
     last = None
     while not over.wait(WATCH_SECONDS):
-        status = sitting.status()
+        status = session.status()
         if status.version != last:
             last = status.version
             watch(status)

@@ -112,17 +112,16 @@ class LabelingSession(SessionViews):
     ) -> None:
         self._pool = make_pool(data, label, key, features, vectors)
         self._store = Store(self._pool, class_names(classes), answers)
-        self._book = self._store.book
-        earlier = self._book.last()
+        earlier = self._store.last()
         self._earlier = 0 if earlier is None else earlier.seq
         self._lock = threading.RLock()
         self._settings = dict(settings or {})
         self._news = 0
         self._policy = Policy(len(self._pool), np.random.default_rng(random_state))
-        self._queries = Queries(self._policy, self._book)
+        self._queries = Queries(self._policy, self._store)
         self._learner = Learner(
             self._pool,
-            self._book,
+            self._store,
             self._policy,
             self._lock,
             method=method,
@@ -132,7 +131,7 @@ class LabelingSession(SessionViews):
             background=background,
             changed=self._tell,
         )
-        self._outlook = Outlook(self._pool, self._book)
+        self._outlook = Outlook(self._pool, self._store)
         self._export_error: str | None = None
         self._exported = -1
         self._exports: Background | None = None
@@ -240,7 +239,7 @@ class LabelingSession(SessionViews):
         with self._lock:
             self._check_row(row)
             self._check_version(row, version)
-            if self._book.is_open(row):
+            if self._store.is_open(row):
                 raise LabelingError("This row has no answer.")
             return self._record(Event(0, REMOVE, (row,), facts={"client": client}))
 
@@ -262,7 +261,7 @@ class LabelingSession(SessionViews):
         """Add a class."""
         with self._lock:
             wanted = class_name(name)
-            if wanted in self._book.classes:
+            if wanted in self._store.classes:
                 raise LabelingError(f"There is a class {wanted!r} already.")
             return self._record(Event(0, CLASS, value=wanted, facts={"client": client}))
 
@@ -279,21 +278,21 @@ class LabelingSession(SessionViews):
             If another one has been made since, a `ChangedError` is raised.
         """
         with self._lock:
-            last = self._book.last(client, self._earlier)
+            last = self._store.last(client, self._earlier)
             if number is not None:
-                last = self._book.last()
+                last = self._store.last()
                 if last is None or last.seq != number:
                     raise ChangedError("Another change was made meanwhile, in another window.")
             if last is None:
                 return None
-            self._book.check_undo(last)
+            self._store.check_undo(last)
             self._record(Event(0, UNDO, of=last.seq, facts={"client": client}))
             return last
 
     def last_change(self) -> Event | None:
         """Return the last change of all that is not undone; None if there is none."""
         with self._lock:
-            return self._book.last()
+            return self._store.last()
 
     def _record(self, event: Event) -> Event:
         kept = self._store.record(event)
@@ -303,7 +302,7 @@ class LabelingSession(SessionViews):
         return kept
 
     def _facts(self, row: int, seen_guess: bool) -> dict[str, Any]:
-        before, fitted = self._book.marks.get(row), self._learner.fitted
+        before, fitted = self._store.marks.get(row), self._learner.fitted
         if before is not None and before.value is not None and before.seq:
             # a test stays a test when its answer is corrected
             return {k: v for k, v in before.facts.items() if k != "client"}
@@ -313,13 +312,13 @@ class LabelingSession(SessionViews):
         return {**facts, **fitted.about(row, with_shares=facts["reason"] == RANDOM)}
 
     def _reason(self, row: int) -> str:
-        mark = self._book.marks.get(row)
+        mark = self._store.marks.get(row)
         if mark is not None and mark.value is None:
             return mark.reason
         return self._queries.reason_of(row) or CHOSEN
 
     def _has_answer(self, row: int) -> bool:
-        mark = self._book.marks.get(row)
+        mark = self._store.marks.get(row)
         return mark is not None and mark.value is not None
 
     def _tell(self) -> None:
@@ -365,7 +364,7 @@ class LabelingSession(SessionViews):
     def _check_classes(self) -> None:
         if self._pool.prepared is None:
             raise LabelingError(str(self._pool.why_no_features))
-        if sum(1 for count in self._book.counts.values() if count) < 2:
+        if sum(1 for count in self._store.counts.values() if count) < 2:
             raise LabelingError("A model needs answers of two classes or more.")
 
     # leaving
@@ -402,7 +401,7 @@ class LabelingSession(SessionViews):
         Rows without an answer have a blank label.
         """
         with self._lock:
-            answers = self._book.answers()
+            answers = self._store.answers()
         write_labelled(file, self._pool.data, self._pool.label, answers)
 
     def _export_answers(self) -> None:
@@ -415,7 +414,7 @@ class LabelingSession(SessionViews):
     def save_answers(self) -> None:
         """Write the file of answers now; otherwise it follows the answers by a second."""
         with self._lock:
-            version, answers = self._store.version, self._book.answers()
+            version, answers = self._store.version, self._store.answers()
         if version != self._exported:
             self._store.write(answers, version)
             self._exported = version

@@ -22,19 +22,9 @@ from semisvm.labelling.answer_store import (
     AnswerStore,
     Event,
     event_of,
-    is_event,
-    is_names,
     line_of,
 )
-from semisvm.labelling.journal import (
-    LOST,
-    OPENED,
-    Journal,
-    Line,
-    MemoryJournal,
-    journal_of,
-    read_lines,
-)
+from semisvm.labelling.journal import Journal, Line, MemoryJournal, journal_of, read_lines
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import FILE
 from semisvm.tables.answers import ROW, join_answers, write_answers
@@ -104,42 +94,13 @@ def unwritten(answers: str | Path) -> int:
     answers : str or Path
         The file of answers; 0 if there is no journal beside it.
     """
-    lines = list(filter(_is_line, read_lines(journal_of(answers))))
-    written = max(map(_state, filter(_is_export, lines)), default=0)
+    lines = read_lines(journal_of(answers))
+    written = max((line["state"] for line in lines if line["kind"] == EXPORT), default=0)
     return sum(line["kind"] in (*CHANGES, UNDO) and line["seq"] > written for line in lines)
 
 
-def _is_export(line: Line) -> bool:
-    return bool(line["kind"] == EXPORT)
-
-
-def _state(export: Line) -> int:
-    """Return the number of the last change that a file of answers has."""
-    return int(export["state"] if "state" in export else export["seq"])
-
-
-def _is_line(line: Line) -> bool:
-    """Return whether a line is one of these journals, with what its kind needs."""
-    kind = line["kind"]
-    if kind in (*CHANGES, UNDO):
-        return is_event(line)
-    if kind == DATA:
-        return is_names(line.get("columns")) and isinstance(line.get("key"), str | None)
-    if kind == EXPORT:
-        return isinstance(line.get("sha256"), str) and isinstance(line.get("state", 0), int)
-    return kind in (OPENED, LOST) or (kind == CLASSES and is_names(line.get("names")))
-
-
-class AnswerJournal(Journal):
-    """The journal of a sitting."""
-
-    def valid(self, line: Line) -> bool:
-        """Return whether a line is one of these journals, with what its kind needs."""
-        return _is_line(line)
-
-
-class Store:
-    """The answers of a sitting, on the disk.
+class Store(AnswerStore):
+    """The answers of a session, on the disk.
 
     Parameters
     ----------
@@ -150,7 +111,6 @@ class Store:
 
     Attributes
     ----------
-    book : Book
     notes : list of str
         What happened to the data or the files since the last time.
     version : int
@@ -158,14 +118,14 @@ class Store:
     """
 
     def __init__(self, pool: Pool, classes: Iterable[str], answers: str | Path | None) -> None:
+        super().__init__(pool.given, classes)
         self.pool = pool
-        self.book = AnswerStore(pool.given, classes)
         self.path = None if answers is None else Path(answers)
         self.version = 0
         self._names = pool.identities(pool.key)
         self._journal: Journal | MemoryJournal = MemoryJournal()
         if self.path is not None:
-            self._journal = AnswerJournal(journal_of(self.path))
+            self._journal = Journal(journal_of(self.path))
         self.notes = list(self._journal.notes)
         lines = self._journal.lines
         try:
@@ -188,7 +148,7 @@ class Store:
         line = self._journal.append(line_of(event, [self._names[row] for row in event.rows]))
         facts = (event.kind, event.rows, event.value, event.of, event.facts)
         kept = Event(line["seq"], *facts)
-        self.book.apply(kept)
+        self.apply(kept)
         self.version = kept.seq
         return kept
 
@@ -206,7 +166,7 @@ class Store:
             if line["kind"] == DATA:
                 scheme = line
                 continue
-            self.book.know(line["names"] if line["kind"] == CLASSES else ())
+            self.know(line["names"] if line["kind"] == CLASSES else ())
             place = (scheme.get("key"), tuple(scheme["columns"]))
             if line.get("rows") and place not in named:
                 named[place] = self._rows_by_name(scheme)
@@ -215,21 +175,21 @@ class Store:
             event = event_of(line, rows)
             if event is not None:
                 later = since is not None and event.seq > since
-                for row in self.book.rows_of(event) if later else ():
+                for row in self.rows_of(event) if later else ():
                     before.setdefault(row, set()).add(self._value(row))
-                self.book.apply(event)
+                self.apply(event)
         self.version = max((line["seq"] for line in lines), default=0)
         self._compare(scheme, now, bool(lines), len(lost))
         return before
 
     def _value(self, row: int) -> str | None:
-        mark = self.book.marks.get(row)
+        mark = self.marks.get(row)
         return None if mark is None else mark.value
 
     def _keep_classes(self, lines: Sequence[Line]) -> None:
         kept = [line["names"] for line in lines if line["kind"] == CLASSES]
-        if self.book.classes and (not kept or kept[-1] != self.book.classes):
-            self._journal.append({"kind": CLASSES, "names": list(self.book.classes)})
+        if self.classes and (not kept or kept[-1] != self.classes):
+            self._journal.append({"kind": CLASSES, "names": list(self.classes)})
 
     def _about_data(self) -> Line:
         checksum = hashlib.sha256("\n".join(self._names).encode("utf-8", "surrogatepass"))
@@ -281,7 +241,7 @@ class Store:
         """
         if self.path is None or not self.path.exists():
             return None
-        written = {line["sha256"]: _state(line) for line in lines if line["kind"] == EXPORT}
+        written = {line["sha256"]: line["state"] for line in lines if line["kind"] == EXPORT}
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
         if digest in written and not self._journal.damaged:
             return None
@@ -336,13 +296,13 @@ class Store:
         Parameters
         ----------
         answers : mapping
-            Row -> class, as `Book.answers` returns them.
+            Row -> class, as `AnswerStore.answers` returns them.
         version : int
             That of the answers.
         """
         if self.path is None:
             return
-        self._journal.check()  # the file of another sitting that has its place is left alone
+        self._journal.check()  # the file of another session that has its place is left alone
         pool = self.pool
         about: dict[str, Any] = {"label": pool.label, "key": pool.key, "names": self._names}
         content = write_answers(self.path, pool.data, answers, pool.given, **about)

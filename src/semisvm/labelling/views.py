@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.learner import Learner
 from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.pictures import IMAGE, read_picture
@@ -31,7 +30,6 @@ class SessionViews:
 
     _lock: Any
     _pool: Pool
-    _book: AnswerStore
     _store: Store
     _learner: Learner
     _outlook: Outlook
@@ -42,7 +40,7 @@ class SessionViews:
         """Return a row as a person sees it."""
         with self._lock:
             self._check_row(row)
-            mark = self._book.marks.get(row)
+            mark = self._store.marks.get(row)
         about = (self._pool.name_of(row), self._pool.fields(row))
         if mark is None:
             return RowView(int(row), *about)
@@ -86,7 +84,7 @@ class SessionViews:
         if which == "all":
             return self._piece(found, start, count)
         with self._lock:
-            marks = dict(self._book.marks)
+            marks = dict(self._store.marks)
         if which == "open":
             is_open = np.ones(len(self._pool), dtype=bool)
             is_open[list(marks)] = False
@@ -115,7 +113,7 @@ class SessionViews:
         with self._lock:
             if value is not None:
                 self._check_class(value)
-            fitted, marked = self._learner.fitted, list(self._book.marks)
+            fitted, marked = self._learner.fitted, list(self._store.marks)
             nothing = np.zeros(0, dtype=np.intp)
             rows = nothing if fitted is None else self._outlook.sure(fitted, marked, value)
             note = "" if value is None else self._outlook.why_sure(fitted, value)
@@ -129,7 +127,7 @@ class SessionViews:
         """
         self._learner.check()
         with self._lock:
-            rows, note = self._outlook.doubts(self._learner.fitted, self._book.answers())
+            rows, note = self._outlook.doubts(self._learner.fitted, self._store.answers())
         return self._piece(rows, start, count, note)
 
     def _piece(
@@ -139,7 +137,7 @@ class SessionViews:
         return Found(len(rows), [self._in_short(int(row)) for row in piece], note)
 
     def _in_short(self, row: int) -> FoundRow:
-        mark = self._book.marks.get(row)
+        mark = self._store.marks.get(row)
         about = (None, False) if mark is None else (mark.value, mark.value is None)
         answered = mark is not None and mark.value is not None
         told = self._outlook.held_out_guess(row) if answered else self._open_guess(row)
@@ -180,14 +178,14 @@ class SessionViews:
             raise LabelingError(f"There is no row {row}: rows are 0 to {len(self._pool) - 1}.")
 
     def _version_of(self, row: int) -> int:
-        mark = self._book.marks.get(row)
+        mark = self._store.marks.get(row)
         return 0 if mark is None else mark.seq
 
     def _check_version(self, row: int, version: int | None) -> None:
         """Refuse a change of a row that is no longer as it was shown."""
         if version is None or version == self._version_of(row):
             return
-        mark = self._book.marks.get(row)
+        mark = self._store.marks.get(row)
         now = "has no answer any more" if mark is None else f"was answered {mark.value!r}"
         if mark is not None and mark.value is None:
             now = "was skipped"
@@ -195,6 +193,6 @@ class SessionViews:
         raise ChangedError(f"Row {name} {now} meanwhile, in another window.")
 
     def _check_class(self, value: str) -> None:
-        if value not in self._book.classes:
-            known = ", ".join(self._book.classes) or "none yet"
+        if value not in self._store.classes:
+            known = ", ".join(self._store.classes) or "none yet"
             raise LabelingError(f"There is no class {value!r}; add it first. The classes: {known}.")

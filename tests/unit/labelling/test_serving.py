@@ -1,13 +1,16 @@
 """Where the labelling page is served, and what is told when it starts."""
 
+import ast
 import re
 import socket
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from page_client import TOKEN, send
+from semisvm.labelling import server as server_module
 from semisvm.labelling.server import PageServer, listen, serve
 from waiting import wait_until
 
@@ -89,3 +92,20 @@ def test_a_port_that_is_taken(server):
 def test_a_host_that_is_not_there():
     with pytest.raises(OSError, match=r"nowhere\.invalid:0 cannot be used"):
         listen("nowhere.invalid", 0)
+
+
+def test_nothing_of_uvicorn_is_used_but_its_public_names():
+    tree = ast.parse(Path(server_module.__file__).read_text())
+    named = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    named += [
+        name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
+    ]
+    assert {name for name in named if name.startswith("uvicorn")} == {"uvicorn"}
+
+
+def test_responses_do_not_wait_for_more_to_send():
+    """Sockets of connections inherit it: head and body of a response are two packets."""
+    with listen("127.0.0.1", 0) as port, socket.create_connection(port.getsockname()):
+        accepted, _ = port.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

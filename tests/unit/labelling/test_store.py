@@ -313,22 +313,7 @@ def test_a_sitting_whose_journal_was_replaced_leaves_the_answers_alone(folder):
     assert path.read_text() == text
 
 
-def old_journal(folder):
-    """Rewrite the journal of a sitting as version 1 wrote it."""
-    journal = folder / "data.answers.csv.journal"
-    lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
-    for line in lines:
-        del line["crc"]
-        line.pop("state", None)
-        line.update({"version": 1} if "version" in line else {})
-    content = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()
-    journal.write_bytes(content)
-    return content
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_no_damage_to_a_journal_is_a_traceback(folder, version):
-    """With checksums it is noticed, without them it is at least an answer, a note or an error."""
+def test_no_damage_to_a_journal_is_a_traceback(folder):
     journal = folder / "data.answers.csv.journal"
     with opened(folder) as found:
         found.answer(0, "a")
@@ -336,7 +321,7 @@ def test_no_damage_to_a_journal_is_a_traceback(folder, version):
         found.add_class("c")
         found.confirm([2, 3], "c")
         found.undo()
-    content = old_journal(folder) if version == 1 else journal.read_bytes()
+    content = journal.read_bytes()
     with opened(folder) as found:
         assert found.status().n_answered == 1
         assert not any("damaged" in note for note in found.status().notes)
@@ -352,9 +337,9 @@ def test_no_damage_to_a_journal_is_a_traceback(folder, version):
             store = Store(pool, classes, folder / "data.answers.csv")
             store.close()
             noticed = any("is damaged" in note for note in store.notes)
-            assert noticed or version == 1 or damaged == content
+            assert noticed or damaged == content
             # what one lost line had comes back from the file of answers
-            assert version == 1 or n_flips > 1 or store.book.answers() == {0: "a"}
+            assert n_flips > 1 or store.answers() == {0: "a"}
         except DataError:
             assert journal.read_bytes().startswith(damaged) or list(folder.glob("*.damaged"))
         for aside in folder.glob("*.damaged*"):
