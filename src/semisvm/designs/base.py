@@ -119,6 +119,10 @@ class Design(ABC):
         """Return the number of rows read so far, divided by the number of rows."""
         return self.rows_read / self.n_rows
 
+    def counters(self) -> dict[str, Callable[[], float]]:
+        """Return what the trace counts of the reading of rows, by name."""
+        return {"passes": self.passes}
+
     @abstractmethod
     def _total_work(self, index: Index) -> NDArray[np.int64]:
         """Return the cumulative number of entries of the listed rows."""

@@ -18,7 +18,7 @@ def make_design(
 
     Parameters
     ----------
-    X : CSR matrix or array, ndarray, or RowsOnDisk, of shape (n, d)
+    X : CSR matrix or array, ndarray, RowsOnDisk or DistributedRows, of shape (n, d)
         float64 or float32.
     bias : float
         Value of the implicit constant feature; 0 for a model without intercept.
@@ -29,6 +29,10 @@ def make_design(
     merge : bool
         Whether the fit regularises the length of the weights, so that columns may be rotated.
     """
+    if hasattr(X, "as_design"):
+        # rows in parts are products with X themselves
+        found: Design = X.as_design(bias, workers)
+        return found
     if isinstance(X, RowsOnDisk):
         if X.is_sparse:
             return StoredCsrDesign(X, bias, workers)

@@ -1,8 +1,8 @@
 """Rows in parts: on the workers of a Dask cluster, or in this process.
 
-``fit(X, y)`` with X in parts (a Dask array or dataframe, or a list of folders of rows) runs
-`semisvm.estimators.spread`: X becomes `DistributedRows`, and methods get the same `OneScoreRows` or
-`ManyScoreRows` as for rows in memory, with another function that calls the blocks (see
+``fit(X, y)`` takes the same steps with X in parts (a Dask array or dataframe, or a list of folders
+of rows): X becomes `DistributedRows`, in place of a design, and methods get the same `OneScoreRows`
+or `ManyScoreRows` as for rows in memory, with another function that calls the blocks (see
 `semisvm.tasks`)::
 
     driver                                               worker (a Dask actor per worker)

@@ -13,7 +13,8 @@ from semisvm.distributed.connecting import ANSWER_SECONDS, ClusterError
 from semisvm.distributed.rows import current_client
 from semisvm.distributed.sources import source_of
 
-HEAVY = ("trace_", "transduction_", "label_distribution_")
+OVER_ROWS = ("transduction_", "label_distribution_")
+HEAVY = ("trace_", *OVER_ROWS)
 
 
 def over_chunks(estimator: Any, method: str, X: Any, dtype: Any, n_outputs: int | None) -> da.Array:
@@ -56,6 +57,18 @@ def in_chunks(vector: NDArray[Any], sizes: Any) -> da.Array:
     """Return an array over rows of this process as a Dask array with chunks of such sizes."""
     ends = np.cumsum(np.asarray(sizes, dtype=np.intp))[:-1]
     return da.concatenate([da.from_array(part, chunks=-1) for part in np.split(vector, ends)])
+
+
+def publish_chunks(estimator: Any, X: Any, sizes: Any, n_features: int) -> None:
+    """Turn the results over rows of a fit to X in parts into Dask arrays, and name its columns."""
+    for name in OVER_ROWS:
+        if hasattr(estimator, name):
+            setattr(estimator, name, in_chunks(getattr(estimator, name), sizes))
+    estimator.n_features_in_ = n_features
+    estimator.__dict__.pop("feature_names_in_", None)
+    names = list(getattr(X, "columns", ()))
+    if names and all(isinstance(name, str) for name in names):
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 def computed(y: Any) -> Any:

@@ -17,7 +17,9 @@ from semisvm.designs.disk import MOST_LOADED
 from semisvm.distributed.shard import Form, GivenLabels, Local
 from semisvm.distributed.sources import source_of
 from semisvm.distributed.wire import Wire
+from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.weights import UNIT_WEIGHT, has_weights
+from semisvm.losses import Loss
 from semisvm.tasks.many_scores_driver import ManyScoreRows
 from semisvm.tasks.one_score_driver import OneScoreRows
 
@@ -214,6 +216,26 @@ class DistributedRows:
         return found
 
     # What a fit needs of a design -----------------------------------------------------------
+
+    def as_design(self, bias: float, workers: Workers) -> "DistributedRows":
+        """Return the rows as a design with a constant feature; threads are those of the driver."""
+        self.bias, self._workers = bias, workers
+        return self
+
+    def blocks(
+        self,
+        one_score: bool,
+        loss: Loss,
+        hierarchy: Hierarchy,
+        n_unlabeled: int,
+        labeled: Index,
+        codes: NDArray[np.intp],
+        weight: Floats,
+        mass: Floats,
+    ) -> Any:
+        """Make the blocks of a task; see `rows`."""
+        form = Form(one_score, loss.name, self.bias, n_unlabeled, hierarchy)
+        return self.rows(form, labeled, codes, weight, self._workers, mass)
 
     @property
     def n_columns(self) -> int:

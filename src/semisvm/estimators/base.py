@@ -1,40 +1,57 @@
-"""What the linear estimators share: reading the data and publishing the model."""
+"""The way of a fit: check, labels, map, class shares, design, task, method, publish.
+
+`LinearSemiSupervisedClassifier._fit_rows` is this list, for rows in memory, on disk and in parts.
+An estimator defines the method: `_solve_binary` for two classes, `_solve_multi` for more.
+"""
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.designs import Design, Floats, Workers, make_design, thread_count
-from semisvm.designs.validation import has_usual_length, is_distributed, mean_square_length
+from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
+from semisvm.designs.validation import (
+    has_usual_length,
+    is_distributed,
+    mean_square_length,
+    read_rows,
+)
 from semisvm.distributed import require_dask
-from semisvm.estimators.class_shares import SharesClassifier
-from semisvm.estimators.identity import identity_of
+from semisvm.estimators.class_shares import UsesShares, class_shares
 from semisvm.estimators.parameters import parameters
+from semisvm.estimators.scoring import ScoringClassifier, fitting, publish
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
-from semisvm.labels.partial import PartialLabels
+from semisvm.labels.partial import PartialLabels, encode
 from semisvm.labels.weights import RowWeights, checked_weights
 from semisvm.losses import LOG, LOSSES, SMOOTH_LOSSES, Loss
 from semisvm.losses.log import probabilities
 from semisvm.maps.feature_maps import FeatureMap, fit_map
 from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.methods.solution import Solution, decoded
-from semisvm.solvers.snapshots import Identity
+from semisvm.solvers.snapshots import Identity, identity_of
 from semisvm.solvers.trace import Recorder
 from semisvm.tasks.making import Task, make_task
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.two_classes import TwoClassTask
-from semisvm.validation import check_choice, check_count, check_finite_model, check_real
+from semisvm.validation import (
+    check_choice,
+    check_count,
+    check_finite_model,
+    check_real,
+    check_same_length,
+)
 
 LINEAR = "linear"
 WARNING_MARGIN = 10.0
 """Factor beyond the usual lengths of rows from which a fit warns: standardised columns, whose rows
 are as long as the square root of their number, are common and mostly do well."""
+# Rows among which the pivots of a kernel are chosen if X is in parts, besides the labelled ones.
+MOST_CANDIDATES = 5_000
 
 
 @dataclass(frozen=True)
@@ -77,11 +94,11 @@ def warn_of_length(X: Any, recorder: Recorder) -> None:
         f"for rows of about length one. Scale X, or multiply reg by about {square:.2g}."
     )
     recorder.note(message)
-    warnings.warn(message, UserWarning, stacklevel=6)
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 @parameters
-class LinearSemiSupervisedClassifier(SharesClassifier):
+class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
     """Base of the linear classifiers; subclasses define how their tasks are solved.
 
     Two classes with one score per row make a `TwoClassTask`; more classes and hierarchies
@@ -94,102 +111,51 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
     """
 
     _only_passes = False
-    """Whether the method asks its design for products only, never for the rows."""
+    """Whether the method needs only products with X, never the rows themselves."""
     _regularizes_length = True
     """Whether the weights of a column matter only by their squares, so that columns may rotate."""
 
-    @property
-    def reads_in_passes(self) -> bool:
-        """Whether a fit only makes passes over X: that of a linear kernel may."""
-        return self._only_passes and isinstance(self.kernel, str) and self.kernel == LINEAR
+    # The way of a fit ----------------------------------------------------------------------
 
-    def _specification(self) -> Specification:
-        """Return which task is solved; estimators without these parameters override this."""
-        loss = self._loss()
-        reg = float(loss.default_reg if self.reg is None else self.reg)
-        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        return Specification(loss, reg, bias)
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
+        with fitting(self):
+            if self._only_passes and is_distributed(X):
+                self._fit_parts(X, y, sample_weight)
+            else:
+                rows = read_rows(X, self, in_passes=self.reads_in_passes)
+                self._fit_rows(rows, y, sample_weight)
+        return self
 
-    def _loss(self) -> Loss:
-        return LOSSES[self.loss]
-
-    def _n_jobs(self) -> int | None:
-        """Return the threads that the user allows; programs of one thread have no parameter."""
-        # `get_params` reads signatures, which takes a tenth of a millisecond
-        return getattr(self, "n_jobs", None)
-
-    @property
-    def margin_width(self) -> float | None:
-        """Margin beyond which a row costs nothing in a fitted model; None if there is none."""
-        loss = self._loss()
-        return loss.margin_of_two if len(self.classes_) == 2 else loss.margin_of_many
-
-    def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
-        """Solve for two classes; with warm_start, ``start`` holds the last weights."""
-        raise AssertionError(f"{type(self).__name__} does not make tasks with one score")
-
-    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
-        """Solve with one score per class; with warm_start, ``start`` holds the last weights."""
-        raise AssertionError(f"{type(self).__name__} does not make tasks with many scores")
-
-    def _check_shared_parameters(self) -> None:
-        given = vars(self)
-        if "loss" in given:
-            check_choice("loss", self.loss, LOSSES)
-        if given.get("reg") is not None:
-            check_real("reg", self.reg, above=0)
-        if "tol" in given:
-            self._check_tol()
-        if "max_iter" in given:
-            check_count("max_iter", self.max_iter)
-        if given.get("fit_intercept"):
-            check_real("intercept_scaling", self.intercept_scaling, above=0)
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be a function or None, got {self.callback!r}.")
-
-    def _check_tol(self) -> None:
-        check_real("tol", self.tol, above=0)
-
-    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        if self._only_passes and is_distributed(X):
-            reason = self._why_not_spread()
-            if reason is not None:
-                raise TypeError(reason)
-            require_dask()
-            # Dask is not imported otherwise
-            from semisvm.estimators.spread import fit_spread
-
-            fit_spread(self, X, y, sample_weight)
-            return
-        X, labels = self._read(X, y)
+    def _fit_rows(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+        """Fit to validated rows: CSR, ndarray, RowsOnDisk, or DistributedRows."""
+        labels = encode(y, self.unlabeled)
+        check_same_length(X, labels.codes, "y")
         weight = checked_weights(sample_weight, X, labels)
-        rows = X
-        kernel_map, X = self._features(rows)
-        besides = self._besides_rows(rows, kernel_map, X)
-        recorder = Recorder(self.callback, self.verbose)
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
-        threads = thread_count(self._n_jobs())
+        kernel_map, features = self._map_rows(X, labels)
+        besides = self._besides_rows(X, kernel_map, features)
+        recorder = Recorder(self.callback, self.verbose)
+        # rows in parts have threads of their own; the number of shards changes the last bits too
+        threads, shards = thread_count(self._n_jobs()), getattr(X, "n_shards", None)
 
         def identity() -> Identity:
-            return identity_of(self, X, labels, weight, threads)
+            return identity_of(self, features, labels, weight, shards or threads)
 
-        with Workers(threads) as workers, recorder.keeping(identity):
+        with Workers(1 if shards else threads) as workers, recorder.keeping(identity):
             if kernel_map is None and getattr(self, "reg", 1.0) is None:
-                warn_of_length(X, recorder)
-            shares = self._class_shares(labels, weight, X, recorder)
-            prior = shares.values
-            bias = self._specification().bias
-            renumber = self._reads_all_rows(labels)
-            design = make_design(X, bias, workers, renumber, self._regularizes_length)
-            recorder.counters = {"passes": design.passes}
-            task_data = (design, labels, prior, weight, hierarchy, recorder)
-            solution = self._solve(*task_data, **besides)
+                warn_of_length(features, recorder)
+            shares = class_shares(self, features, labels, weight, recorder)
+            bias, renumber = self._specification().bias, self._reads_all_rows(labels)
+            design = make_design(features, bias, workers, renumber, self._regularizes_length)
+            recorder.counters = design.counters()
+            given = (labels, shares.values, weight, hierarchy, recorder)
+            solution = self._solve(design, *given, **besides)
             nodes = decoded(design, solution.w)
-        check_finite_model(solution.w, X, solution.objective)
-        self.kernel_map_ = kernel_map
-        self.reg_ = self._specification().reg
-        self._publish(labels, prior, solution, recorder)
+        check_finite_model(solution.w, features, solution.objective)
+        publish(self, labels, shares.values, solution, recorder)
         self.class_prior_std_ = shares.errors
+        self.reg_ = self._specification().reg
+        self._publish_map(kernel_map, labels)
         self._publish_weights(*nodes, hierarchy)
 
     def _solve(
@@ -213,9 +179,31 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
             return self._solve_binary(task, start)
         return self._solve_multi(task, start)
 
-    def _besides_rows(self, X: Any, found: FeatureMap | None, features: Any) -> dict[str, Any]:
-        """Return what the method needs in addition to the features; usually nothing."""
-        return {}
+    # The steps -----------------------------------------------------------------------------
+
+    def _check_shared_parameters(self) -> None:
+        given = vars(self)
+        if "loss" in given:
+            check_choice("loss", self.loss, LOSSES)
+        if given.get("reg") is not None:
+            check_real("reg", self.reg, above=0)
+        if "tol" in given:
+            self._check_tol()
+        if "max_iter" in given:
+            check_count("max_iter", self.max_iter)
+        if given.get("fit_intercept"):
+            check_real("intercept_scaling", self.intercept_scaling, above=0)
+
+    def _check_tol(self) -> None:
+        check_real("tol", self.tol, above=0)
+
+    def _map_rows(self, X: Any, labels: PartialLabels) -> tuple[FeatureMap | None, Any]:
+        """Map rows to features; those in parts by a map of the labelled rows and a sample."""
+        if not hasattr(X, "map_rows") or self.kernel == LINEAR:
+            return self._features(X)
+        found, _ = self._features(X.take(_pivot_candidates(labels)))
+        X.map_rows(found)
+        return found, X
 
     def _features(self, X: Any) -> tuple[FeatureMap | None, Any]:
         """Map the rows to kernel features; for the linear kernel these are the rows."""
@@ -250,25 +238,9 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
                 "kernel features have changed. Use warm_start=False."
             )
 
-    def _why_no_checkpoint_of_loss(self) -> str | None:
-        """Return why the loss cannot go on from a checkpoint; None if it can."""
-        if self._loss().smooth:
-            return None
-        return (
-            f"a fit with loss={self.loss!r} keeps numbers per row that do not follow from its "
-            "weights, so it cannot go on from a checkpoint. The losses "
-            f"{SMOOTH_LOSSES} can."
-        )
-
-    def _why_not_spread(self) -> str | None:
-        """Return why X may not be in parts; None if it may."""
-        if self.kernel == PRECOMPUTED or (self.kernel != LINEAR and self.n_components is None):
-            return (
-                f"X is in parts, so the number of features of kernel={self.kernel!r} must be "
-                "given: set n_components, for instance to 500. kernel='linear' needs none, and "
-                "'precomputed' is for one matrix in memory."
-            )
-        return None
+    def _besides_rows(self, X: Any, found: FeatureMap | None, features: Any) -> dict[str, Any]:
+        """Return what the method needs in addition to the features; usually nothing."""
+        return {}
 
     def _reads_all_rows(self, labels: PartialLabels) -> bool:
         return True
@@ -329,6 +301,17 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
         columns = [design.encode(*pair) for pair in zip(coef, intercept.tolist(), strict=True)]
         return np.column_stack(columns).ravel()
 
+    def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
+        """Solve for two classes; with warm_start, ``start`` holds the last weights."""
+        raise AssertionError(f"{type(self).__name__} does not make tasks with one score")
+
+    def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
+        """Solve with one score per class; with warm_start, ``start`` holds the last weights."""
+        raise AssertionError(f"{type(self).__name__} does not make tasks with many scores")
+
+    def _publish_map(self, found: FeatureMap | None, labels: PartialLabels) -> None:
+        self.kernel_map_ = found
+
     def _publish_weights(self, coef: Floats, intercept: Floats, hierarchy: Hierarchy) -> None:
         self.node_coef_, self.node_intercept_ = coef, intercept
         self.hierarchy_ = hierarchy
@@ -340,6 +323,49 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
             # two classes have one score, as in scikit-learn
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
+
+    # X in parts ------------------------------------------------------------------------------
+
+    def _fit_parts(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit to a collection of Dask, or to a list of folders of rows."""
+        if self.kernel == PRECOMPUTED or (self.kernel != LINEAR and self.n_components is None):
+            raise TypeError(
+                f"X is in parts, so the number of features of kernel={self.kernel!r} must be "
+                "given: set n_components, for instance to 500. kernel='linear' needs none, and "
+                "'precomputed' is for one matrix in memory."
+            )
+        require_dask()
+        # Dask is not imported otherwise
+        from semisvm.distributed.results import computed, publish_chunks
+        from semisvm.distributed.rows import opened
+
+        n_jobs = self._n_jobs()
+        with opened(X, n_jobs, thread_count(n_jobs)) as rows:
+            sizes, n_features = rows.sizes, rows.shape[1]
+            smooth = self._loss().smooth
+            here = rows if smooth else read_rows(self._gathered(rows), self)
+            self._fit_rows(here, computed(y), computed(sample_weight))
+        if not smooth:
+            self.trace_.notes.append(
+                f"loss={self.loss!r} needs all rows in one place: they were brought into this "
+                "process"
+            )
+        publish_chunks(self, X, sizes, n_features)
+
+    def _gathered(self, rows: Any) -> Any:
+        """Bring all rows into this process, for a loss that needs them in one place."""
+        everything = np.arange(rows.shape[0])
+        if not rows.can_load(everything):
+            raise TypeError(
+                f"loss={self.loss!r} needs all rows of X in the memory of one process, and they "
+                f"are {rows.nbytes / 2**30:.1f} GiB, more than 1 GiB. Use fewer rows, or "
+                f"another loss; {SMOOTH_LOSSES} do not need them together."
+            )
+        matrix = rows.take(everything)
+        rows.shards.close()
+        return matrix
+
+    # A fitted model --------------------------------------------------------------------------
 
     def predict_at_depth(self, X: Any, depth: int) -> NDArray[Any]:
         """Predict nodes of the class hierarchy.
@@ -384,3 +410,47 @@ class LinearSemiSupervisedClassifier(SharesClassifier):
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
         return probabilities(scores)
+
+    @property
+    def reads_in_passes(self) -> bool:
+        """Whether a fit only makes passes over X: that of a linear kernel may."""
+        return self._only_passes and isinstance(self.kernel, str) and self.kernel == LINEAR
+
+    def _specification(self) -> Specification:
+        """Return which task is solved; estimators without these parameters override this."""
+        loss = self._loss()
+        reg = float(loss.default_reg if self.reg is None else self.reg)
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        return Specification(loss, reg, bias)
+
+    def _loss(self) -> Loss:
+        return LOSSES[self.loss]
+
+    def _n_jobs(self) -> int | None:
+        """Return the threads that the user allows; programs of one thread have no parameter."""
+        # `get_params` reads signatures, which takes a tenth of a millisecond
+        return getattr(self, "n_jobs", None)
+
+    @property
+    def margin_width(self) -> float | None:
+        """Margin beyond which a row costs nothing in a fitted model; None if there is none."""
+        loss = self._loss()
+        return loss.margin_of_two if len(self.classes_) == 2 else loss.margin_of_many
+
+    def _why_no_checkpoint_of_loss(self) -> str | None:
+        """Return why the loss cannot go on from a checkpoint; None if it can."""
+        if self._loss().smooth:
+            return None
+        return (
+            f"a fit with loss={self.loss!r} keeps numbers per row that do not follow from its "
+            "weights, so it cannot go on from a checkpoint. The losses "
+            f"{SMOOTH_LOSSES} can."
+        )
+
+
+def _pivot_candidates(labels: PartialLabels) -> Index:
+    """Return the labelled rows and some of the unlabelled ones, ascending."""
+    free = labels.unlabeled
+    if len(free) > MOST_CANDIDATES:
+        free = free[np.random.RandomState(0).permutation(len(free))[:MOST_CANDIDATES]]
+    return np.sort(np.concatenate([labels.labeled, free]))

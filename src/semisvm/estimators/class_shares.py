@@ -1,11 +1,11 @@
 """What the parameter ``class_prior`` means: given, estimated, or those of the labels."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.labels.partial import PartialLabels, check_empty_classes, resolve_prior
 from semisvm.methods.shares import TOL, Sampling, Shares, estimate_shares, sampled_shares
 from semisvm.solvers.trace import Recorder
@@ -37,11 +37,12 @@ def _about_shares(classes: list[Any], shares: Shares) -> str:
     return f"class shares estimated: {listed}{doubt}"
 
 
-class SharesClassifier(ScoringClassifier):
-    """Base of the classifiers that use the class shares of the unlabelled rows.
+class UsesShares:
+    """What other parts of the package need of the parameter ``class_prior`` before a fit."""
 
-    An estimate is made by models with the regularisation, intercept and threads of subclasses.
-    """
+    get_params: Callable[..., dict[str, Any]]
+    set_params: Callable[..., Any]
+    unlabeled_weight: Any
 
     @property
     def estimates_shares(self) -> bool:
@@ -59,11 +60,10 @@ class SharesClassifier(ScoringClassifier):
         given = getattr(self, "class_prior", None)
         return _is(given, ESTIMATE) or (given is None and self.estimates_shares)
 
-    def _weight_of_unlabeled(self) -> float:
-        """Return the parameter ``unlabeled_weight``, or what its None stands for."""
-        if self.unlabeled_weight is not None:
-            return float(self.unlabeled_weight)
-        return UNSURE_WEIGHT if self.shares_are_estimated else 1.0
+    @property
+    def keeps_labeled_shares(self) -> bool:
+        """Whether the class shares of the unlabelled rows are the labelled fractions."""
+        return _is(getattr(self, "class_prior", None), LABELS)
 
     def take_estimate(self, shares: Floats) -> None:
         """Set class shares that another fit estimated; fit as if the estimate were its own."""
@@ -71,49 +71,59 @@ class SharesClassifier(ScoringClassifier):
 
     def _when_estimated(self) -> dict[str, Any]:
         """Return the parameters that depend on whether the class shares are estimated."""
-        given = self.get_params(deep=False)
-        weighs = "unlabeled_weight" in given
+        weighs = "unlabeled_weight" in self.get_params(deep=False)
         return {"unlabeled_weight": self._weight_of_unlabeled()} if weighs else {}
 
-    @property
-    def keeps_labeled_shares(self) -> bool:
-        """Whether the class shares of the unlabelled rows are the labelled fractions."""
-        return _is(getattr(self, "class_prior", None), LABELS)
+    def _weight_of_unlabeled(self) -> float:
+        """Return the parameter ``unlabeled_weight``, or what its None stands for."""
+        if self.unlabeled_weight is not None:
+            return float(self.unlabeled_weight)
+        return UNSURE_WEIGHT if self.shares_are_estimated else 1.0
 
-    def _class_shares(
-        self,
-        labels: PartialLabels,
-        weight: Floats | None,
-        X: Any,
-        recorder: Recorder,
-        sampling: Sampling | None = None,
-    ) -> Shares:
-        """Return the shares of the classes among the unlabelled rows, by ``class_prior``.
 
-        ``sampling`` is where the rows of an estimate come from, see `estimate_shares`.
-        """
-        given = getattr(self, "class_prior", None)
-        if self.shares_are_estimated:
-            shares = self._estimated_shares(labels, weight, X, sampling)
-            if len(labels.unlabeled):
-                recorder.note(_about_shares(labels.classes.tolist(), shares))
-            return shares
-        if given is None or _is(given, LABELS):
-            return sampled_shares(labels.fractions(weight), len(labels.labeled))
-        prior = resolve_prior(given, labels)
-        if len(labels.unlabeled):
-            n, classes = len(labels.unlabeled), labels.classes
-            check_empty_classes(prior, n, classes, whole=self.keeps_counts)
-        return Shares(prior, np.zeros(len(prior)))
+def class_shares(
+    estimator: Any,
+    X: Any,
+    labels: PartialLabels,
+    weight: Floats | None = None,
+    recorder: Recorder | None = None,
+    sampling: Sampling | None = None,
+) -> Shares:
+    """Return the shares of the classes among the unlabelled rows, by ``class_prior``.
 
-    def _estimated_shares(
-        self, labels: PartialLabels, weight: Floats | None, X: Any, sampling: Sampling | None
-    ) -> Shares:
-        """Estimate with the squared hinge, whatever the loss of the estimator."""
-        of_models = {
-            "reg": self.get_params(deep=False).get("reg"),
-            "bias": self._specification().bias,
-            "n_jobs": self._n_jobs(),
-            "tol": TOL if sampling is None else sampling.tol,
-        }
-        return estimate_shares(X, labels, weight=weight, sampling=sampling, **of_models)
+    An estimate is made by models with the squared hinge, whatever the loss of the estimator, and
+    with its regularisation, intercept and threads.
+
+    Parameters
+    ----------
+    estimator : LinearSemiSupervisedClassifier
+    X : validated rows, or features of a kernel
+    labels : PartialLabels
+    weight : array of shape (n,), optional
+        Sample weights.
+    recorder : Recorder, optional
+        Gets a note of how sure an estimate is.
+    sampling : Sampling, optional
+        Where the rows of an estimate come from, see `estimate_shares`.
+    """
+    given = getattr(estimator, "class_prior", None)
+    if estimator.shares_are_estimated:
+        shares = estimate_shares(
+            X,
+            labels,
+            weight=weight,
+            reg=estimator.get_params(deep=False).get("reg"),
+            bias=estimator._specification().bias,
+            n_jobs=estimator._n_jobs(),
+            tol=TOL if sampling is None else sampling.tol,
+            sampling=sampling,
+        )
+        if recorder is not None and len(labels.unlabeled):
+            recorder.note(_about_shares(labels.classes.tolist(), shares))
+        return shares
+    if given is None or _is(given, LABELS):
+        return sampled_shares(labels.fractions(weight), len(labels.labeled))
+    prior, n_unlabeled = resolve_prior(given, labels), len(labels.unlabeled)
+    if n_unlabeled:
+        check_empty_classes(prior, n_unlabeled, labels.classes, whole=estimator.keeps_counts)
+    return Shares(prior, np.zeros(len(prior)))

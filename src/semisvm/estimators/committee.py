@@ -11,23 +11,24 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from semisvm.designs import Floats, thread_count
+from semisvm.designs.validation import read_rows
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.held_out import partly
 from semisvm.estimators.laplacian import LaplacianRLSC
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import ClassPrior, parameters
-from semisvm.estimators.scoring import ScoringClassifier
+from semisvm.estimators.scoring import ScoringClassifier, fitting, publish
 from semisvm.estimators.stacking import columns, learned_weights, mean_loss, share_estimate
 from semisvm.estimators.transductive import TransductiveSVC
-from semisvm.labels.partial import PartialLabels, resolve_prior
+from semisvm.labels.partial import PartialLabels, encode, resolve_prior
 from semisvm.labels.weights import RowWeights, checked_weights
 from semisvm.losses.log import probabilities
 from semisvm.maps.cluster_kernel import ScoreMap
 from semisvm.methods.solution import Solution
 from semisvm.methods.weighing import meeting_counts, spread
 from semisvm.solvers.trace import Recorder
-from semisvm.validation import check_count, floats
+from semisvm.validation import check_count, check_same_length, floats
 
 MEMBERS = (
     ("svm", NewtonSVC),
@@ -151,7 +152,9 @@ class SemiSupervisedCommittee(ScoringClassifier):
         -------
         self : SemiSupervisedCommittee
         """
-        return self._fit(X, y, sample_weight)
+        with fitting(self):
+            self._fit_members(X, y, sample_weight)
+        return self
 
     @property
     def features_by(self) -> str:
@@ -212,8 +215,6 @@ class SemiSupervisedCommittee(ScoringClassifier):
         thread_count(self.n_jobs)
         if self.cv == 1:
             raise ValueError("cv must be 2 or more, got 1: a fold is held out, others train.")
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be a function or None, got {self.callback!r}.")
         self._check_members()
         self._given_weights()
 
@@ -248,8 +249,9 @@ class SemiSupervisedCommittee(ScoringClassifier):
             raise ValueError("weights must not be negative, and not all zero.")
         return found
 
-    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        X, labels = self._read(X, y)
+    def _fit_members(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+        X, labels = read_rows(X, self, in_passes=self.reads_in_passes), encode(y, self.unlabeled)
+        check_same_length(X, labels.codes, "y")
         weight = checked_weights(sample_weight, X, labels)
         recorder = Recorder(self.callback, self.verbose)
         members = [(str(name), self._own(member)) for name, member in self._members()]
@@ -318,7 +320,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
         solution = Solution(
             weights, _log_loss(total, labels), len(members), True, codes[labels.unlabeled]
         )
-        self._publish(labels, prior, solution, recorder)
+        publish(self, labels, prior, solution, recorder)
 
     def _given_shares(self, labels: PartialLabels) -> Floats | None:
         given = self.class_prior

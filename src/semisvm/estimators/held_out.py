@@ -21,6 +21,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from semisvm.designs import Design, Floats, Index, Workers, make_design
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.base import LINEAR, LinearSemiSupervisedClassifier
+from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
@@ -277,8 +278,7 @@ class HeldOut:
         """Return the shares among the unlabelled rows and held-out ones, which are labelled."""
         if self._shares is None:
             features, weight = self._ground_of(self._grounds)[0].features, self._grounds.weight
-            found = self._estimator._class_shares(self._labels, weight, features, Recorder())
-            self._shares = found.values
+            self._shares = class_shares(self._estimator, features, self._labels, weight).values
         free, weight = self._labels.unlabeled, self._grounds.weight
         u, f = (len(rows) if weight is None else weight[rows].sum() for rows in (free, inside))
         if u + f == 0:
@@ -291,29 +291,6 @@ def partly(labels: PartialLabels, rows: Index) -> NDArray[np.object_]:
     y = np.full(len(labels.codes), None, dtype=object)
     y[rows] = labels.classes[labels.codes[rows]].tolist()
     return y
-
-
-def class_shares(
-    estimator: LinearSemiSupervisedClassifier,
-    X: Any,
-    labels: PartialLabels,
-    recorder: Recorder | None = None,
-    weight: Floats | None = None,
-) -> Floats:
-    """Return the class shares that an estimator would use for rows, shape (m,).
-
-    Parameters
-    ----------
-    estimator : LinearSemiSupervisedClassifier
-        Its ``class_prior`` defines how they are found.
-    X : validated rows
-    labels : PartialLabels
-    recorder : Recorder, optional
-        Gets a note of how sure they are.
-    weight : array of shape (n,), optional
-        Sample weights.
-    """
-    return estimator._class_shares(labels, weight, X, recorder or Recorder()).values
 
 
 def held_out_scores(

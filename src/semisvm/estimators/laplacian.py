@@ -20,7 +20,6 @@ from semisvm.maps.local import NEIGHBORS, LocalMap
 from semisvm.maps.neighbors import fit_neighbors, neighbor_graph
 from semisvm.methods.smooth_on_graph import solve_on_graph
 from semisvm.methods.solution import Solution, joined, one_vs_rest
-from semisvm.solvers.trace import Recorder
 from semisvm.tasks.graph import GraphTerm
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.two_classes import TwoClassTask
@@ -141,12 +140,10 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         parts = [solve(part, besides["term"]) for part in tasks]
         return parts[0] if two else joined(parts, [part.rows.outputs() for part in tasks])
 
-    def _publish(
-        self, labels: PartialLabels, prior: Floats, solution: Solution, recorder: Recorder
-    ) -> None:
-        super()._publish(labels, prior, solution, recorder)
-        if isinstance(self.kernel_map_, LocalMap):
-            self.kernel_map_ = replace(self.kernel_map_, labeled=labels.labeled)
+    def _publish_map(self, found: FeatureMap | None, labels: PartialLabels) -> None:
+        if isinstance(found, LocalMap):
+            found = replace(found, labeled=labels.labeled)
+        super()._publish_map(found, labels)
 
     def _publish_weights(self, coef: Floats, intercept: Floats, hierarchy: Hierarchy) -> None:
         found = self.kernel_map_

@@ -17,10 +17,11 @@ from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_
 from semisvm.designs.validation import read_rows
 from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, warn_of_length
+from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
-from semisvm.estimators.scoring import ScoringClassifier
+from semisvm.estimators.scoring import ScoringClassifier, fitting
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.hierarchy import flat
 from semisvm.labels.multi_label import LabelTable, read_shares, read_table, table_cells
@@ -129,7 +130,7 @@ def fit_label(
     try:
         weight = checked_weights(sample_weight, shared.X, labels)
         # one note is about all shares
-        shares = machine._class_shares(labels, weight, shared.X, Recorder(), shared)
+        shares = class_shares(machine, shared.X, labels, weight, sampling=shared)
         nodes = flat(labels.classes)
         solution = machine._solve(design, labels, shares.values, weight, nodes, own)
         check_finite_model(solution.w, shared.X, solution.objective)
@@ -257,7 +258,9 @@ class MultiLabelSVC(ScoringClassifier):
         -------
         self : MultiLabelSVC
         """
-        return self._fit(X, y, sample_weight)
+        with fitting(self):
+            self._fit_labels(X, y, sample_weight)
+        return self
 
     def _machine(self) -> Any:
         if self.estimator is not None:
@@ -300,7 +303,7 @@ class MultiLabelSVC(ScoringClassifier):
                 "does not, so leave it out."
             )
 
-    def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_labels(self, X: Any, y: Any, sample_weight: Any) -> None:
         X = read_rows(X, self, in_passes=self.reads_in_passes)
         table = read_table(y, self.unlabeled)
         check_same_length(X, table.codes, "Y")
@@ -317,7 +320,7 @@ class MultiLabelSVC(ScoringClassifier):
             effort = QUICK if self.estimator is None else Effort()
             bias, merge = first._specification().bias, first._regularizes_length
             shared = Shared(X, bias, workers, effort, merge)
-            recorder.counters = {"passes": shared.design.passes}
+            recorder.counters = shared.design.counters()
             found = [
                 fit_label(machine, table, k, shared, recorder, weight)
                 for k, machine in enumerate(machines)
@@ -401,7 +404,7 @@ class MultiLabelSVC(ScoringClassifier):
                 "scale the columns of X."
             )
             recorder.note(message)
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def decision_function(self, X: Any) -> Floats:
         """Compute the scores of the labels.

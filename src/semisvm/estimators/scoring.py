@@ -1,4 +1,4 @@
-"""What all estimators share: reading rows and labels, scores and predictions.
+"""What all classifiers share: how a fit begins and ends, scores and predictions.
 
 A fitted model is linear in features: those of a kernel, the votes of an ensemble, or the columns
 of X themselves. ``kernel_map_`` computes the features, ``coef_`` and ``intercept_`` the scores.
@@ -6,10 +6,12 @@ of X themselves. ``kernel_map_`` computes the features, ``coef_`` and ``intercep
 
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_html_repr
@@ -22,16 +24,62 @@ from semisvm.designs.validation import is_distributed, read_rows
 from semisvm.distributed import require_dask
 from semisvm.estimators.interop import refuse_wrapper
 from semisvm.estimators.parameters import CommonParameters
-from semisvm.labels.partial import PartialLabels, encode, is_unlabeled
+from semisvm.labels.partial import PartialLabels, is_unlabeled
 from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.methods.solution import Solution
 from semisvm.solvers.snapshots import FitKeeper
 from semisvm.solvers.trace import Recorder
-from semisvm.validation import check_same_length
 
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
 EXPORTED_KERNELS = ("linear", "rbf", "poly", "cosine")
 """Kernels that are a few products of matrices, which files for other programs have."""
+
+
+@contextmanager
+def fitting(estimator: Any) -> Iterator[None]:
+    """Check an estimator before its fit; the last fit stays whole if this one fails."""
+    estimator._check_parameters()
+    callback = estimator.callback
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function or None, got {callback!r}.")
+    refuse_wrapper(estimator.unlabeled)
+    reason = estimator._why_no_checkpoint() if isinstance(callback, FitKeeper) else None
+    if reason is not None:
+        raise ValueError(reason)
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        # with its columns, which validation has replaced
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+def publish(
+    estimator: Any, labels: PartialLabels, prior: Floats, solution: Solution, recorder: Recorder
+) -> None:
+    """Set what every fitted estimator has; warn if the fit did not converge."""
+    codes = labels.codes.copy()
+    codes[labels.unlabeled] = solution.codes
+    estimator.classes_ = labels.classes
+    estimator.class_prior_ = prior
+    estimator.transduction_ = labels.decode(codes)
+    estimator.objective_ = solution.objective
+    estimator.n_iter_ = solution.n_iter
+    estimator.trace_ = recorder.trace
+    estimator.__dict__.pop("label_distribution_", None)
+    if solution.beliefs is not None:
+        distribution = np.eye(len(labels.classes))[codes]
+        distribution[labels.unlabeled] = solution.beliefs
+        estimator.label_distribution_ = distribution
+    if not solution.converged and not recorder.stopped:
+        message = (
+            f"{type(estimator).__name__} did not converge; see trace_. Raise max_iter "
+            f"({estimator.max_iter}) or tol ({estimator.tol:g}), or scale the columns of X."
+        )
+        recorder.note(message)
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
 
 class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
@@ -40,10 +88,6 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _check_parameters(self) -> None:
         """Raise ValueError for invalid parameters."""
-
-    @abstractmethod
-    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        """Fit with parameters that are already checked, using `_read` and `_publish`."""
 
     @property
     def features_by(self) -> Any:
@@ -67,62 +111,10 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
             "AnnealedSVC and NewtonSVC can."
         )
 
-    def _check_checkpoint(self) -> None:
-        """Refuse a callback that keeps checkpoints if there can be none."""
-        if isinstance(getattr(self, "callback", None), FitKeeper):
-            reason = self._why_no_checkpoint()
-            if reason is not None:
-                raise ValueError(reason)
-
     def __sklearn_clone__(self) -> Any:
         # a wrapper may fit the copy in another process, where it is not among the callers
         refuse_wrapper(self.unlabeled)
         return super().__sklearn_clone__()
-
-    def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
-        self._check_parameters()
-        refuse_wrapper(self.unlabeled)
-        self._check_checkpoint()
-        before = dict(self.__dict__)
-        try:
-            self._fit_checked(X, y, sample_weight)
-        except BaseException:
-            # the last fit stays whole, with its columns, which validation has replaced
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        return self
-
-    def _read(self, X: Any, y: ArrayLike) -> tuple[Any, PartialLabels]:
-        """Check rows and labels."""
-        X = read_rows(X, self, in_passes=self.reads_in_passes)
-        labels = encode(y, self.unlabeled)
-        check_same_length(X, labels.codes, "y")
-        return X, labels
-
-    def _publish(
-        self, labels: PartialLabels, prior: Floats, solution: Solution, recorder: Recorder
-    ) -> None:
-        codes = labels.codes.copy()
-        codes[labels.unlabeled] = solution.codes
-        self.classes_ = labels.classes
-        self.class_prior_ = prior
-        self.transduction_ = labels.decode(codes)
-        self.objective_ = solution.objective
-        self.n_iter_ = solution.n_iter
-        self.trace_ = recorder.trace
-        self.__dict__.pop("label_distribution_", None)
-        if solution.beliefs is not None:
-            distribution = np.eye(len(labels.classes))[codes]
-            distribution[labels.unlabeled] = solution.beliefs
-            self.label_distribution_ = distribution
-        if not solution.converged and not recorder.stopped:
-            message = (
-                f"{type(self).__name__} did not converge; see trace_. Raise max_iter "
-                f"({self.max_iter}) or tol ({self.tol:g}), or scale the columns of X."
-            )
-            recorder.note(message)
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
     def decision_function(self, X: Any) -> Floats:
         """Compute scores: one per row for two classes, one per row and class for more.

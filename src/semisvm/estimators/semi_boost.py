@@ -9,16 +9,18 @@ from scipy import sparse
 from sklearn.base import clone
 
 from semisvm.designs import Floats, Index
+from semisvm.designs.validation import read_rows
 from semisvm.designs.vectors import dot
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
-from semisvm.estimators.scoring import ScoringClassifier
+from semisvm.estimators.scoring import ScoringClassifier, fitting, publish
+from semisvm.labels.partial import encode
 from semisvm.maps.cluster_kernel import VoteMap, vote
 from semisvm.maps.laplacian import similarities
 from semisvm.maps.neighbors import fit_neighbors, neighbor_graph
 from semisvm.methods.solution import Solution
 from semisvm.solvers.trace import Recorder
-from semisvm.validation import check_count, check_real
+from semisvm.validation import check_count, check_real, check_same_length
 
 FURTHEST = 150.0
 """Outputs are clipped here before they become exponents, so that products stay finite."""
@@ -190,7 +192,9 @@ class SemiBoostClassifier(ScoringClassifier):
         -------
         self : SemiBoostClassifier
         """
-        return self._fit(X, y)
+        with fitting(self):
+            self._fit_rounds(X, y)
+        return self
 
     @property
     def features_by(self) -> str:
@@ -203,11 +207,10 @@ class SemiBoostClassifier(ScoringClassifier):
         check_real("unlabeled_weight", self.unlabeled_weight, at_least=0)
         if not 0.0 < check_real("share", self.share) <= 1.0:
             raise ValueError(f"share must be above 0 and at most 1, got {self.share!r}.")
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be a function or None, got {self.callback!r}.")
 
-    def _fit_checked(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
-        X, labels = self._read(X, y)
+    def _fit_rounds(self, X: Any, y: ArrayLike) -> None:
+        X, labels = read_rows(X, self), encode(y, self.unlabeled)
+        check_same_length(X, labels.codes, "y")
         m, u = len(labels.classes), len(labels.unlabeled)
         recorder = Recorder(self.callback, self.verbose)
         S = self._similarities(X) if u else None
@@ -229,7 +232,7 @@ class SemiBoostClassifier(ScoringClassifier):
         self.kernel_map_ = VoteMap([one for ensemble, _ in found for one in ensemble.members])
         self.coef_ = sparse.block_diag([one[None] for one in weights]).toarray()
         self.intercept_ = np.zeros(len(found))
-        self._publish(labels, labels.fractions(), solution, recorder)
+        publish(self, labels, labels.fractions(), solution, recorder)
 
     def _similarities(self, X: Any) -> Any:
         return similarities(neighbor_graph(fit_neighbors(X, int(self.n_neighbors))))

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.held_out import (
     NEW_ROWS,
     MappedRowsCache,
-    class_shares,
     held_out_scores,
     outside_parts,
     use_mass,
@@ -51,7 +51,7 @@ def share_estimate(
     estimating = [m for m in members if getattr(m, "shares_are_estimated", False)]
     if len(estimating) < 2:
         return
-    shares = class_shares(TransductiveSVC(n_jobs=n_jobs), X, labels, recorder, weight)
+    shares = class_shares(TransductiveSVC(n_jobs=n_jobs), X, labels, weight, recorder).values
     # as shares that are given, those of less than one row would be refused
     if prior_counts(shares, len(labels.unlabeled)).min() > 0:
         for member in estimating:

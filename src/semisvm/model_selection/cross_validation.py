@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Floats, Index, Workers, thread_count
+from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.held_out import (
     NEW_ROWS,
     MappedRowsCache,
-    class_shares,
     held_out_scores,
     outside_parts,
     use_mass,
@@ -156,7 +156,7 @@ class Trial:
     def _shares(self) -> Floats:
         """Find the class shares once for all fits; from all labels, which folds hardly change."""
         estimator = TransductiveSVC(class_prior=self.given.get("class_prior", SHARES))
-        return class_shares(estimator, self.X, self.labels, weight=self.weight)
+        return class_shares(estimator, self.X, self.labels, self.weight).values
 
     def _folds(self, seed: int) -> list[Index]:
         counts = np.bincount(self.labels.codes[self.labels.labeled])

@@ -32,7 +32,7 @@ but the two functions.
 
 Estimators and the loop use only the protocol (`FitKeeper`, `Store`). `semisvm.persistence`
 implements it: the callback `Checkpoint`, the file, and the comparison of fingerprints
-(`semisvm.estimators.identity`, `semisvm.designs.fingerprints`).
+(`identity_of`, `semisvm.designs.fingerprints`).
 """
 
 from abc import ABC, abstractmethod
@@ -42,6 +42,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from semisvm.designs import Floats
+from semisvm.designs.fingerprints import fingerprint, fingerprint_of_rows
+from semisvm.labels.partial import PartialLabels
 from semisvm.solvers.newton import State
 
 if TYPE_CHECKING:
@@ -50,6 +53,42 @@ if TYPE_CHECKING:
 
 Snapshot = dict[str, Any]
 Identity = dict[str, Any]
+WITHOUT_EFFECT = ("callback", "verbose", "n_jobs")
+"""Parameters of an estimator that do not change the model, up to rounding."""
+
+
+def identity_of(
+    estimator: Any, X: Any, labels: PartialLabels, weight: Floats | None, threads: int
+) -> Identity:
+    """Return what the fit of an estimator depends on, as plain data.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : matrix of shape (n, d)
+        What the fit reads: of a kernel, its features.
+    labels : PartialLabels
+    weight : array of shape (n,), optional
+        Sample weights.
+    threads : int
+        Threads, or shards of rows in parts: they change the last bits.
+    """
+    parameters = estimator.get_params(deep=False)
+    warm = parameters.get("warm_start") and hasattr(estimator, "coef_")
+    start = [estimator.node_coef_, estimator.node_intercept_] if warm else []
+    classes = np.frombuffer(repr(labels.classes.tolist()).encode(), dtype=np.uint8)
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {k: v for k, v in parameters.items() if k not in WITHOUT_EFFECT},
+        "shape": list(X.shape),
+        "classes": len(labels.classes),
+        "type": X.dtype.str,
+        "rows": fingerprint_of_rows(X),
+        "labels": fingerprint(labels.codes, classes),
+        "weights": fingerprint(*([] if weight is None else [weight])),
+        "start": fingerprint(*start),
+        "threads": threads,
+    }
 
 
 @dataclass

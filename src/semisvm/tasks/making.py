@@ -1,9 +1,11 @@
 """One score or one per class: which task the rows and the loss make."""
 
+from typing import Any
+
 from semisvm.designs import Design, Floats, Index
 from semisvm.label_steps.transportation import Counts
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import UNIT_WEIGHT
+from semisvm.labels.weights import UNIT_WEIGHT, number_of
 from semisvm.losses import Loss
 from semisvm.solvers.trace import Recorder
 from semisvm.tasks.many_classes import ManyClassTask
@@ -14,7 +16,7 @@ Task = TwoClassTask | ManyClassTask
 
 
 def make_task(
-    design: Design,
+    design: Any,
     labeled: Index,
     unlabeled: Index,
     codes: Codes,
@@ -33,7 +35,7 @@ def make_task(
 
     Parameters
     ----------
-    design : Design
+    design : Design or DistributedRows
     labeled, unlabeled : arrays of row indices, ascending
     codes : int array of shape (l,)
         Classes of the labelled rows.
@@ -49,7 +51,18 @@ def make_task(
     prior : array of shape (m,), optional
         Class shares, of which the counts are rounded.
     """
-    if has_one_score(len(counts), hierarchy, loss, one_score):
+    one_score = has_one_score(len(counts), hierarchy, loss, one_score)
+    if not isinstance(design, Design):
+        # rows in parts make blocks where they are
+        u = number_of(mass, len(unlabeled))
+        blocks = design.blocks(one_score, loss, hierarchy, u, labeled, codes, weight, mass)
+        if one_score:
+            assert loss.two is not None
+            reg, share = reg * loss.reg_of_two, None if prior is None else float(prior[1])
+            return TwoClassTask(blocks, counts[1].item(), loss.two, reg, recorder, share)
+        assert loss.many is not None
+        return ManyClassTask(blocks, counts, loss.many, hierarchy, reg, recorder, prior)
+    if one_score:
         return TwoClassTask.of(
             design,
             labeled,
