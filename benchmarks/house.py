@@ -100,8 +100,8 @@ CHANGES = {
 
 
 def python_files(root: Path) -> list[Path]:
-    """Return the files of the package."""
-    return sorted(path for path in root.rglob("*.py") if "__pycache__" not in path.parts)
+    """Return the files of the package, with the stubs that list public names."""
+    return sorted(path for path in root.rglob("*.py*") if path.suffix in (".py", ".pyi"))
 
 
 def kinds_of_lines(path: Path) -> Counter[str]:
@@ -133,9 +133,9 @@ def _mark(kinds: list[str], node: ast.stmt, kind: str) -> None:
 
 def importers(root: Path) -> dict[str, set[str]]:
     """Return the modules that import each module."""
-    modules = {".".join(p.relative_to(root).with_suffix("").parts): p for p in python_files(root)}
-    found: dict[str, set[str]] = {name: set() for name in modules}
-    for name, path in modules.items():
+    modules = [(".".join(p.relative_to(root).with_suffix("").parts), p) for p in python_files(root)]
+    found: dict[str, set[str]] = {name: set() for name, _ in modules}
+    for name, path in modules:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("semisvm."):
                 base = (node.module or "").removeprefix("semisvm.")
@@ -153,7 +153,7 @@ def structure(root: Path) -> dict[str, Any]:
     lines: Counter[str] = Counter()
     for path in paths:
         lines += kinds_of_lines(path)
-    names = Counter(path.name for path in paths if path.name != "__init__.py")
+    names = Counter(path.name for path in paths if path.stem != "__init__")
     used = importers(root)
     single = [name for name, by in used.items() if len(by) == 1 and not name.endswith("__init__")]
     return {

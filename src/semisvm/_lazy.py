@@ -1,22 +1,30 @@
-"""Public names that are imported when they are first used."""
+"""Public names that are imported when they are first used.
+
+The stub ``__init__.pyi`` of a package is the one list of its public names, with a line
+``from module import name as name`` for each. Type checkers and editors read it as it is, `attach`
+makes the functions of the package from it.
+"""
 
 import gc
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
+LINE = re.compile(r"^from (\S+) import \(?\s*(\w+) as \2\b", re.MULTILINE)
 
-def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names live in other modules.
+Attached = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
-    Parameters
-    ----------
-    package : str
-    homes : mapping
-        Name -> module that defines it.
-    """
+
+def attach(package: str) -> Attached:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that has a stub."""
+    module = sys.modules[package]
+    # by the loader, since the package may be in a zip file
+    loader: Any = module.__loader__
+    stub = loader.get_data(f"{module.__file__}i").decode()
+    homes = {name: home for home, name in LINE.findall(stub)}
 
     def find(name: str) -> Any:
         if name not in homes:
@@ -25,7 +33,8 @@ def attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         with nullcontext() if loaded else uncollected():
             return getattr(import_module(homes[name]), name)
 
-    return find
+    names = sorted(homes)
+    return find, lambda: names, names
 
 
 @contextmanager

@@ -121,7 +121,8 @@ def targets(node: ast.AST) -> Iterator[str]:
 def edges(types: bool) -> set[tuple[str, str]]:
     """Return the pairs (part, part it imports); imports inside functions count."""
     found = set()
-    for path in set(ROOT.rglob("*.py")) - {ROOT / "_moved.py"}:  # names paths, imports none
+    files = {*ROOT.rglob("*.py"), *ROOT.rglob("*.pyi")}  # stubs list what is imported when used
+    for path in files - {ROOT / "_moved.py"}:  # names paths, imports none
         tree = ast.parse(path.read_text(encoding="utf-8"))
         guarded, shown = for_types(tree), views(tree)
         for node in ast.walk(tree):

@@ -5,26 +5,14 @@
 """
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from semisvm._lazy import attributes
+from semisvm._lazy import attach
 
-if TYPE_CHECKING:
-    from semisvm.labelling.records import ChangedError, LabelingError
-    from semisvm.labelling.session import LabelingSession
-
-_HOMES = {
-    "ChangedError": "semisvm.labelling.records",
-    "LabelingSession": "semisvm.labelling.session",
-    "LabelingError": "semisvm.labelling.records",
-}
-
-__all__ = ["ChangedError", "LabelingError", "LabelingSession"]
+_find, __dir__, __all__ = attach(__name__)
 
 _RENAMED = {"Sitting": "LabelingSession", "SittingError": "LabelingError"}
 """Old name -> new name."""
-
-_find = attributes(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -32,7 +20,3 @@ def __getattr__(name: str) -> Any:
         text = f"semisvm.labelling.{name} is {_RENAMED[name]} now."
         warnings.warn(text, DeprecationWarning, stacklevel=2)
     return _find(_RENAMED.get(name, name))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

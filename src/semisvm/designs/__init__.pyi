@@ -1,0 +1,13 @@
+from semisvm.designs.base import Design as Design
+from semisvm.designs.base import Floats as Floats
+from semisvm.designs.base import Index as Index
+from semisvm.designs.base import RowList as RowList
+from semisvm.designs.csr import CsrDesign as CsrDesign
+from semisvm.designs.csr import StoredCsrDesign as StoredCsrDesign
+from semisvm.designs.dense import DenseDesign as DenseDesign
+from semisvm.designs.disk import RowsOnDisk as RowsOnDisk
+from semisvm.designs.disk import open_rows as open_rows
+from semisvm.designs.disk_header import RowsError as RowsError
+from semisvm.designs.making import make_design as make_design
+from semisvm.designs.workers import Workers as Workers
+from semisvm.designs.workers import thread_count as thread_count

@@ -1,0 +1,15 @@
+from semisvm.methods.loop import Level as Level
+from semisvm.methods.loop import Resumable as Resumable
+from semisvm.methods.loop import Steps as Steps
+from semisvm.methods.loop import decades as decades
+from semisvm.methods.loop import falling as falling
+from semisvm.methods.loop import follow as follow
+from semisvm.methods.loop import rising as rising
+from semisvm.methods.loop import settling as settling
+from semisvm.solvers.snapshots import FitKeeper as FitKeeper
+from semisvm.solvers.snapshots import Identity as Identity
+from semisvm.solvers.snapshots import Store as Store
+from semisvm.solvers.trace import Callback as Callback
+from semisvm.solvers.trace import Recorder as Recorder
+from semisvm.solvers.trace import Trace as Trace
+from semisvm.solvers.trace import TraceRow as TraceRow
