@@ -169,7 +169,7 @@ def judged(X: Any, y: Any, partly_of: Any, metric: Metric, **options: Any) -> di
 
 
 def _choice(X: Any, y: Any, options: dict[str, Any]) -> Any:
-    with patch("semisvm.model_selection.successive_halving.perf_counter", process_time):
+    with patch("semisvm.compiling.perf_counter", process_time):
         return choose(X, y, **options).make()
 
 

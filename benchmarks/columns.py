@@ -194,8 +194,7 @@ def accuracies(columns: Columns, y: Ints, n: int, seed: int, methods: list[str])
             labels = partly.astype(object)
             labels[free] = None
             with (
-                patch("semisvm.model_selection.successive_halving.perf_counter", process_time),
-                patch("semisvm.model_selection.column_choice.perf_counter", process_time),
+                patch("semisvm.compiling.perf_counter", process_time),
             ):
                 model = semisvm.train(Table(fitted, labels), time_limit=SECONDS)
             found[name] = scores(model.predict(fitted), model.predict(new))

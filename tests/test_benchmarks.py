@@ -49,6 +49,14 @@ def test_pages_name_tables_that_exist():
     assert not wrong
 
 
+def test_what_benchmarks_replace_exists():
+    for page in (ROOT / "benchmarks").rglob("*.py"):
+        for found in re.findall(
+            r'patch\("(semisvm[\w.]*)\.(\w+)"', page.read_text(encoding="utf-8")
+        ):
+            assert hasattr(import_module(found[0]), found[1]), (page.name, *found)
+
+
 @pytest.mark.parametrize("name", OWN)
 def test_benchmarks_take_their_options(name):
     module = import_module(f"benchmarks.{name}")
