@@ -34,6 +34,8 @@ class RemoteBlock:
     codes : int array of shape (l,)
         Their classes.
     weight : array of shape (l,)
+    unlabeled : range
+        As long as the block has unlabelled rows.
     n_unlabeled : int
         In all blocks.
     n_weights, n_classes, work : int
@@ -47,6 +49,7 @@ class RemoteBlock:
     labeled: Index
     codes: Index
     weight: Floats
+    unlabeled: range
     n_unlabeled: int
     n_weights: int
     n_classes: int
@@ -193,6 +196,7 @@ class DistributedRows:
                 one.rows,
                 one.codes,
                 one.weight,
+                range(n_free),
                 form.n_unlabeled,
                 n_weights,
                 m,
@@ -201,7 +205,7 @@ class DistributedRows:
                 workers,
                 one.has_weights,
             )
-            for one, work in zip(given, works, strict=True)
+            for one, n_free, work in zip(given, sizes.tolist(), works, strict=True)
         ]
         ask = self.shards.asking() if isinstance(self.shards, Local) else None
         ask = ask or Wire(self.shards, form.one_score)

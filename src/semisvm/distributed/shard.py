@@ -36,7 +36,7 @@ TAKES = frozenset({"score", "curvature", "set_direction", "answer"})
 WHOLE = -1
 GIVES = {"linearize": 1, "curvature": WHOLE, "column_scales": WHOLE, "advance": 2}
 GIVES |= {"follow_labels": 2, "follow_beliefs": 1, "answered": WHOLE}
-GIVES_OF_ONE = {**GIVES, "respond": 1}
+GIVES_OF_ONE = {**GIVES, "respond": 1, "probe": 0}
 """Operations that return a vector over columns, and its place in the result."""
 
 

@@ -42,6 +42,8 @@ def _effect(reads: str = "", sets: str = "", changes: str = "") -> Effect:
 ONE_SCORE = {
     "score": _effect(sets="scores curvature gaps"),
     "shift": _effect("scores", "curvature gaps", "scores"),
+    "probe": _effect("scores costs spared", "curvature"),
+    "leave_out": _effect("scores costs spared", "curvature gaps", "scores"),
     "move": _effect("scores step", "curvature gaps", "scores"),
     "advance": _effect("scores step costs spared", "curvature gaps", "scores"),
     "set_given_costs": _effect(sets="costs spared curvature"),
@@ -95,6 +97,7 @@ SILENT = frozenset(
     {
         "score",
         "shift",
+        "leave_out",
         "move",
         "set_direction",
         "set_given_costs",
@@ -282,7 +285,7 @@ class Scored:
         if name == "score":
             w, labeled_only = (*arguments, False)[:2]
             self.w, self._n_steps = (None if labeled_only else w.copy()), 0
-        elif name == "shift":
+        elif name in ("shift", "leave_out"):
             self.w = None
         elif name == "set_direction":
             self._step = arguments[0]

@@ -250,7 +250,7 @@ class BalanceParameters(ClassPriorParameters):
     Parameters
     ----------
     balance_tol : float or None
-        For two classes: how far the share of positive outputs on the unlabelled rows may
+        For two classes: how far the estimated share of positive outputs on new rows may
         be from the class share, relative to the share of the rarer class. Beyond that the
         intercept is moved just far enough. None leaves the intercept alone. With more
         classes or a hierarchy intercepts are never moved, and other values are an error.

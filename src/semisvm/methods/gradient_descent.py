@@ -254,19 +254,10 @@ class Descending:
         task, block, (function, point) = self.task, self.block, self._solved
         outputs, unseen = point.scores + function.level, function.unseen(point.scores)
         block.take_scores(unseen.copy())
-        before, shift = task.rows.n_positive_outputs(), task.balancing_shift(self.balance_tol)
+        shift = task.balancing_shift(self.balance_tol)
         if shift:
             shift = self._in_step(outputs[block.unlabeled], unseen[block.unlabeled], shift)
-        task.rows.shift(shift)
-        after = task.rows.n_positive_outputs()
-        block.take_scores(outputs + shift)
-        if shift:
-            self.state.w[-1] += shift / task.rows.bias
-            task.recorder.note(
-                f"intercept moved by {shift:.3g} to keep the class shares: the second class now "
-                f"has an estimated {after / task.n_unlabeled:.1%} of the predictions for new rows, "
-                f"before {before / task.n_unlabeled:.1%}; its share is {task.positive_share:.1%}"
-            )
+        task.balance(self.state, shift)
 
     def _in_step(self, outputs: Floats, unseen: Floats, shift: float) -> float:
         """Return how much of a shift keeps the shares of new and unlabelled rows together.

@@ -239,7 +239,7 @@ class LabelMeans:
             task.recorder.note(SUPERVISED)
         state = self._machine(task, RowGram(task.rows.single_shard().design), labels)
         if self.balance_tol is not None:
-            task.balance(state, self.balance_tol)
+            task.balance(state, task.balancing_shift(self.balance_tol))
         codes, converged = labels.astype(np.intp), settled and state.converged
         return Solution(state.w, state.objective, rounds + 1, converged, codes)
 

@@ -192,12 +192,13 @@ def finish_two(
     max_rounds: int,
     balance_tol: float | None,
 ) -> Solution:
-    """Run the switching loop to its end and make the outputs keep the class shares."""
+    """Run the switching loop to its end and make the outputs of new rows keep the class shares."""
     task = method.task
     rounds, settled = follow("switching", levels, method, task.recorder, max_rounds)
     state = method.state
-    if balance_tol is not None and task.rows.bias > 0.0:
-        task.balance(state, balance_tol)
+    if balance_tol is not None and task.rows.bias > 0.0 and task.n_unlabeled:
+        task.leave_out(lam)
+        task.balance(state, task.balancing_shift(balance_tol))
     objective = method.objective(lam)
     labels = task.rows.labels().astype(np.intp)
     return Solution(state.w, objective, rounds, settled and state.converged, labels)

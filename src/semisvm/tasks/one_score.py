@@ -174,6 +174,51 @@ class HardLabeledRows(ScoredRows):
         total = partial(self.loss.total, self.scores, self.unlabeled, labels)
         return float(sum(self._by_block(total)))
 
+    def probe(self, start: int) -> tuple[Floats, float]:
+        """Sum half of the unlabelled rows that push their own scores, each with a random sign.
+
+        In products with the curvature, the other half then stands for both.
+
+        Parameters
+        ----------
+        start : int
+            Number of unlabelled rows in the blocks before: a row has the same sign in any block.
+
+        Returns
+        -------
+        total : array of shape (n_weights,)
+        mass : float
+            For how many rows these rows count.
+        """
+        unlabeled, mass = self.unlabeled, np.broadcast_to(self.mass, self.unlabeled.shape)
+        drawn = np.random.Generator(np.random.PCG64(0).advance(start)).random(len(unlabeled))
+        pushing = self._push() != 0.0
+        probes = np.flatnonzero(pushing & (drawn < 0.5))
+        curvature = self._curvatures()
+        curvature[unlabeled[pushing & (drawn >= 0.5)]] *= 2.0
+        curvature[unlabeled[probes]] = 0.0
+        values = np.zeros(self.design.n_rows)
+        values[unlabeled[probes]] = np.sqrt(mass[probes]) * np.sign(drawn[probes] - 0.25)
+        total = self._pull_back(values, self.design.rows(unlabeled[probes]))
+        return total, float(mass[probes].sum())
+
+    def leave_out(self, leverage: float) -> None:
+        """Turn the scores of the unlabelled rows into those that they would have as new rows.
+
+        See `TwoClassTask.leave_out`. A row that counts for several loses one of them.
+        """
+        scores = self.scores.copy()
+        scores[self.unlabeled] += leverage * self._push()
+        self.take_scores(scores)
+
+    def _push(self) -> Floats:
+        """Return the slopes of the costs of the unlabelled rows, of one row each."""
+        n, mass = self.design.n_rows, np.broadcast_to(self.mass, self.unlabeled.shape)
+        slope = np.empty(n)
+        self._evaluate(self._costs(), slope, np.empty(n), self.unlabeled)
+        found = slope[self.unlabeled]
+        return np.divide(found, mass, out=np.zeros(len(mass)), where=mass > 0.0)
+
     def mark_labels(self) -> None:
         """Take the chosen labels for those of the last gradient."""
         self._solved = self.labels

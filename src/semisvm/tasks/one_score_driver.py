@@ -293,6 +293,17 @@ class OneScoreRows(Rows[OneScoreBlock]):
             )
         return n
 
+    def probe(self) -> tuple[Floats, float]:
+        """Sum half of the unlabelled rows that push their own scores; see the block's method."""
+        sizes = [len(block.unlabeled) for block in self.blocks]
+        starts = np.cumsum([0, *sizes[:-1]])
+        parts = self.ask("probe", each=[(int(start),) for start in starts])
+        return added([part[0] for part in parts], self.n_weights), sum(part[1] for part in parts)
+
+    def leave_out(self, leverage: float) -> None:
+        """Estimate the scores that the unlabelled rows would have as new rows."""
+        self.ask("leave_out", leverage)
+
     def mark_labels(self) -> None:
         """Take the chosen labels for those of the last gradient."""
         self.ask("mark_labels")

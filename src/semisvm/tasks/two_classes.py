@@ -21,6 +21,7 @@ from semisvm.label_steps.beliefs import balancing_price
 from semisvm.labels.weights import UNIT_WEIGHT, number_of
 from semisvm.losses import Loss, Signs, TwoClassLoss
 from semisvm.solvers import Linearization, State, minimize
+from semisvm.solvers.conjugate_gradients import solve
 from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
 from semisvm.solvers.trace import Recorder
 from semisvm.solvers.woodbury import LabeledPreconditioner
@@ -31,6 +32,10 @@ from semisvm.tasks.problems import RowsProblem, SoftLabels
 
 # Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
 BELIEF_TOL = 1e-10
+# The average push of a row on its own output need not be known better. If the regulariser alone
+# keeps it below this part of the margin, it is not worth a system of equations.
+PUSH_TOL, PUSH_STEPS = 1e-2, 50
+SMALL_PUSH = 1e-3
 
 
 @dataclass(frozen=True)
@@ -245,17 +250,61 @@ class TwoClassTask(RowsTask):
         last, next_one = self.rows.edges(wanted)
         return -0.5 * (last + next_one)
 
-    def balance(self, state: State, tol: float) -> None:
-        """Move the intercept just far enough if too many or too few outputs are positive."""
-        shift = self.balancing_shift(tol)
-        if not shift:
+    def leave_out(self, lam: float) -> None:
+        r"""Turn the outputs of the unlabelled rows into what they would be without the row.
+
+        An unlabelled row pushes its own output to the side of its label; the output of a new row
+        has no such part. With s_j the slope of the cost of row j at its label, and H_-j the second
+        derivatives of J without the row, its output without the row is, to first order, ::
+
+            o_j + s_j k_j,        k_j = x_j^T H_-j^-1 x_j
+
+        and exactly so if no two rows share a column. The average of the k_j of the rows with a
+        slope serves for all of them, as in generalised cross-validation. One system of equations
+        estimates it. Half of the rows are probes, and the others have twice their curvature, so
+        that no probe meets its own. With random signs z_j of the probes and g = sum_j z_j x_j,
+        the expectation of g^T H^-1 g is the sum of their k_j. A loss that is not smooth has no
+        second derivatives: outputs stay as they are.
+        """
+        if not self.loss.smooth:
             return
-        before = self.rows.n_positive_outputs() / self.n_unlabeled
-        state.w[-1] += shift / self.rows.bias
-        self.rows.shift(shift)
-        self.recorder.note(
-            f"intercept moved by {shift:.3g} to keep the class shares: the second class now has "
-            f"{self.rows.n_positive_outputs() / self.n_unlabeled:.1%} of the predictions for "
-            f"unlabelled rows, before {before:.1%}; its share is "
-            f"{self.n_positive / self.n_unlabeled:.1%}"
+        self.rows.set_label_costs(lam)
+        pushed, n = self.rows.probe()
+        if n > 0.0:
+            # H is at least reg I
+            most = dot(pushed, pushed) / (self.reg * n)
+            small = most * lam / self.n_unlabeled < SMALL_PUSH
+            self.rows.leave_out(most if small else self._quadratic_form(pushed) / n)
+        self.rows.release()
+
+    def _quadratic_form(self, g: Floats) -> float:
+        """Estimate g^T H^-1 g, from below."""
+        problem = self.problem()
+        solved, _, _ = solve(
+            problem.product,
+            problem.reg,
+            g.copy(),
+            inverse=problem.inverse(),
+            scales=problem.scales,
+            stop=PUSH_TOL * float(np.sqrt(dot(g, g))),
+            max_steps=PUSH_STEPS,
+            workers=problem.workers,
         )
+        return max(float(dot(g, solved)), 0.0)
+
+    def balance(self, state: State, shift: float) -> None:
+        """Move the intercept by a shift that makes the outputs of new rows balanced.
+
+        The outputs must be those of `leave_out`. Afterwards they are those of the weights.
+        """
+        if shift:
+            before = self.rows.n_positive_outputs() / self.n_unlabeled
+            self.rows.shift(shift)
+            after = self.rows.n_positive_outputs() / self.n_unlabeled
+            state.w[-1] += shift / self.rows.bias
+            self.recorder.note(
+                f"intercept moved by {shift:.3g} to keep the class shares: the second class now "
+                f"has an estimated {after:.1%} of the predictions for new rows, before "
+                f"{before:.1%}; its share is {self.positive_share:.1%}"
+            )
+        self.rows.score(state.w)
