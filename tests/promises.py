@@ -12,7 +12,11 @@ from scipy import sparse
 from problems import hide
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.estimators import registry
+from semisvm.losses import LOSSES
 from semisvm.model_selection import AnnealedSVCCV, CalibratedPartialClassifier, TransductiveSVCCV
+
+N_ROWS = 42
+"""Rows of the clusters: few, since a mixed-integer program tries labellings of them."""
 
 QUICK = {
     "committee": {"estimators": [("svm", NewtonSVC()), ("tsvm", TransductiveSVC())], "cv": 2},
@@ -64,6 +68,15 @@ CANDIDATES = [Candidate(method.name) for method in registry.methods()]
 CANDIDATES += [Candidate(name) for name in WRAPPERS]
 
 
+EVERY_METHOD = pytest.mark.parametrize("method", registry.methods(), ids=lambda one: one.name)
+"""Run a test over all methods of the registry, for tests of what they are by default."""
+
+
+def quick(method: registry.Method, **more: Any) -> Any:
+    """Make a method of the registry without what only takes time."""
+    return Candidate(method.name).make(**more)
+
+
 def _excuse(promise: str, *names: str) -> list[pytest.MarkDecorator]:
     reasons = [EXCUSED[promise, name] for name in names if (promise, name) in EXCUSED]
     return [pytest.mark.xfail(reason=reason, strict=True) for reason in reasons]
@@ -88,7 +101,12 @@ def every_with_classes(promise: str, *needed: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("candidate", "m"), listed)
 
 
-def clusters(m: int, n: int = 42, seed: int = 0) -> tuple[Any, Any, Any]:
+def losses_by_classes() -> list[tuple[str, int]]:
+    """Pair every loss with the numbers of classes, two and three, that it is for."""
+    return [(name, m) for name in LOSSES for m in (2, 3) if m == 2 or LOSSES[name].many]
+
+
+def clusters(m: int, n: int = N_ROWS, seed: int = 0) -> tuple[Any, Any, Any]:
     """Rows of length one of m classes apart; also all labels, and 12 of them."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % m

@@ -43,7 +43,7 @@ def test_fit_weighs_columns_and_shows_what_is_damped(mail):
     model, shown = fit(mail, *weights, name="weighted")
     assert model.features.column_weights == {"size": 4.0, "a=b": 0.0}
     assert model.features.columns_ == ["body", "size"]
-    assert "the column 'a=b' is left out: its weight is zero" in shown
+    assert "'a=b' is left out" in shown
     assert "damped" not in shown
     ratio = model.features.scales_[1] / model.features.scales_[0]
     alone = fit(mail, "--column-weight", "a=b=0", name="alone")[0].features.scales_

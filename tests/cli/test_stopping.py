@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -143,7 +144,7 @@ def test_an_interrupt_of_the_choice_leaves_the_best_model_so_far(data, tmp_path,
     code, output, errors = stopped(*arguments, to_group=to_group, program=CHOOSING)
     assert code == 0, errors
     assert errors.count("stopping: what is known decides") == 1
-    assert "Not all folds were used, because it was stopped." in output
+    assert "Not all folds were used" in output
     choice = semisvm.load(tmp_path / "m").summary["choice"]
     assert len(choice["methods"]["methods"][0]["scores"]) == 2
 
@@ -193,9 +194,7 @@ def test_a_command_that_dies_is_reported():
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == 137
-    assert (
-        ended.stderr == "semisvm was killed by the signal SIGKILL, perhaps because memory ran out\n"
-    )
+    assert re.fullmatch(r".* killed by .*SIGKILL.* memory .*\n", ended.stderr)
 
 
 def test_the_last_words_are_always_whole():

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -124,9 +125,7 @@ def test_predicted_classes_that_are_mixed_differently(mail, tmp_path):
     share = found.count("spam") / len(found)
     counts = semisvm.load(mail / "m").summary["found"]
     before = counts["spam"] / sum(counts.values())
-    assert (
-        f"warning: {share:.0%} of these rows are predicted to be 'spam', but {before:.0%}" in line
-    )
+    assert re.match(rf"warning: {share:.0%} .*'spam', but {before:.0%}", line)
     facts = json.loads(run("evaluate", mail / "m", spam, "--json").stdout)
     assert any("predicted to be 'spam'" in note for note in facts["notes"])
     assert "predicted to be" not in run("predict", mail / "m", mail / "test.csv").stderr
@@ -138,7 +137,7 @@ def test_predicted_classes_that_are_mixed_differently(mail, tmp_path):
 
 def test_evaluation_on_rows_that_trained_the_model(mail, tmp_path):
     text = run("evaluate", mail / "m", mail / "train.csv").stdout
-    assert "60 of these 60 labelled rows trained the model: accuracy on them says" in text
+    assert "60 of these 60 labelled rows trained the model" in text
     # the columns in another order, and a column more
     with open(mail / "train.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))

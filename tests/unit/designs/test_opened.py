@@ -148,7 +148,5 @@ def test_a_part_that_is_no_longer_there(tmp_path):
     X, y = problem()
     part = pickle.dumps(stored(tmp_path, X, y).split(2)[1])
     stored(tmp_path, X[:20], y[:20])
-    with pytest.raises(
-        RowsError, match=r"there are no rows 14[0-9] to 300: the folder has 20 rows"
-    ):
+    with pytest.raises(RowsError, match=r"no rows 14[0-9] to 300: .* 20 rows"):
         pickle.loads(part)

@@ -108,7 +108,7 @@ def test_wrong_parameters(parameters, said):
 
 
 def test_wrong_answers():
-    with pytest.raises(ValueError, match="asked for 12 labels and returned an array of shape"):
+    with pytest.raises(ValueError, match=r"12 labels .* shape"):
         make().fit(X, oracle=lambda rows: [0, 1])
     with pytest.raises(ValueError, match="oracle has 3 labels for the 100 rows of X"):
         make().fit(X, oracle=[0, 1, 1])

@@ -373,8 +373,8 @@ def test_what_is_said_while_a_model_that_is_right_learns():
                 end = status.curve[-1]
                 assert (end.n_labels, end.accuracy) == (status.model_labels, status.accuracy.value)
             said.append(status.advice)
-        assert said[0] == "Go on: more random rows are needed to say how accurate the model is."
-        assert said[-1] == "You can stop: the model is right on nearly all random rows."
+        assert "more random rows" in said[0]
+        assert "can stop" in said[-1]
 
 
 @pytest.mark.parametrize("row", [-1, 120, "3", None, 1.5])

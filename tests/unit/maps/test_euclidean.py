@@ -150,7 +150,7 @@ def test_a_kernel_with_values_out_of_range_is_refused():
         NewtonSVC(kernel="poly", gamma=1.0).fit(1e60 * X, y)
     model = NewtonSVC(kernel="poly", gamma=1.0, degree=9).fit(X, y)
     X[5] *= 1e70
-    with pytest.raises(ValueError, match="too large for the kernel: its value for row 5"):
+    with pytest.raises(ValueError, match=r"too large .* row 5"):
         model.predict(X)
     with pytest.raises(ValueError, match="not finite"):
         fit_map(X, lambda a, b: float(np.where(a is b, 1.0, np.nan)))

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from promises import clusters
+from promises import clusters, losses_by_classes
 from semisvm import AnnealedSVC
 from semisvm.labels.partial import prior_counts
-from semisvm.losses import LOSSES
 from semisvm.methods.annealing import Cooling
 from semisvm.solvers import State
 
@@ -20,12 +19,9 @@ def check_counts(model, partly, m):
     np.testing.assert_array_equal(found, prior_counts(np.array(SHARES[m]), int(free.sum())))
 
 
-@pytest.mark.parametrize("m", [2, 3])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("loss", "m"), losses_by_classes())
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_labels_keep_the_counts(m, loss):
-    if m == 3 and loss == "hinge":
-        pytest.skip("the hinge is for two classes")
     X, _, partly = clusters(m)
     check_counts(AnnealedSVC(loss=loss, class_prior=SHARES[m]).fit(X, partly), partly, m)
 

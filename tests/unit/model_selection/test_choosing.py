@@ -268,7 +268,7 @@ def test_a_method_that_fails_on_new_rows_loses(few, monkeypatch):
     choice = choose(X, hide(y, 60), quick=True)
     assert choice.method == "svm"
     assert "far behind" in choice.skipped["tsvm"]
-    assert "Half of them took no part in the fit: svm 0." in choice.reasons[0]
+    assert "took no part in the fit: svm 0." in choice.reasons[0]
     inside = choose(X, hide(y, 60), quick=True, use="transduction")
     weights = {member.name: member.weight for member in inside.members}
     assert inside.method == "tsvm" or weights["tsvm"] > 0.0
@@ -390,7 +390,7 @@ def test_large_data_are_sampled(few, monkeypatch):
 
 def test_unknown_parameters_are_refused():
     X, y = two_blobs(40)
-    with pytest.raises(ValueError, match="tolerance cannot be set where the method is chosen"):
+    with pytest.raises(ValueError, match="tolerance cannot be set"):
         choose(X, hide(y, 20), parameters={"tolerance": 1})
     with pytest.raises(ValueError, match="time_limit must be"):
         choose(X, hide(y, 20), time_limit=0)

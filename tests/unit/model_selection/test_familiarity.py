@@ -53,7 +53,7 @@ def test_texts_in_another_language():
     other = {"text": texts(rng, 200, first=1000), "size": rng.random(200), "kind": ["a"] * 200}
     found = model.unlike(other)
     assert found.strange
-    assert "of their words and categories are unknown to the model" in found.sentences()[0]
+    assert "unknown to the model" in found.sentences()[0]
     # one row is no evidence, a few are
     assert not model.unlike({name: cells[:1] for name, cells in other.items()}).strange
     assert model.unlike({name: cells[:5] for name, cells in other.items()}).strange

@@ -278,7 +278,7 @@ class TestGroups:
 
     def test_too_few_groups_are_refused(self):
         group, y = self.make(n_groups=2)
-        with pytest.raises(ValueError, match="as many groups with labelled rows, but there are 2"):
+        with pytest.raises(ValueError, match=r"groups .*there are 2"):
             list(PartialLabelKFold(3).split(y, y, group))
 
     def test_folds_with_twins_refuse_groups(self):

@@ -357,16 +357,12 @@ def test_tables_of_long_values_stay_short(capsys):
 
 
 def test_tampered_files_are_refused_or_can_be_used():
-    """A short run of what `benchmarks.fuzzing` does for as long as one likes."""
+    """One field at a time; `tests/fuzz` changes bytes of the same files."""
     rng = Random(0)
     seeds = models.seeds()
-    for seed in seeds:
-        models.check(seed)
     for k, seed in enumerate(seeds):
-        made = [make() for make in rng.sample(models.mutants(seed), 3)]
-        made += [models.mutate(seed, rng) for _ in range(3)]
-        for content in made:
+        for make in rng.sample(models.mutants(seed), 3):
             try:
-                models.check(content)
+                models.check(make())
             except AssertionError as error:
                 raise AssertionError(f"a file made of seed {k}: {error}") from error

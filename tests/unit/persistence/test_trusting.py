@@ -52,7 +52,7 @@ def test_models_of_columns(tmp_path):
     again = semisvm.load(tmp_path / "m")
     assert again.familiarity.unknown == model.familiarity.unknown
     assert again.conformal is None
-    with pytest.raises(ValueError, match="sets of classes need labels that were held out"):
+    with pytest.raises(ValueError, match="labels that were held out"):
         again.predict_sets({"text": texts})
     with pytest.raises(ValueError, match="no probabilities"):
         again.decide({"text": texts}, abstain_below=0.5)

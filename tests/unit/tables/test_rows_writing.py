@@ -41,7 +41,7 @@ def test_a_failure_leaves_nothing(tmp_path):
 
 def test_a_failure_leaves_older_rows_as_they_were(tmp_path):
     write_rows(tmp_path / "a.rows", np.eye(3))
-    with pytest.raises(DataError, match=r"row 2, column 3: the value nan is not a finite number"):
+    with pytest.raises(DataError, match=r"row 2, column 3: .*nan"):
         write_rows(tmp_path / "a.rows", np.array([[1.0, 2, 3], [4, 5, np.nan]]))
     assert names(tmp_path) == ["a.rows"]
     assert np.array_equal(open_rows(tmp_path / "a.rows")[:], np.eye(3))

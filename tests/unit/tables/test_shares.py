@@ -252,7 +252,7 @@ def test_a_weight_of_zero_leaves_a_column_out():
     table = some_table()
     features = ColumnFeatures(column_weights={"country": 0, "numeric": 0.0, "height": 1}).fit(table)
     assert features.kinds_ == {"text": "text", "height": "numeric"}
-    assert "the column 'country' is left out: its weight is zero" in features.notes_
+    assert any("'country' is left out" in note for note in features.notes_)
     del table["country"]
     assert features.transform(table).shape[1] == features.n_features_out_
     with pytest.raises(DataError, match="no column is left"):
