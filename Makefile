@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test quick lint docs bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,8 +21,11 @@ help: ## show this list
 demo: $(READY) ## few labels, many unlabelled rows: a table, and a picture in OUT
 	@$(RUN) examples/demo.py $(OUT)
 
-test: $(READY) ## run the tests in WORKERS processes
-	@$(RUN) -m pytest -q -n $(WORKERS)
+test: $(READY) ## run all tests in WORKERS processes
+	@$(RUN) -m pytest -q -n $(WORKERS) --dist worksteal
+
+quick: $(READY) ## run the tests of single parts only, for the loop of a change
+	@$(RUN) -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow"
 
 lint: $(READY) ## check style, format and types
 	@$(RUN) -m ruff check

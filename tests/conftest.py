@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from scipy import sparse
 
+from slow import is_slow
+
 # A shell that runs the tests in the background has them ignore Ctrl-C, nohup has them ignore a
 # hang-up, and all commands would inherit that. A handler is not inherited: of a hang-up it only
 # hides that it came.
@@ -32,6 +34,13 @@ settings.load_profile("semisvm")
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("SEMISVM_DATA", ROOT.parent / "shared" / "data"))
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what is slow."""
+    for item in items:
+        if is_slow(item.path):
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

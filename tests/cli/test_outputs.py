@@ -331,8 +331,8 @@ def test_a_model_is_nothing_for_a_terminal(made):
 @posix
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_goes_is_no_error(made, unbuffered):
-    for arguments in (["methods"], fitting(made, "-o", "-"), ["predict", made / "m"]):
-        line = [*arguments, made / "data.csv"] if arguments[0] == "predict" else arguments
+    binary, text = fitting(made, "-o", "-"), ["predict", made / "m", made / "data.csv"]
+    for line in (["methods"], text if unbuffered else binary):
         reading, writing = os.pipe()
         os.close(reading)
         environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}

@@ -104,8 +104,11 @@ def stopped(*arguments, call=LOCKED, number=signal.SIGINT, to_group=False, progr
             os.killpg(process.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("call", [LOCKED, UNLOCKED], ids=["locked", "unlocked"])
-@pytest.mark.parametrize("to_group", [False, True], ids=["process", "terminal"])
+@pytest.mark.parametrize(
+    ("call", "to_group"),
+    [(LOCKED, True), (UNLOCKED, False)],
+    ids=["locked terminal", "unlocked process"],
+)
 def test_compare_prints_what_is_finished(data, call, to_group):
     arguments = ["compare", data, "--unlabeled", "-1", "--methods", "tsvm,lds", "--folds", "3"]
     code, output, errors = stopped(*arguments, call=call, to_group=to_group)
