@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import semisvm
 from problems import hide, sparse_text, two_blobs
-from promises import EVERY_METHOD, quick
+from promises import EVERY_METHOD
 from semisvm import AnnealedSVC, Model, NewtonSVC, TransductiveSVC
 from semisvm.persistence.archive import read_archive, write_archive
 from semisvm.persistence.values import from_plain, to_plain
@@ -40,7 +40,7 @@ def test_every_method(method, tmp_path):
     X, y = two_blobs(40)
     # a limit of time would end the search of a mixed-integer program early on a busy machine
     given = {name: value for name, value in UNHURRIED.items() if method.parameter(name)}
-    model = quick(method, **given).fit(X, hide(y, 10))
+    model = method.make(**given).fit(X, hide(y, 10))
     again = round_trip(model, tmp_path)
     assert type(again) is type(model)
     assert again.get_params() == model.get_params()
