@@ -115,9 +115,8 @@ def test_damage_is_noticed_and_costs_only_what_is_damaged(tmp_path):
         assert damaged_by(path, damaged, "abcdef") == list(kept)
 
 
-def test_every_flipped_bit_is_noticed(tmp_path, monkeypatch):
+def test_every_flipped_bit_is_noticed(tmp_path):
     """Its line is lost, and no other; no bit makes another answer of one."""
-    monkeypatch.setattr(journal_module.os, "fsync", lambda file: None)
     path = tmp_path / "j"
     write(path, "abc")
     content = path.read_bytes()
@@ -132,8 +131,7 @@ def test_every_flipped_bit_is_noticed(tmp_path, monkeypatch):
             assert found == list("abc") if place in ends else found == whole, (place, bit)
 
 
-def test_every_cut_keeps_what_is_before_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal_module.os, "fsync", lambda file: None)
+def test_every_cut_keeps_what_is_before_it(tmp_path):
     path = tmp_path / "j"
     write(path, "abc")
     content = path.read_bytes()

@@ -137,7 +137,8 @@ def test_unmodified_search(kind, form):
         X = sparse.csr_matrix(X)
     if form == "frame":
         X = pytest.importorskip("pandas").DataFrame(X)
-    model, scoring = TransductiveSVC(unlabeled=marker), partial_scorer(unlabeled=marker)
+    model = TransductiveSVC(unlabeled=marker, class_prior="labels")
+    scoring = partial_scorer(unlabeled=marker)
     cv = PartialLabelKFold(3, unlabeled=marker)
     assert cross_val_score(model, X, target, cv=cv, scoring=scoring).mean() > 0.85
     search = GridSearchCV(model, {"reg": [1e-2, 1e-1]}, cv=cv, scoring=scoring)
