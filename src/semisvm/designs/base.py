@@ -383,3 +383,17 @@ class Design(ABC):
             self.free_sums()
             self._partial = np.empty(size)
         return self._partial[:size].reshape(n_blocks, *shape)
+
+
+def decoded(design: Any, w: Floats) -> tuple[Floats, Floats]:
+    """Return coefficients (k, d) and intercepts (k,) of flat weights with k columns.
+
+    Parameters
+    ----------
+    design : Design or DistributedRows
+        Translates weight vectors.
+    w : array of shape (n_weights * k,)
+    """
+    columns = w.reshape(design.n_weights, -1).T
+    pairs = [design.decode(np.ascontiguousarray(column)) for column in columns]
+    return np.array([coef for coef, _ in pairs]), np.array([b for _, b in pairs])

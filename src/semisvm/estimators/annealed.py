@@ -1,9 +1,7 @@
 """Deterministic annealing: soft labels that harden as the temperature falls."""
 
 from dataclasses import KW_ONLY
-from typing import Any, Self
-
-from numpy.typing import ArrayLike
+from typing import Any
 
 from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
@@ -153,27 +151,6 @@ class AnnealedSVC(
     refine: bool = True
     annealing_rate: float = 1.5
     entropy_tol: float = 1e-6
-
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labelled and unlabelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
-            In parts it is a Dask array or dataframe with all columns in each chunk, or a list of
-            RowsOnDisk. Workers of the current ``distributed.Client`` then do the work, or threads
-            of this process if there is none, and the results over rows are Dask arrays.
-        y : array-like or Dask array of shape (n,)
-            Labels of two or more classes; unlabelled rows hold the marker.
-        sample_weight : array-like or Dask array of shape (n,), optional
-            A row of weight two counts like two rows, labelled or not, and one of weight zero like
-            none. Labelled and unlabelled rows are weighed among themselves.
-
-        Returns
-        -------
-        self : AnnealedSVC
-        """
-        return self._fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

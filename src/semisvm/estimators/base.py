@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
+from semisvm.designs.base import decoded
 from semisvm.designs.validation import (
     has_usual_length,
     is_distributed,
@@ -23,7 +24,7 @@ from semisvm.designs.validation import (
 from semisvm.distributed import require_dask
 from semisvm.estimators.class_shares import UsesShares, class_shares
 from semisvm.estimators.parameters import parameters
-from semisvm.estimators.scoring import ScoringClassifier, fitting, publish
+from semisvm.estimators.scoring import ScoringClassifier, fitting, publish, user_level
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
 from semisvm.labels.partial import PartialLabels, encode
@@ -32,7 +33,7 @@ from semisvm.losses import LOG, LOSSES, SMOOTH_LOSSES, Loss
 from semisvm.losses.log import probabilities
 from semisvm.maps.feature_maps import FeatureMap, fit_map
 from semisvm.maps.kernels import PRECOMPUTED
-from semisvm.methods.solution import Solution, decoded
+from semisvm.methods.solution import Solution
 from semisvm.solvers.snapshots import Identity, identity_of
 from semisvm.solvers.trace import Recorder
 from semisvm.tasks.making import Task, make_task
@@ -94,7 +95,7 @@ def warn_of_length(X: Any, recorder: Recorder) -> None:
         f"for rows of about length one. Scale X, or multiply reg by about {square:.2g}."
     )
     recorder.note(message)
-    warnings.warn(message, UserWarning, stacklevel=5)
+    warnings.warn(message, UserWarning, stacklevel=user_level())
 
 
 @parameters
@@ -117,7 +118,26 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
 
     # The way of a fit ----------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
+            `NewtonSVC`, `TransductiveSVC` and `AnnealedSVC` take X in parts too: a Dask array or
+            dataframe with all columns in each chunk, or a list of RowsOnDisk. Workers of the
+            current ``distributed.Client`` then do the work, or threads of this process if there is
+            none, and the results over rows are Dask arrays.
+        y : array-like or Dask array of shape (n,)
+            Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
+
+        Returns
+        -------
+        self : object
+        """
         with fitting(self):
             if self._only_passes and is_distributed(X):
                 self._fit_parts(X, y, sample_weight)
@@ -417,10 +437,11 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         return self._only_passes and isinstance(self.kernel, str) and self.kernel == LINEAR
 
     def _specification(self) -> Specification:
-        """Return which task is solved; estimators without these parameters override this."""
+        """Return which task is solved; estimators without ``reg`` override this."""
         loss = self._loss()
         reg = float(loss.default_reg if self.reg is None else self.reg)
-        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        scale = getattr(self, "intercept_scaling", 1.0)
+        bias = float(scale) if getattr(self, "fit_intercept", True) else 0.0
         return Specification(loss, reg, bias)
 
     def _loss(self) -> Loss:

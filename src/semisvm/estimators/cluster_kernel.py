@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.parameters import Kernel, KernelParameters, SolverParameters, parameters
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.maps.cluster_kernel import fit_clusters
@@ -104,7 +104,7 @@ class ClusterKernelSVC(KernelParameters, SolverParameters, LinearSemiSupervisedC
         -------
         self : ClusterKernelSVC
         """
-        return self._fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
@@ -133,9 +133,6 @@ class ClusterKernelSVC(KernelParameters, SolverParameters, LinearSemiSupervisedC
 
     def _loss(self) -> Loss:
         return SQUARED_HINGE
-
-    def _specification(self) -> Specification:
-        return Specification(SQUARED_HINGE, float(self.reg))
 
     def _solve_binary(self, task: TwoClassTask, start: Floats | None) -> Solution:
         return solve_labeled(task, tol=self.tol, max_iter=self.max_iter)

@@ -266,14 +266,14 @@ class SemiSupervisedCommittee(ScoringClassifier):
         order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0.0]
         fitted: list[tuple[str, Any]] = []
         scores: list[Floats] = []
-        told: set[str] = set()
+        noted: set[str] = set()
         for level, k in enumerate(order):
             name, member = members[k]
             weighted = {} if weight is None else {"sample_weight": weight}
             fitted.append((name, member.fit(X, y, **weighted)))
             scores.append(np.asarray(member.decision_function(X), dtype=np.float64))
-            new = [note for note in dict.fromkeys(member.trace_.notes) if note not in told]
-            told.update(new)
+            new = [note for note in dict.fromkeys(member.trace_.notes) if note not in noted]
+            noted.update(new)
             recorder.trace.notes += [f"{name}: {note}" for note in new]
             loss = _log_loss(_sum(scores, weights[order[: level + 1]]), labels)
             facts = {"value": float(weights[k]), "objective": loss, "member": name}

@@ -5,13 +5,12 @@ is the same on distances along paths through the data.
 """
 
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.parameters import (
     BalanceParameters,
     KernelParameters,
@@ -83,24 +82,6 @@ class GradientDescentClassifier(
     annealing_rate: float | None = None
     max_iter: int = 500
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labelled and unlabelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-        y : array-like of shape (n,)
-            Labels of two or more classes; unlabelled rows hold the marker.
-        sample_weight : array-like of shape (n,), optional
-            A row of weight two counts like two rows, labelled or not, and one of weight zero like
-            none. Labelled and unlabelled rows are weighed among themselves.
-
-        Returns
-        -------
-        self : estimator
-        """
-        return self._fit(X, y, sample_weight)
-
     @property
     def keeps_counts(self) -> bool:
         """Whether labels keep the class shares; here mean outputs do, which may be any number."""
@@ -116,10 +97,6 @@ class GradientDescentClassifier(
 
     def _loss(self) -> Loss:
         return SQUARED_HINGE
-
-    def _specification(self) -> Specification:
-        reg = SQUARED_HINGE.default_reg if self.reg is None else self.reg
-        return Specification(SQUARED_HINGE, float(reg))
 
     def _levels(self, start: Floats | None) -> list[Level]:
         lam, tol = float(self.unlabeled_weight), float(self.tol)

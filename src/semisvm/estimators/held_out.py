@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.designs import Design, Floats, Index, Workers, make_design
+from semisvm.designs.base import decoded
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.base import LINEAR, LinearSemiSupervisedClassifier
 from semisvm.estimators.class_shares import class_shares
@@ -27,7 +28,6 @@ from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, deal, hide_labels
 from semisvm.maps.feature_maps import FeatureMap
-from semisvm.methods.solution import decoded
 from semisvm.solvers.trace import Recorder
 
 NEW_ROWS, TRANSDUCTION = "new_rows", "transduction"

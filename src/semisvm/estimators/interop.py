@@ -1,17 +1,14 @@
-"""Estimators of other packages: beside ours in a comparison, and around ours as meta-estimators.
+"""Estimators of other packages, beside ours in a comparison.
 
-Most classifiers treat the marker of unlabelled rows as a class. Beside ours they are fitted to the
-labelled rows (`fit_partly`). Around ours they are refused (`refuse_wrapper`), because their
-predictions would be those of a problem with one class more.
+Most classifiers treat the marker of unlabelled rows as a class, so they are fitted to the labelled
+rows.
 """
 
-from collections.abc import Iterator
-from inspect import currentframe
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from semisvm.designs import Floats
 from semisvm.designs.validation import take_rows
@@ -19,21 +16,6 @@ from semisvm.labels.partial import given_labels, is_unlabeled, label_array
 
 SEMI_SUPERVISED = "sklearn.semi_supervised"
 INNER = ("estimator", "final_estimator", "base_estimator")
-INSTEAD = {
-    "VotingClassifier": "SemiSupervisedCommittee",
-    "StackingClassifier": "SemiSupervisedCommittee, which learns the weights of its members",
-    "BaggingClassifier": "SemiSupervisedCommittee with several members",
-    "AdaBoostClassifier": "SemiBoostClassifier",
-    "OneVsRestClassifier": "the estimator alone, which handles many classes",
-    "OneVsOneClassifier": "the estimator alone, which handles many classes",
-    "OutputCodeClassifier": "the estimator alone, which handles many classes",
-    "CalibratedClassifierCV": "CalibratedPartialClassifier of semisvm.model_selection",
-    "cross_val_predict": "compare or audit_labels of semisvm.model_selection",
-}
-"""Meta-estimators of scikit-learn that take the marker for a class -> what does their work here."""
-ENCODER = "le"
-HOLDERS = ("self", "ensemble", ENCODER)
-"""Local variables of scikit-learn's functions with an estimator that has ``classes_``."""
 SMALLEST = 1e-12
 """Smallest probability whose logarithm is taken."""
 
@@ -103,33 +85,3 @@ def scores_of(model: Any, X: Any) -> Floats:
         )
     logs = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), SMALLEST))
     return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
-
-
-def refuse_wrapper(unlabeled: Any) -> None:
-    """Raise if code of scikit-learn that takes the marker for a class is using this estimator.
-
-    What it passes on does not show that: most meta-estimators encode y first, so that the marker
-    -1 arrives as class 0. Therefore the callers are examined.
-    """
-    for name, known in _wrappers():
-        if known is not None and np.any(is_unlabeled(known, unlabeled)):
-            raise ValueError(
-                f"{name} treats the marker of unlabelled rows, {unlabeled!r}, as a class, so its "
-                f"predictions would be wrong. Use {INSTEAD.get(name, 'the estimator alone')}, or "
-                f"give {name} the labelled rows only. If {unlabeled!r} is a class here, set "
-                "unlabeled= to another value."
-            )
-
-
-def _wrappers() -> Iterator[tuple[str, Any]]:
-    """Yield names of callers in scikit-learn, with what they hold to be classes, or their y."""
-    frame = currentframe()
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("sklearn."):
-            for local in {*HOLDERS}.intersection(frame.f_code.co_varnames):
-                holder = frame.f_locals.get(local)
-                if isinstance(holder, BaseEstimator):
-                    name = type(holder).__name__ if local != ENCODER else frame.f_code.co_name
-                    y = frame.f_locals.get("y") if name in INSTEAD else None
-                    yield name, vars(holder).get("classes_", y)
-        frame = frame.f_back

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.parameters import Kernel, KernelParameters, SolverParameters, parameters
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.partial import PartialLabels
@@ -77,9 +77,6 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
     tol: float = 1e-6
     max_iter: int = 200
 
-    def _specification(self) -> Specification:
-        return Specification(self._loss(), float(self.reg))
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
@@ -96,7 +93,7 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         check_real("reg", self.reg, above=0)

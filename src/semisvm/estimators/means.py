@@ -116,7 +116,7 @@ class MeanSVC(
         -------
         self : MeanSVC
         """
-        return self._fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
+from semisvm.designs.base import decoded
 from semisvm.designs.validation import read_rows
 from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, warn_of_length
@@ -21,7 +22,7 @@ from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
-from semisvm.estimators.scoring import ScoringClassifier, fitting
+from semisvm.estimators.scoring import ScoringClassifier, fitting, user_level
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.hierarchy import flat
 from semisvm.labels.multi_label import LabelTable, read_shares, read_table, table_cells
@@ -30,7 +31,7 @@ from semisvm.labels.weights import checked_weights
 from semisvm.losses import LOG
 from semisvm.methods.fold_fits import MOST_UNLABELED, drawn_rows, line_places, used_rows
 from semisvm.methods.shares import N_ROUNDS, TOL, Shares
-from semisvm.methods.solution import Solution, decoded
+from semisvm.methods.solution import Solution
 from semisvm.solvers.trace import Recorder
 from semisvm.text import listing
 from semisvm.validation import check_finite_model, check_same_length, check_weights
@@ -404,7 +405,7 @@ class MultiLabelSVC(ScoringClassifier):
                 "scale the columns of X."
             )
             recorder.note(message)
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, ConvergenceWarning, stacklevel=user_level())
 
     def decision_function(self, X: Any) -> Floats:
         """Compute the scores of the labels.

@@ -79,7 +79,7 @@ class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
         # the programs use only rows and signs; the loss sets the form of the scores
         return Specification(SQUARED_HINGE, float(self.get_params(deep=False).get("mu", 0.0)))
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]
         """Fit to labelled and unlabelled rows.
 
         Parameters
@@ -92,7 +92,7 @@ class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
         -------
         self : estimator
         """
-        return self._fit(X, y)
+        return super().fit(X, y)
 
     def _fit_map(self, rows: Any, kernel: Any, **parameters: Any) -> tuple[FeatureMap, Floats]:
         """Take the values of the kernel themselves as features."""

@@ -8,6 +8,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import currentframe
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from semisvm.designs import Floats
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import is_distributed, read_rows
 from semisvm.distributed import require_dask
-from semisvm.estimators.interop import refuse_wrapper
 from semisvm.estimators.parameters import CommonParameters
 from semisvm.labels.partial import PartialLabels, is_unlabeled
 from semisvm.maps.kernels import PRECOMPUTED
@@ -33,6 +33,21 @@ from semisvm.solvers.trace import Recorder
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
 EXPORTED_KERNELS = ("linear", "rbf", "poly", "cosine")
 """Kernels that are a few products of matrices, which files for other programs have."""
+INSTEAD = {
+    "VotingClassifier": "SemiSupervisedCommittee",
+    "StackingClassifier": "SemiSupervisedCommittee, which learns the weights of its members",
+    "BaggingClassifier": "SemiSupervisedCommittee with several members",
+    "AdaBoostClassifier": "SemiBoostClassifier",
+    "OneVsRestClassifier": "the estimator alone, which handles many classes",
+    "OneVsOneClassifier": "the estimator alone, which handles many classes",
+    "OutputCodeClassifier": "the estimator alone, which handles many classes",
+    "CalibratedClassifierCV": "CalibratedPartialClassifier of semisvm.model_selection",
+    "cross_val_predict": "compare or audit_labels of semisvm.model_selection",
+}
+"""Meta-estimators of scikit-learn that take the marker for a class -> what does their work here."""
+ENCODER = "le"
+HOLDERS = ("self", "ensemble", ENCODER)
+"""Local variables of scikit-learn's functions with an estimator that has ``classes_``."""
 
 
 @contextmanager
@@ -54,6 +69,14 @@ def fitting(estimator: Any) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def user_level() -> int:
+    """Return the ``stacklevel`` of a warning, from its caller, at which the user's code is."""
+    frame, level = currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("semisvm."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def publish(
@@ -79,7 +102,37 @@ def publish(
             f"({estimator.max_iter}) or tol ({estimator.tol:g}), or scale the columns of X."
         )
         recorder.note(message)
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        warnings.warn(message, ConvergenceWarning, stacklevel=user_level())
+
+
+def refuse_wrapper(unlabeled: Any) -> None:
+    """Raise if code of scikit-learn that takes the marker for a class is using this estimator.
+
+    What it passes on does not show that: most meta-estimators encode y first, so that the marker
+    -1 arrives as class 0. Therefore the callers are examined.
+    """
+    for name, known in _wrappers():
+        if known is not None and np.any(is_unlabeled(known, unlabeled)):
+            raise ValueError(
+                f"{name} treats the marker of unlabelled rows, {unlabeled!r}, as a class, so its "
+                f"predictions would be wrong. Use {INSTEAD.get(name, 'the estimator alone')}, or "
+                f"give {name} the labelled rows only. If {unlabeled!r} is a class here, set "
+                "unlabeled= to another value."
+            )
+
+
+def _wrappers() -> Iterator[tuple[str, Any]]:
+    """Yield names of callers in scikit-learn, with what they hold to be classes, or their y."""
+    frame = currentframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("sklearn."):
+            for local in {*HOLDERS}.intersection(frame.f_code.co_varnames):
+                holder = frame.f_locals.get(local)
+                if isinstance(holder, BaseEstimator):
+                    name = type(holder).__name__ if local != ENCODER else frame.f_code.co_name
+                    y = frame.f_locals.get("y") if name in INSTEAD else None
+                    yield name, vars(holder).get("classes_", y)
+        frame = frame.f_back
 
 
 class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):

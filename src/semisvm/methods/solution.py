@@ -8,7 +8,6 @@ the same rows.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,23 +115,3 @@ def joined(
         all(part.converged for part in parts),
         best,
     )
-
-
-class Columns(Protocol):
-    """What translates weight vectors: a design, or remote rows."""
-
-    @property
-    def n_weights(self) -> int:
-        """Length of a weight vector."""
-        ...
-
-    def decode(self, w: Floats) -> tuple[Floats, float]:
-        """Return coefficients and the intercept."""
-        ...
-
-
-def decoded(design: Columns, w: Floats) -> tuple[Floats, Floats]:
-    """Return coefficients (k, d) and intercepts (k,) of flat weights with k columns."""
-    columns = w.reshape(design.n_weights, -1).T
-    pairs = [design.decode(np.ascontiguousarray(column)) for column in columns]
-    return np.array([coef for coef, _ in pairs]), np.array([b for _, b in pairs])

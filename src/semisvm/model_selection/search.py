@@ -212,7 +212,7 @@ class _PathSearch(
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight)
 
     def chosen(self) -> LinearSemiSupervisedClassifier:
         """Return the estimator of the chosen setting, fitted, as if there had been no search."""
