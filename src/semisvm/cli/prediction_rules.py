@@ -219,7 +219,7 @@ def wanted(
 
 def feature_names(bundle: "Model", vocabulary: Path | None) -> Any:
     """Return the names of the features, of a matrix perhaps from a file."""
-    from semisvm.tables.names import read_names
+    from semisvm.tables.reading import read_names
 
     if vocabulary is None:
         return bundle.names_of_features()

@@ -140,7 +140,7 @@ class _Cells:
     """A table of cells being written, which looks for formulas."""
 
     def __init__(self, stream: TextIO, delimiter: str, escape: bool | None) -> None:
-        from semisvm.tables.delimited import escaped, is_formula
+        from semisvm.tables.text_tables import escaped, is_formula
 
         self._table = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
         self._is_formula = is_formula

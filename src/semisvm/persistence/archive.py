@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from semisvm.tables.arrays import COMPRESSIONS, read_head, read_pieces
+from semisvm.tables.array_files import COMPRESSIONS, read_head, read_pieces
 from semisvm.tables.opening import there_to_read
 from semisvm.tables.writing import write_bytes
 

@@ -20,10 +20,9 @@ from semisvm.persistence.converting_files import (
 )
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
-from semisvm.tables.label_files import read_labels_file
 from semisvm.tables.labels import LabelCodes
 from semisvm.tables.options import CHUNK_ROWS, Options
-from semisvm.tables.reading import ROWS, TABLES, find_format, read
+from semisvm.tables.reading import ROWS, TABLES, find_format, read, read_labels_file
 from semisvm.tables.rows_writing import RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures
 from semisvm.tables.table import MatrixData, Table

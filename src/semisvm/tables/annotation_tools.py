@@ -15,9 +15,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from semisvm.tables.errors import DataError, is_missing
-from semisvm.tables.json_lines import parse, read_objects
 from semisvm.tables.opening import open_text
 from semisvm.tables.table import Table
+from semisvm.tables.text_tables import parse, read_objects
 
 LABEL_STUDIO, PRODIGY = "label-studio", "prodigy"
 TOOLS = (LABEL_STUDIO, PRODIGY)

@@ -15,12 +15,12 @@ import numpy as np
 
 from semisvm.tables.annotation_tools import TASK, make_tasks, read_tasks
 from semisvm.tables.contents import counted, row_hashes
-from semisvm.tables.delimited import escaped, unescaped
 from semisvm.tables.errors import DataError
 from semisvm.tables.labels import Labels, about_missing, text_labels
 from semisvm.tables.options import Options
 from semisvm.tables.reading import TABLES, find_format, read
 from semisvm.tables.table import MatrixData, Table, as_number
+from semisvm.tables.text_tables import escaped, unescaped
 from semisvm.tables.vector_files import without_vectors
 from semisvm.tables.writing import write_bytes
 from semisvm.text import listing

@@ -10,13 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from semisvm.tables.delimited import column_names
 from semisvm.tables.errors import DataError, in_short
 from semisvm.tables.opening import open_bytes
 from semisvm.tables.options import Options
-from semisvm.tables.table import Column, Table
+from semisvm.tables.table import Table, make_table
+from semisvm.tables.text_tables import column_names
 from semisvm.text import listing, near_match
 
 MOST_BYTES = 4 << 30
@@ -57,7 +55,9 @@ def read_excel(path: str | Path, options: Options) -> Iterator[Table]:
         while chunk := _chunk(rows, names, path, number, options.chunk_rows):
             if not any_row:
                 _check_formulas(path, sheet.title, chunk, names)
-            yield _table(chunk, names, wanted, path, options)
+            read = [*wanted, *options.label_columns]
+            cells: dict[str, Any] = {name: _column(chunk, names.index(name)) for name in read}
+            yield make_table(cells, [n for n, _ in chunk], wanted, path, options, "row")
             any_row = True
             if options.seen is not None:
                 share = min(1.0, chunk[-1][0] / max(total or MOST_ROWS, 1))
@@ -216,16 +216,8 @@ def _is_formula(cell: Any) -> bool:
     return not isinstance(cell, str) or cell.startswith("=")
 
 
-def _table(
-    chunk: list[Row], names: list[str], wanted: list[str], path: str | Path, options: Options
-) -> Table:
-    def column(name: str) -> Column:
-        k = names.index(name)
-        return [plain_cell(cells[k]) if k < len(cells) else None for _, cells in chunk]
-
-    lines = np.array([number for number, _ in chunk], dtype=np.int64)
-    table = Table({name: column(name) for name in wanted}, None, str(path), lines, word="row")
-    return table if options.label is None else table.labelled(column(options.label), options)
+def _column(chunk: list[Row], k: int) -> list[Any]:
+    return [plain_cell(cells[k]) if k < len(cells) else None for _, cells in chunk]
 
 
 def plain_cell(cell: Any) -> Any:

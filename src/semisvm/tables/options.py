@@ -34,10 +34,15 @@ class Options:
         """What stands for "no label" in a label column, besides blank."""
         return () if self.unlabeled is None else (self.unlabeled,)
 
+    @property
+    def label_columns(self) -> list[str]:
+        """The label column, if there is one."""
+        return [] if self.label is None else [self.label]
+
     def wanted(self, there: Sequence[str], path: str | Path) -> list[str]:
         """Return the feature columns to keep, or raise if one is not there."""
         known = set(there)
-        for name in (*(self.columns or ()), *(() if self.label is None else (self.label,))):
+        for name in (*(self.columns or ()), *self.label_columns):
             if name not in known:
                 raise missing_column(name, there, path)
         chosen = there if self.columns is None else list(dict.fromkeys(self.columns))

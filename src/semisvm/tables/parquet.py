@@ -10,7 +10,7 @@ import numpy as np
 
 from semisvm.tables.errors import DataError, in_short
 from semisvm.tables.options import Options
-from semisvm.tables.table import Column, Table
+from semisvm.tables.table import Column, Table, make_table
 from semisvm.tables.writing import write_bytes
 from semisvm.text import listing
 
@@ -24,12 +24,11 @@ def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
         file = pq.ParquetFile(path)
     with file:
         wanted = _wanted(file, path, options)
-        label = [] if options.label is None else [options.label]
         first = 1
-        for n_rows, cells in _batches(file, [*wanted, *label], path, options):
+        for n_rows, cells in _batches(file, [*wanted, *options.label_columns], path, options):
             if n_rows:
                 _tell(options, path, n_rows, file.metadata.num_rows)
-                yield _table(cells, first, n_rows, wanted, path, options)
+                yield make_table(cells, range(first, first + n_rows), wanted, path, options, "row")
                 first += n_rows
     if first == 1:
         raise DataError("the file has no rows.", path)
@@ -124,19 +123,6 @@ def _vectors(cells: Any) -> Column | None:
     present = np.asarray(cells.is_valid())
     values[present] = np.asarray(flat.cast(pa.float64(), safe=False)).reshape(-1, lengths[0])
     return values
-
-
-def _table(
-    cells: dict[str, Column],
-    first: int,
-    n_rows: int,
-    wanted: list[str],
-    path: str | Path,
-    options: Options,
-) -> Table:
-    lines = np.arange(first, first + n_rows, dtype=np.int64)
-    table = Table({name: cells[name] for name in wanted}, None, str(path), lines, word="row")
-    return table if options.label is None else table.labelled(cells[options.label], options)
 
 
 @contextmanager

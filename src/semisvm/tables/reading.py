@@ -1,4 +1,4 @@
-"""Reading files of every format, and rows in a folder, which stay on the disk."""
+"""Reading files of every format: tables, matrices, labels, and rows that stay on the disk."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -7,17 +7,15 @@ from typing import Any, Literal
 
 from semisvm.designs.disk import RowsOnDisk, open_rows
 from semisvm.designs.disk_header import RowsError
-from semisvm.tables.array_files import read_npz
-from semisvm.tables.delimited import read_delimited
+from semisvm.tables.array_files import is_npy, load_array, read_npz
 from semisvm.tables.errors import DataError
 from semisvm.tables.excel import read_excel
-from semisvm.tables.json_lines import read_json_lines
-from semisvm.tables.label_files import read_labels_file
-from semisvm.tables.labels import Labels
-from semisvm.tables.opening import is_workbook
+from semisvm.tables.labels import Labels, array_labels, read_labels
+from semisvm.tables.opening import is_workbook, open_text
 from semisvm.tables.options import CHUNK_ROWS, Options
 from semisvm.tables.parquet import read_parquet
 from semisvm.tables.table import MatrixData, Table
+from semisvm.tables.text_tables import read_delimited, read_json_lines
 from semisvm.text import near_match
 
 SUFFIXES = {
@@ -273,6 +271,23 @@ def _pieces(
     return read_svmlight(path, options, blank_rows=labels_apart)
 
 
+def read_labels_file(path: str | Path, options: Options) -> tuple[Labels, dict[str, int]]:
+    """Read one label per line, as SVMlin did; blank lines and the marker are unlabelled.
+
+    A ``.npy`` file holds the labels as an array.
+
+    Returns
+    -------
+    labels, words
+        As those of `semisvm.tables.labels.read_labels`.
+    """
+    if is_npy(path):
+        return array_labels(load_array(path), options, path)
+    with open_text(path, options.encoding) as text:
+        lines = [line.rstrip("\r\n") for line in text]
+    return read_labels(lines, options, lambda message, row: DataError(message, path, row + 1))
+
+
 def _as_many(labels: Labels, data: Table | MatrixData, labels_file: str | Path) -> Labels:
     if len(labels) != len(data):
         raise DataError(
@@ -307,3 +322,30 @@ def _stored_pieces(X: RowsOnDisk, path: str | Path, made_by: object) -> Iterator
     X.check()
     for part in X.parts():
         yield MatrixData(part, None, str(path), made_by=made_by)
+
+
+def read_names(path: str | Path, n_columns: int, encoding: str | None = None) -> list[str]:
+    """Read one name per line, such as the words of a vocabulary, in the order of the columns.
+
+    Parameters
+    ----------
+    path : str or Path
+    n_columns : int
+        How many there must be.
+    encoding : str, optional
+
+    Raises
+    ------
+    DataError
+    """
+    with open_text(path, encoding) as text:
+        names = [line.strip() for line in text]
+    while names and not names[-1]:
+        names.pop()
+    if len(names) != n_columns:
+        raise DataError(
+            f"there are {len(names):,} names, but the model has {n_columns:,} columns: one line "
+            "per column is needed, in their order.",
+            path,
+        )
+    return names

@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -170,6 +171,34 @@ class Table:
             None if self.lines is None else self.lines[rows],
             self.word,
         )
+
+
+def make_table(
+    cells: Mapping[str, Column],
+    lines: Sequence[int],
+    wanted: Sequence[str],
+    path: str | Path,
+    options: Options,
+    word: str = "line",
+) -> Table:
+    """Make a table of the wanted columns of some rows of a file, with labels if it has them.
+
+    Parameters
+    ----------
+    cells : mapping of list or array
+        The wanted columns, and that of the labels.
+    lines : sequence of int
+        At which the rows begin.
+    wanted : sequence of str
+    path : str or Path
+    options : Options
+        What names the label column, and marks unlabelled rows.
+    word : str
+        "line" or "row".
+    """
+    columns = {name: cells[name] for name in wanted}
+    table = Table(columns, None, str(path), np.array(lines, dtype=np.int64), word)
+    return table if options.label is None else table.labelled(cells[options.label], options)
 
 
 def _picked(cells: Column, index: NDArray[np.intp]) -> Column:

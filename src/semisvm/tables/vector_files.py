@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.tables.arrays import load_array
+from semisvm.tables.array_files import load_array
 from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.table import Column, Table
 

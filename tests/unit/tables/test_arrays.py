@@ -8,7 +8,7 @@ import pytest
 from numpy.lib import format as npy
 
 from semisvm.persistence import archive
-from semisvm.tables import arrays
+from semisvm.tables import array_files as arrays
 
 
 def written(array):

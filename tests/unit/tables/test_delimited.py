@@ -102,7 +102,7 @@ def test_giant_line_is_read(write):
 
 
 def test_endless_cell_is_refused(write, monkeypatch):
-    monkeypatch.setattr("semisvm.tables.delimited.LONGEST_CELL", 150_000)
+    monkeypatch.setattr("semisvm.tables.text_tables.LONGEST_CELL", 150_000)
     error = refused(write('a,b\n1,"' + "x\n" * 100_000))
     assert error.line == 2
     assert "longer than 150,000 characters" in str(error)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semisvm.tables.delimited import escaped, is_formula, unescaped
+from semisvm.tables.text_tables import escaped, is_formula, unescaped
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from scipy import sparse
 
 from reading import refused
 from semisvm.tables import DataError, DataWarning, read, read_chunks
-from semisvm.tables.delimited import column_names
 from semisvm.tables.options import Options
+from semisvm.tables.text_tables import column_names
 
 
 def npy(header, content=b""):
