@@ -149,7 +149,7 @@ def train(
     """
     limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit, "use": use}
     if labels is None:
-        features = _features_for(method, features)
+        features = features_for(method, features)
     else:
         _check_for_labels({**limits, "n_parts": n_parts})
         _machine(method, {})
@@ -183,8 +183,16 @@ def train(
     return model
 
 
-def _features_for(method: str, features: ColumnFeatures | None) -> ColumnFeatures:
-    """Raise informative columns further for methods that do not look for clusters."""
+def features_for(method: str, features: ColumnFeatures | None = None) -> ColumnFeatures:
+    """Return features for a method: those that do not look for clusters raise columns further.
+
+    Parameters
+    ----------
+    method : str
+        A name of `estimators.registry`, or "auto".
+    features : ColumnFeatures, optional
+        Not fitted; by default one for all columns.
+    """
     found = ColumnFeatures() if features is None else features
     if found.raised is not None or method == AUTO or get(method).suits.needs_unlabeled:
         return found

@@ -72,6 +72,7 @@ def audit(
     """
     from semisvm.cli.output import fit_command, print_json, print_line, print_notes
     from semisvm.preparing import prepare
+    from semisvm.training import features_for
 
     check_new(output, WHAT)
     with parameters_are_the_users():
@@ -81,8 +82,7 @@ def audit(
     table, notes = file.read_and_join(data, label, answered)
     for name in keep or ():
         check_column(table, name)
-    # held-out labels must not decide how much columns count
-    features = columns.features(words).set_params(raised=0.0)
+    features = features_for(method.name, columns.features(words))
     with parameters_are_the_users(), remarks_in_summary(not as_json):
         rows, weight = take_weights(answered.without_key(table), sample_weight)
         prepared = prepare(rows, features, as_is=as_is, sample_weight=weight)

@@ -8,10 +8,13 @@ this is cheap however many rows there are.
 
 With few labels most differences are chance, and the best of several candidates looks better than
 it is. A change is made only if it lowers the log-loss by `CLEAR` standard errors and does not
-lower the accuracy. Columns that weights were given for are left alone.
+lower the accuracy. A text or a column of vectors that shows no association with the labels, beside
+one that clearly does (`semisvm.tables.informative`), is likely to be noise: there `CLEAR_OF_NOISE`
+is enough. Columns that weights were given for are left alone.
 """
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,12 +30,18 @@ from semisvm.labels.partial import PartialLabels
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.successive_halving import row_losses
 from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.informative import LEVEL, p_value
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC
+from semisvm.tables.shares import SINGLE
 from semisvm.text import listing
 
 FACTORS = (0.0, 0.3)
 CLEAR = 3.0
 """Standard errors of the log-loss by which held-out labels must support a change."""
+CLEAR_OF_NOISE = 1.0
+"""The same for a text or vectors without an association, beside one with a clear one."""
+NO_ASSOCIATION = 0.05
+"""p-value from which on there is no association."""
 PROMISING = 1.5
 """The same after one deal of the folds, for a second one to be worth its time."""
 N_SPLITS, N_REPEATS = 5, 2
@@ -44,6 +53,12 @@ TOLERANCE = 1e-4
 """Of the fits, whose scores need not be exact."""
 MOST_CANDIDATES = 20
 MOST_CHANGES = 3
+
+
+Group = tuple[str, ...]
+"""Columns that are left out or damped together."""
+Places = NDArray[np.bool_]
+_Errors = dict[Group, float]
 
 
 @dataclass
@@ -92,6 +107,7 @@ def choose_columns(
     if not candidates or counts[counts > 1].sum() < FEWEST_LABELS:
         return found
     judge = _Judge.of(X, labels, sample_weight, random_state)
+    clear = judge.needed(features, candidates)
     factors = np.ones(X.shape[1])
     before = judge.held_out(factors)
     assert before is not None
@@ -103,7 +119,7 @@ def choose_columns(
                 scaled = np.where(places, np.minimum(factors, factor), factors)
                 if clock.seconds > seconds or not scaled.any() or np.array_equal(scaled, factors):
                     continue
-                tried = judge.held_out(scaled, before)
+                tried = judge.held_out(scaled, before, clear[columns])
                 if tried is not None and tried.mean < best_of.mean:
                     best, best_of = (columns, factor, scaled), tried
         if best is None:
@@ -115,9 +131,7 @@ def choose_columns(
     return found
 
 
-def _candidates(
-    features: ColumnFeatures, sources: NDArray[np.object_]
-) -> dict[tuple[str, ...], NDArray[np.bool_]]:
+def _candidates(features: ColumnFeatures, sources: NDArray[np.object_]) -> dict[Group, Places]:
     """Return which features come from the columns of each candidate."""
     given = features.column_weights or {}
     if {*given} & {*features.kinds_.values()}:
@@ -125,7 +139,7 @@ def _candidates(
     free = {name: kind for name, kind in features.kinds_.items() if name not in given}
     single = [name for name, kind in free.items() if kind != NUMERIC][:MOST_CANDIDATES]
     together = [tuple(n for n in free if free[n] == kind) for kind in (NUMERIC, CATEGORICAL)]
-    groups: list[tuple[str, ...]] = [*((name,) for name in single), *together]
+    groups: list[Group] = [*((name,) for name in single), *together]
     places = {group: np.isin(sources, group) for group in groups if group}
     return {group: own for group, own in places.items() if not own.all()}
 
@@ -186,10 +200,23 @@ class _Judge:
             ]
         return cls(sparse.csr_matrix(own), codes, None if weight is None else weight[rows], folds)
 
-    def held_out(self, factors: Floats, before: _HeldOut | None = None) -> _HeldOut | None:
+    def needed(self, features: ColumnFeatures, candidates: Mapping[Group, Places]) -> _Errors:
+        """Return by how many standard errors each candidate must be better without."""
+        wide = {
+            group: p_value(self.X[:, np.flatnonzero(places)], self.codes)
+            for group, places in candidates.items()
+            if features.kinds_[group[0]] not in SINGLE
+        }
+        clear = min(wide.values(), default=1.0) < LEVEL
+        noise = {group for group, p in wide.items() if clear and p > NO_ASSOCIATION}
+        return {group: CLEAR_OF_NOISE if group in noise else CLEAR for group in candidates}
+
+    def held_out(
+        self, factors: Floats, before: _HeldOut | None = None, clear: float = CLEAR
+    ) -> _HeldOut | None:
         """Score every labelled row by models to which its label is not known.
 
-        Returns None as soon as that is not clearly better than before.
+        Returns None as soon as that is not better than before by ``clear`` standard errors.
         """
         rows: Any = sparse.csr_matrix(self.X @ sparse.diags_array(factors))
         rows = rows[:, np.flatnonzero(rows.getnnz(axis=0))]
@@ -204,7 +231,7 @@ class _Judge:
             predicted = scores.argmax(axis=1) if scores.ndim == 2 else scores > 0.0
             right.append(np.mean(predicted == self.codes[held]))
             found = _HeldOut(np.array(losses), np.array(right))
-            needed = CLEAR if number == len(self.folds) else PROMISING
+            needed = clear if number == len(self.folds) else min(clear, PROMISING)
             if before is not None and not found.clearly_better_than(before, needed):
                 return None
         return found

@@ -4,7 +4,7 @@ Which methods to compare, and how often to repeat the folds, is planned so that 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -152,11 +152,13 @@ class _Job:
     unlabeled: Any
     score: Scorer
     weight: Floats | None = None
+    matrices: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(
         self, name: str, estimator: Any, fold: int, test: Index, outside: Index
     ) -> FoldScore:
-        X, y, weight = self.X, hide_labels(self.y, test, self.unlabeled), self.weight
+        own = self.matrices.get(name, self.X)
+        X, y, weight = own, hide_labels(self.y, test, self.unlabeled), self.weight
         outside = NONE if is_pairwise(estimator) else outside
         if len(outside):
             rows = kept_rows(len(y), outside)
@@ -165,7 +167,7 @@ class _Job:
         start = perf_counter()
         model = fit_partly(estimator, X, y, self.unlabeled, weight)
         seconds = perf_counter() - start
-        return self._scored(name, fold, model, self.X, (test, outside), seconds)
+        return self._scored(name, fold, model, own, (test, outside), seconds)
 
     def _n_labels(self, test: Index) -> int:
         return int(np.count_nonzero(~is_unlabeled(self.y[test], self.unlabeled)))
@@ -215,6 +217,7 @@ def compare(
     callback: Callable[[FoldScore], Any] | None = None,
     watcher: Watcher | None = None,
     sample_weight: ArrayLike | None = None,
+    matrices: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Cross-validate methods on the labelled rows and compare them with a supervised one.
 
@@ -257,6 +260,8 @@ def compare(
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows in the fits, which all methods must take. In the scores every
         held-out label counts once.
+    matrices : mapping name -> rows, default=None
+        Features of methods that do not have those of X; the rows are the same.
 
     Returns
     -------
@@ -290,7 +295,7 @@ def compare(
     if sample_weight is not None:
         _refuse_weights(methods)
         weight = checked_weights(sample_weight, np.empty((len(labels.codes), 0)), labels)
-    job = _Job(X, label_array(y), unlabeled, score, weight)
+    job = _Job(X, label_array(y), unlabeled, score, weight, matrices or {})
     parts = list(zip(tests, outside_parts(tests, labels.codes), strict=True))
     held = np.mean([len(test) for test in tests])
     facts: dict[str, Any] = {

@@ -15,9 +15,9 @@ model would follow its noise.
 
 Beside texts and vectors, this leaves little to a column of few values, whatever it means. If labels
 show that it is no noise (`semisvm.tables.informative`), its share is raised on the way to an equal
-one: ``share**(1 - t) * equal**t``. Half-way, t = 0.5, suits supervised methods. Methods that look
-for clusters would find those of the column then: they gain up to `FOR_CLUSTERS`, and lose beyond
-twice as much.
+one: ``share**(1 - t) * equal**t``. About half-way, t = 0.55, suits supervised methods. Methods that
+look for clusters would find those of the column then: they gain up to `FOR_CLUSTERS`, and lose
+beyond twice as much.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ WIDE = 20.0
 SMALL = 0.01
 """Directions that categories may have beside texts and vectors, as a share of theirs, however few
 columns the categories are: so little does no harm if they are noise."""
-FOR_CLUSTERS, SUPERVISED = 0.15, 0.5
+FOR_CLUSTERS, SUPERVISED = 0.15, 0.55
 """How far informative columns are raised to an equal share, on a logarithmic scale: for any method,
 and for those that use labelled rows only. Chosen by ``python -m benchmarks columns``."""
 DAMPED = 0.5

@@ -4,7 +4,7 @@ import numpy as np
 
 import semisvm
 from semisvm.labels.partial import PartialLabels, encode
-from semisvm.model_selection.column_choice import choose_columns
+from semisvm.model_selection.column_choice import CLEAR, _candidates, _Judge, choose_columns
 from semisvm.tables import ColumnFeatures, Table
 
 N = 300
@@ -55,6 +55,20 @@ def test_a_text_of_noise_is_left_out():
         (reason,) = found.reasons
         assert reason.startswith("the column 'footer' is ")
         assert "standard errors" in reason
+
+
+def test_a_text_without_association_needs_less_evidence():
+    table, topics, labelled, rng = noisy(0, n_labels=60)
+    table["title"] = texts(topics, 2.0, rng)
+    features = ColumnFeatures()
+    X = features.fit_transform(table)
+    labels = PartialLabels(np.arange(3), np.where(labelled, topics, -1))
+    candidates = _candidates(features, features.source_columns())
+    found = _Judge.of(X, labels, None, 0).needed(features, candidates)
+    assert {group for group, errors in found.items() if errors < CLEAR} == {("footer",)}
+    left_out = [choice_of(*noisy(seed, n_labels=60)[:3]).weights for seed in range(10)]
+    assert sum("footer" in weights for weights in left_out) >= 8
+    assert not any("body" in weights for weights in left_out)
 
 
 def test_columns_that_inform_or_do_no_harm_are_kept():

@@ -14,7 +14,13 @@ from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.labels.partial import hide_labels
 from semisvm.persistence.features import restore_features
 from semisvm.tables import ColumnFeatures, Table, as_table
-from semisvm.tables.informative import LEVEL, find_informative, p_value, permutation_moments
+from semisvm.tables.informative import (
+    FALSE_SHARE,
+    LEVEL,
+    find_informative,
+    p_value,
+    permutation_moments,
+)
 from semisvm.tables.shares import FOR_CLUSTERS, SUPERVISED
 
 KINDS = {"text": "text", "hint": "categorical", "noise": "categorical", "price": "numeric"}
@@ -78,9 +84,27 @@ def test_what_informs_is_found_and_noise_is_not():
     table, topics = informed_table()
     found = find_informative(as_table(table), KINDS, partly(topics))
     assert set(found) == {"hint", "price"}
-    assert max(found.values()) < LEVEL / 3
+    assert min(found.values()) < LEVEL / 6
+    assert max(found.values()) < FALSE_SHARE / 3
     wrong = np.random.default_rng(1).permutation(topics)
     assert find_informative(as_table(table), KINDS, partly(wrong)) == {}
+
+
+def test_columns_that_each_inform_a_little_are_found_together():
+    rng = np.random.default_rng(8)
+    y = np.repeat(np.arange(6), 10)
+    columns = {f"x{k}": rng.normal(size=60) + rng.normal(size=6)[y] for k in range(2)}
+    kinds = dict.fromkeys(columns, "numeric")
+    alone = [p_value(values, y) for values in columns.values()]
+    assert min(alone) > LEVEL / 4
+    assert set(find_informative(as_table(columns), kinds, y)) == {*columns}
+
+
+def test_a_rare_level_in_a_rare_class_is_no_evidence():
+    rng = np.random.default_rng(0)
+    y = np.array([0] * 20 + [1] * 20 + [2, 2])
+    levels = [f"level {k}" for k in rng.integers(0, 3, 40)] + ["other", "other"]
+    assert find_informative(as_table({"hint": levels}), {"hint": "categorical"}, y) == {}
 
 
 def test_too_few_labels_show_nothing():
