@@ -21,7 +21,6 @@ from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.scaling import MatrixScaling
 from semisvm.tables.table import MatrixData, Table, as_table
-from semisvm.tables.unknown import unknown_shares
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
@@ -376,7 +375,7 @@ class Model(TrustedPredictions):
         sample = _sample(data if self.features is None else _cells(data), most)
         unknown = None
         if self.features is not None and isinstance(sample, Table):
-            unknown = unknown_shares(self.features, sample)
+            unknown = self.features.unknown_shares(sample)
         X = self.matrix(sample)
         return self.familiarity.measure(X if is_sparse(X) else np.asarray(X), unknown)
 

@@ -26,7 +26,6 @@ from semisvm.tables.labels import count_labels, count_repeated
 from semisvm.tables.several_labels import SeveralLabels
 from semisvm.tables.shares import SUPERVISED
 from semisvm.tables.table import MatrixData, Table
-from semisvm.tables.unknown import unknown_shares
 from semisvm.text import series
 
 if TYPE_CHECKING:
@@ -374,7 +373,7 @@ def familiarity_of(prepared: Prepared) -> Familiarity | None:
         return None
     unknown = None
     if prepared.features is not None and prepared.cells is not None:
-        unknown = unknown_shares(prepared.features, prepared.cells, n)
+        unknown = prepared.features.unknown_shares(prepared.cells, n)
     return Familiarity.fit(take_rows(X, sample), unknown)
 
 

@@ -10,7 +10,7 @@ import semisvm
 from commands import run
 from semisvm.cli import vectors as vectors_module
 from semisvm.tables import read
-from semisvm.tables.vector_files import with_vectors
+from semisvm.tables.vectors import with_vectors
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 ENCODER = """

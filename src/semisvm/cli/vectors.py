@@ -15,10 +15,9 @@ from semisvm.cli.errors import UserError, parameters_are_the_users
 
 if TYPE_CHECKING:
     from semisvm.model import Model
-    from semisvm.tables.embeddings import Encoder
     from semisvm.tables.features import ColumnFeatures
     from semisvm.tables.table import MatrixData, Table
-    from semisvm.tables.vector_files import RowVectors
+    from semisvm.tables.vectors import Encoder, RowVectors
 
 PANEL = "Vectors"
 Embeddings = Annotated[
@@ -139,7 +138,7 @@ class TrainingVectors(Vectors):
     ) -> tuple["Table", list[str]]:
         """Return the data with the vectors of the texts, and which columns were encoded."""
         from semisvm.cli.progress import shown as show
-        from semisvm.tables.embeddings import encode_texts, text_columns
+        from semisvm.tables.vectors import encode_texts, text_columns
 
         function = _imported(str(self.encoder))
         names = list(features.text or text_columns(data))
@@ -153,13 +152,13 @@ class TrainingVectors(Vectors):
 
 
 def _loaded(path: Path) -> "RowVectors":
-    from semisvm.tables.vector_files import RowVectors
+    from semisvm.tables.vectors import RowVectors
 
     return RowVectors.load(path)
 
 
 def _imported(encoder: str) -> "Encoder":
-    from semisvm.tables.embeddings import load_encoder
+    from semisvm.tables.vectors import load_encoder
 
     with parameters_are_the_users():
         return load_encoder(encoder)
@@ -212,8 +211,7 @@ class Added:
 
     def columns(self, names: list[str]) -> list[str]:
         """Return the columns to read from a file, of those that the model needs."""
-        from semisvm.tables.embeddings import SUFFIX
-        from semisvm.tables.vector_files import EMBEDDINGS
+        from semisvm.tables.vectors import EMBEDDINGS, SUFFIX
 
         added = {name + SUFFIX for name in self._columns}
         added |= set() if self._vectors is None else {EMBEDDINGS}
@@ -222,8 +220,8 @@ class Added:
     def to(self, data: Any) -> Any:
         """Add the vectors of the next rows; a matrix stays as it is."""
         from semisvm.cli.progress import shown as show
-        from semisvm.tables.embeddings import encode_texts
         from semisvm.tables.table import Table
+        from semisvm.tables.vectors import encode_texts
 
         if not isinstance(data, Table):
             return data

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from semisvm._version import __version__
 from semisvm.persistence.sklearn_export import KernelTerm, LinearModel, linear_model
-from semisvm.tables.blocks import CategoricalBlock, NumericBlock
-from semisvm.tables.embeddings import VectorBlock
+from semisvm.tables.blocks import CategoricalBlock, NumericBlock, TextBlock, VectorBlock
 from semisvm.tables.features import ColumnFeatures
-from semisvm.tables.text import TOKEN_PATTERN, TextBlock, settings_of
+from semisvm.tables.text import TOKEN_PATTERN, settings_of
 from semisvm.tables.writing import write_bytes
 
 INNER = "semisvm/"

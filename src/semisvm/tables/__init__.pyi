@@ -2,7 +2,7 @@ from semisvm.tables.answers import Joined as Joined
 from semisvm.tables.answers import join_answers as join_answers
 from semisvm.tables.answers import to_fill_in as to_fill_in
 from semisvm.tables.answers import to_tasks as to_tasks
-from semisvm.tables.embeddings import encode_texts as encode_texts
+from semisvm.tables.vectors import encode_texts as encode_texts
 from semisvm.tables.errors import DataError as DataError
 from semisvm.tables.errors import DataWarning as DataWarning
 from semisvm.tables.features import ColumnFeatures as ColumnFeatures

@@ -10,15 +10,24 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.tables.blocks import Arrays, Block, CategoricalBlock, NumericBlock, State
-from semisvm.tables.embeddings import VectorBlock
+from semisvm.tables.blocks import (
+    HASHED,
+    Arrays,
+    Block,
+    CategoricalBlock,
+    HashedTextBlock,
+    NumericBlock,
+    State,
+    TextBlock,
+    VectorBlock,
+    count_unknown,
+)
 from semisvm.tables.errors import DataError, missing_column
 from semisvm.tables.informative import find_informative
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
 from semisvm.tables.shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
-from semisvm.tables.table import Table, as_table
-from semisvm.tables.text import HASHED, STOP_WORDS, HashedTextBlock, TextBlock, as_tokens
-from semisvm.tables.vector_files import holds_vectors
+from semisvm.tables.table import Table, as_table, holds_vectors
+from semisvm.tables.text import STOP_WORDS, as_tokens
 from semisvm.validation import check_real
 
 KINDS = (TEXT, NUMERIC, CATEGORICAL)
@@ -273,6 +282,28 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             for block in self.blocks_
             if isinstance(block, TextBlock)
         }
+
+    def unknown_shares(
+        self, table: Table, n_fitted: int | None = None
+    ) -> NDArray[np.float64] | None:
+        """Compute the share of the words and levels of each row that are unknown, shape (n,).
+
+        A level that is rare counts as unknown, as new levels are about as frequent as rare ones.
+        Rows without any words and levels have share zero; None if the features have neither.
+
+        Parameters
+        ----------
+        table : Table
+        n_fitted : int, optional
+            Number of rows of the fit, if the rows are some of them. A word then counts as known
+            only if it would be without this row, as for rows that come later.
+        """
+        counts = [count_unknown(block, table, self.min_df, n_fitted) for block in self.blocks_]
+        found = [pair for pair in counts if pair is not None]
+        if not found:
+            return None
+        unknown, total = (np.sum(parts, axis=0) for parts in zip(*found, strict=True))
+        return np.asarray(unknown / np.maximum(total, 1.0))
 
     @property
     def columns_(self) -> list[str]:

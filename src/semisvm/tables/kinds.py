@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.tables.errors import is_missing
-from semisvm.tables.table import Column, Table, with_thousands
-from semisvm.tables.vector_files import holds_vectors, is_vector
+from semisvm.tables.table import Column, Table, holds_vectors, is_vector, with_thousands
 
 TEXT, NUMERIC, CATEGORICAL, VECTOR = "text", "numeric", "categorical", "vector"
 

@@ -13,14 +13,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from semisvm.tables.blocks import Block, CategoricalBlock, NumericBlock
-from semisvm.tables.embeddings import VectorBlock, VectorTally
+from semisvm.tables.blocks import (
+    HASHED,
+    Block,
+    CategoricalBlock,
+    NumericBlock,
+    TextBlock,
+    VectorBlock,
+)
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures, columns_by_kind, is_dense
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR
 from semisvm.tables.shares import BlockStatistics
 from semisvm.tables.table import Table
-from semisvm.tables.text import HASHED, TOKEN_PATTERN, TextBlock, check_ngrams
+from semisvm.tables.text import TOKEN_PATTERN, check_ngrams
+from semisvm.tables.vectors import read_vectors
 
 MOST_COUNTED = 10_000_000
 """Different words that are counted at a time; they take about a gigabyte."""
@@ -246,6 +253,41 @@ class LevelTally:
     def merge(self, other: "LevelTally") -> None:
         """Add what was counted in other rows."""
         self.rows.merge(other.rows)
+
+
+class VectorTally:
+    """The mean of a column of vectors that comes piece by piece."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self._sum: NDArray[np.float64] | None = None
+        self._count = 0
+
+    def add(self, table: Table) -> None:
+        """Count the vectors of some rows."""
+        cells = table.column(self.column)
+        if not isinstance(cells, np.ndarray) and all(cell is None for cell in cells):
+            return  # a piece in which all are missing has no length
+        values = read_vectors(table, self.column, None if self._sum is None else len(self._sum))
+        self._include(np.nansum(values, axis=0), int((~np.isnan(values[:, 0])).sum()))
+
+    def merge(self, other: "VectorTally") -> None:
+        """Add what was counted in other rows."""
+        if other._sum is not None:
+            self._include(other._sum, other._count)
+
+    def _include(self, total: NDArray[np.float64], count: int) -> None:
+        if self._sum is not None and len(self._sum) != len(total):
+            message = f"there are vectors of {len(self._sum):,} and of {len(total):,} numbers."
+            raise DataError(message, None, None, self.column)
+        self._sum = total if self._sum is None else self._sum + total
+        self._count += count
+
+    def mean(self, path: str | None) -> NDArray[np.float64]:
+        """Return the mean of the vectors that are not missing."""
+        if self._sum is None or self._count == 0:
+            raise DataError("the column has no vector.", path, None, self.column)
+        return np.asarray(self._sum / self._count)
 
 
 class StreamedFeatures:

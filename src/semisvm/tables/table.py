@@ -205,6 +205,23 @@ def _picked(cells: Column, index: NDArray[np.intp]) -> Column:
     return cells[index] if isinstance(cells, np.ndarray) else [cells[i] for i in index]
 
 
+def is_vector(cell: Any) -> bool:
+    """Return whether a cell is a list or array of one or more numbers."""
+    if isinstance(cell, np.ndarray):
+        return cell.ndim == 1 and cell.dtype.kind in "fiu" and len(cell) > 0
+    if not isinstance(cell, (list, tuple)) or not cell:
+        return False
+    return all(isinstance(n, (int, float, np.number)) and type(n) is not bool for n in cell)
+
+
+def holds_vectors(cells: Column) -> bool:
+    """Return whether all cells that are not missing are vectors of one length."""
+    if isinstance(cells, np.ndarray):
+        return cells.ndim == 2
+    present = [cell for cell in cells if not is_missing(cell)]
+    return bool(present) and all(map(is_vector, present)) and len({*map(len, present)}) == 1
+
+
 def as_number(cell: Any) -> float | None:
     """Read a cell as a number; NaN if it is missing, None if it is something else."""
     if isinstance(cell, str):

@@ -1,29 +1,14 @@
-"""Features from one text column: tf-idf with sublinear counts and rows of length one.
-
-Stop words are left out: a list of the user's, or that of a language. Without a vocabulary, words
-are hashed to columns.
-"""
+"""What the words of a text are: settings of vectorisers, lengths of n-grams, and stop words."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.feature_extraction.text import (
-    CountVectorizer,
-    HashingVectorizer,
-    TfidfTransformer,
-    TfidfVectorizer,
-)
-from sklearn.preprocessing import normalize
 
-from semisvm.tables.blocks import Arrays, State
 from semisvm.tables.errors import DataError
 from semisvm.tables.opening import open_text
-from semisvm.tables.table import Table
 from semisvm.text import listing, near_match
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
@@ -35,106 +20,7 @@ STOP_WORDS = "stop_words"
 """A setting that is kept where there are some; the first files had none."""
 
 
-@dataclass
-class TextBlock:
-    """Words, or n-grams, of a text column, weighted by tf-idf.
-
-    Attributes
-    ----------
-    column : str
-    counter : CountVectorizer
-    weights : TfidfTransformer
-    """
-
-    column: str
-    counter: Any
-    weights: Any
-    kind = "text"
-
-    @classmethod
-    def fit(cls, table: Table, column: str, **settings: Any) -> tuple[Self, Any]:
-        """Learn the words and their weights; return the block and the rows of the table.
-
-        Parameters
-        ----------
-        table : Table
-        column : str
-        **settings
-            Of `CountVectorizer`.
-        """
-        check_ngrams(settings.get("ngram_range", (1, 1)))
-        counter = CountVectorizer(dtype=np.float64, token_pattern=TOKEN_PATTERN, **settings)
-        try:
-            counts = counter.fit_transform(table.text(column))
-        except ValueError as error:
-            raise _explained(error, table, column, settings["min_df"]) from error
-        counts.sort_indices()  # so that rows are summed in the order of later calls
-        weights = TfidfTransformer(sublinear_tf=True).fit(counts)
-        return cls(column, counter, weights), weights.transform(counts)
-
-    @property
-    def columns(self) -> list[str]:
-        """The column that is read."""
-        return [self.column]
-
-    def matrix(self, table: Table) -> Any:
-        """Compute the tf-idf rows."""
-        counts = self.counter.transform(table.text(self.column))
-        counts.sort_indices()
-        return self.weights.transform(counts, copy=False)
-
-    def width(self) -> int:
-        """Return the number of features."""
-        return len(self.words())
-
-    def sources(self) -> list[str]:
-        """Return the column once per feature."""
-        return [self.column] * self.width()
-
-    def names(self) -> list[str]:
-        """Return ``column__word``."""
-        return [f"{self.column}__{word}" for word in self.words()]
-
-    def words(self) -> list[str]:
-        """Return the words in the order of the features."""
-        return list(self.counter.get_feature_names_out())
-
-    def frequent(self, count: int) -> list[str]:
-        """Return the words that are in most rows, the most frequent first."""
-        rarest_last = np.argsort(self.weights.idf_, kind="stable")[:count]
-        return np.asarray(self.counter.get_feature_names_out())[rarest_last].tolist()
-
-    def plain(self) -> TfidfVectorizer:
-        """Return a vectoriser of scikit-learn that computes the same rows."""
-        made = TfidfVectorizer(
-            vocabulary={word: k for k, word in enumerate(self.words())},
-            sublinear_tf=True,
-            **restored_settings(settings_of(self.counter)),
-        )
-        made.idf_ = self.weights.idf_
-        return made
-
-    def state(self) -> tuple[State, Arrays]:
-        """Return what restores the block."""
-        settings = settings_of(self.counter)
-        state = {"column": self.column, "settings": settings, "words": self.words()}
-        return state, {"idf": np.asarray(self.weights.idf_, dtype=np.float64)}
-
-    @classmethod
-    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a block from its state."""
-        words, idf = state["words"], arrays["idf"]
-        if idf.shape != (len(words),) or len(set(words)) != len(words):
-            raise ValueError("the words and their weights differ in number.")
-        settings = restored_settings(state["settings"])
-        vocabulary = {word: k for k, word in enumerate(words)}
-        counter = CountVectorizer(dtype=np.float64, vocabulary=vocabulary, **settings)
-        weights = TfidfTransformer(sublinear_tf=True)
-        weights.idf_ = idf
-        return cls(state["column"], counter, weights)
-
-
-def settings_of(vectorizer: Any) -> State:
+def settings_of(vectorizer: Any) -> dict[str, Any]:
     """Return what a word is, as plain data."""
     settings = {name: getattr(vectorizer, name) for name in SETTINGS}
     settings["ngram_range"] = list(settings["ngram_range"])
@@ -143,7 +29,7 @@ def settings_of(vectorizer: Any) -> State:
     return settings
 
 
-def restored_settings(state: State) -> State:
+def restored_settings(state: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a vectoriser for what `settings_of` returned."""
     settings = {name: state[name] for name in SETTINGS}
     settings["ngram_range"] = tuple(settings["ngram_range"])
@@ -158,19 +44,6 @@ def check_ngrams(lengths: Any) -> None:
             f"ngram_range must be two whole numbers, the shortest and the longest, from 1 to "
             f"{MAX_NGRAM}, got {lengths!r}."
         )
-
-
-def _explained(error: ValueError, table: Table, column: str, min_df: Any) -> Exception:
-    if "empty vocabulary" in str(error):
-        message = "the texts of the column have no words."
-    elif "no terms remain" in str(error).lower():
-        message = (
-            f"no word of the column occurs in {min_df} rows or more: lower the parameter min_df, "
-            "or add rows."
-        )
-    else:
-        return error
-    return DataError(message, table.path, None, column)
 
 
 MOST_LETTERS = 100
@@ -269,84 +142,3 @@ def _checked(words: Iterable[str]) -> Iterable[str]:
         if not isinstance(word, str) or len(word.split()) > 1:
             raise ValueError(f"the parameter stop_words is a list of single words, got {word!r}.")
         yield word
-
-
-HASHED = "hashed"
-MOST_COLUMNS = 2**31 - 1
-
-
-@dataclass
-class HashedTextBlock:
-    """Words, or n-grams, of a text column, each in the column that its hash names.
-
-    Counts are 1 + log(tf) and rows have length one. There are no words to learn, so no idf. Words
-    may share a column; half of them, by another bit of the hash, count as negative, so that on
-    average shared columns cancel out.
-
-    Attributes
-    ----------
-    column : str
-    hasher : HashingVectorizer
-    """
-
-    column: str
-    hasher: Any
-    kind = HASHED
-
-    @classmethod
-    def of(cls, column: str, n_columns: int, **settings: Any) -> Self:
-        """Make a block; nothing is learnt from the data.
-
-        Parameters
-        ----------
-        column : str
-        n_columns : int
-        **settings
-            Of `HashingVectorizer`.
-        """
-        check_ngrams(settings.get("ngram_range", (1, 1)))
-        if not 1 <= n_columns <= MOST_COLUMNS:
-            raise ValueError(f"hash_columns must be from 1 to {MOST_COLUMNS}, got {n_columns}.")
-        return cls(
-            column,
-            HashingVectorizer(
-                n_features=n_columns,
-                norm=None,
-                dtype=np.float64,
-                **{"token_pattern": TOKEN_PATTERN, **settings},
-            ),
-        )
-
-    @property
-    def columns(self) -> list[str]:
-        """The column that is read."""
-        return [self.column]
-
-    def matrix(self, table: Table) -> Any:
-        """Compute the rows."""
-        counts = self.hasher.transform(table.text(self.column))
-        counts.eliminate_zeros()
-        counts.data = np.sign(counts.data) * (1.0 + np.log(np.abs(counts.data)))
-        return normalize(counts, copy=False)
-
-    def width(self) -> int:
-        """Return the number of features."""
-        return int(self.hasher.n_features)
-
-    def sources(self) -> list[str]:
-        """Return the column once per feature."""
-        return [self.column] * self.width()
-
-    def names(self) -> list[str]:
-        """Return ``column__hash 7`` and so on."""
-        return [f"{self.column}__hash {k}" for k in range(self.width())]
-
-    def state(self) -> tuple[State, Arrays]:
-        """Return what restores the block."""
-        settings = settings_of(self.hasher)
-        return {"column": self.column, "n_columns": self.width(), "settings": settings}, {}
-
-    @classmethod
-    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make a block from its state."""
-        return cls.of(state["column"], state["n_columns"], **restored_settings(state["settings"]))

@@ -23,7 +23,6 @@ from semisvm.model_selection.familiarity import (
 )
 from semisvm.tables import ColumnFeatures, MatrixData, Table
 from semisvm.tables.labels import objects
-from semisvm.tables.unknown import unknown_shares
 
 
 def texts(rng, n, first=0, n_words=400):
@@ -63,20 +62,20 @@ def test_new_categories_count_as_unknown():
     rng = np.random.default_rng(0)
     table = {"kind": ["a", "b", "c", "rare"] + ["a", "b"] * 100, "size": rng.random(204)}
     features = ColumnFeatures(categorical=["kind"]).fit(table)
-    shares = unknown_shares(features, Table({"kind": ["a", "new", "rare", ""], "size": [1.0] * 4}))
+    shares = features.unknown_shares(Table({"kind": ["a", "new", "rare", ""], "size": [1.0] * 4}))
     assert shares.tolist() == [0.0, 1.0, 1.0, 0.0]
     numbers = ColumnFeatures().fit({"size": rng.random(50)})
-    assert unknown_shares(numbers, Table({"size": [1.0]})) is None
+    assert numbers.unknown_shares(Table({"size": [1.0]})) is None
 
 
 def test_words_count_as_known_only_without_the_row_itself():
     """A row of a fit is told what it would be told if it came later."""
     table = Table({"text": ["one two", "one two", "one three three", "three one"]})
     features = ColumnFeatures(text=["text"], min_df=2).fit(table)
-    assert unknown_shares(features, table).tolist() == [0.0, 0.0, 0.0, 0.0]
+    assert features.unknown_shares(table).tolist() == [0.0, 0.0, 0.0, 0.0]
     # "two" and "three" are in two rows, so in one other row, which is too few
     expected = [1 / 2, 1 / 2, 2 / 3, 1 / 2]
-    np.testing.assert_allclose(unknown_shares(features, table, len(table)), expected)
+    np.testing.assert_allclose(features.unknown_shares(table, len(table)), expected)
 
 
 def test_units_that_have_changed():
