@@ -2,7 +2,6 @@ from semisvm.tables.answers import Joined as Joined
 from semisvm.tables.answers import join_answers as join_answers
 from semisvm.tables.answers import to_fill_in as to_fill_in
 from semisvm.tables.answers import to_tasks as to_tasks
-from semisvm.tables.vectors import encode_texts as encode_texts
 from semisvm.tables.errors import DataError as DataError
 from semisvm.tables.errors import DataWarning as DataWarning
 from semisvm.tables.features import ColumnFeatures as ColumnFeatures
@@ -18,5 +17,6 @@ from semisvm.tables.rows_writing import write_rows as write_rows
 from semisvm.tables.table import MatrixData as MatrixData
 from semisvm.tables.table import Table as Table
 from semisvm.tables.table import as_table as as_table
+from semisvm.tables.vectors import encode_texts as encode_texts
 from semisvm.tables.writing import write_bytes as write_bytes
 from semisvm.tables.writing import write_text as write_text
