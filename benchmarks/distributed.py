@@ -229,9 +229,9 @@ def round_row(client: Any, n_columns: int) -> dict[str, Any]:
             w, times = np.zeros(n_columns + 1), []
             for _ in range(ROUNDS):
                 start = perf_counter()
-                rows.score(w)
-                rows.set_given_costs()
-                rows.linearize()
+                rows.all.score(w)
+                rows.all.set_given_costs()
+                rows.all.linearize()
                 times.append(perf_counter() - start)
     finally:
         shards.close()

@@ -131,7 +131,7 @@ def weight_step(block, reg, labeled_preconditioner=None):
 def solve_from(problem, w=None, *, tol=1e-12, **options):
     """Minimise a problem over rows from weights, by default zero."""
     state = State(np.zeros(problem.n_weights) if w is None else w.copy())
-    problem.rows.score(state.w)
+    problem.rows.all.score(state.w)
     return minimize(problem, state, tol=tol, **options)
 
 
@@ -147,7 +147,7 @@ def inverted(inverse, r, systems=1, rtol=1e-8):
 
 def linearized(problem, w):
     """A problem over rows at weights, computed afresh."""
-    problem.rows.score(w)
+    problem.rows.all.score(w)
     return problem.linearize(w)
 
 

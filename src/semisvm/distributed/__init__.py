@@ -25,11 +25,11 @@ a time limit of their own: those of ``distributed.Actor`` have none.
 *Few rounds.* A round takes milliseconds, however small the work. So
 
 - an operation without a result (``score``, ``set_label_costs``, ``set_direction``, ...) waits for
-  the next one with a result, and travels with it (``wire.SILENT``);
-- small operations that usually follow another one are sent along with it, and their results are
-  kept until their state changes (``wire.WITH_ONE_SCORE``, ``wire.DEPENDS``);
+  the next one with a result, and travels with it;
+- small operations that usually follow another one (``follows`` in their declarations) are sent
+  along with it, and their results are kept until what they read changes;
 - a threshold is first searched near the last one (`semisvm.tasks.one_score_driver`): one call;
-- a shard adds up the vectors over columns of its blocks, so one vector travels per worker, however
+- a shard combines the results of its blocks, so one vector over columns travels per worker, however
   many chunks there are;
 - the driver gets the labelled rows, for the preconditioner, only if they are few.
 
@@ -41,21 +41,22 @@ sample of 5,000 others for the estimate of the class shares and for the pivots o
 ``crammer_singer`` ascend in the dual row by row: up to 1 GiB of rows are brought into the driver
 for them, more are refused.
 
-*Order of sums.* Numbers are added in the order of the chunks, vectors over columns in that of the
+*Order of sums.* Results are added in the order of the chunks of a shard, then in that of the
 shards. The chunks of a shard are decided once: chunks in memory stay where they are, the others
 are dealt to the workers in consecutive runs. So repeated fits on the same chunks and the same
 number of workers are equal bit for bit, and so is a fit in which a worker died.
 
 *A worker that dies.* `Wire` keeps a log of the operations that changed the state of the blocks.
-``wire.ONE_SCORE`` and ``wire.MANY_SCORES`` declare which parts of the state each of them reads,
+Their declarations (`semisvm.tasks.operations`) give the parts of the state that each of them reads,
 sets and changes; walking back through the log finds those on which the state still depends. A lost
 shard is loaded again on another worker, gets its labels, repeats these operations, and then runs
 the one whose result is missing; the other shards wait. A step of the weights is one such operation
 (``set_direction``) and one pass over the rows; of all the products of its conjugate gradients one
 is needed at most. After 32 steps at most the scores are computed anew from the weights, so the log
-is short and never has more than a few dozen vectors over columns. A new operation of a block that
-changes its state needs an entry there; ``tests/unit/distributed/test_replay.py`` loses shards
-before every round of fits with all methods, and compares bit for bit.
+is short and never has more than a few dozen vectors over columns.
+``tests/unit/tasks/test_operations.py`` checks that the declarations are true, and
+``tests/unit/distributed/test_replay.py`` loses shards before every round of fits with all methods,
+and compares bit for bit.
 
 *Waits.* A worker without a reply for 600 s counts as dead (``semisvm.answer-seconds`` in Dask's
 configuration). The fit raises `ClusterError` if no worker is left for 60 s

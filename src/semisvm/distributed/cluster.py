@@ -25,8 +25,9 @@ from distributed.protocol.pickle import dumps
 from semisvm._version import __version__
 from semisvm.designs.workers import one_blas_thread
 from semisvm.distributed.connecting import ANSWER_SECONDS, WORKER_SECONDS, ClusterError
-from semisvm.distributed.shard import Question, Shard
+from semisvm.distributed.shard import Shard
 from semisvm.distributed.sources import Source
+from semisvm.tasks.operations import Call
 
 CALL = "call"
 
@@ -41,8 +42,8 @@ class RemoteShard(Shard):
         """Call a method; message and result, with the number of rows read so far, are packed."""
         method, arguments = pickle.loads(message)
         with one_blas_thread:
-            answer = getattr(self, method)(*arguments)
-        return pickle.dumps((answer, self.rows_read))
+            result = getattr(self, method)(*arguments)
+        return pickle.dumps((result, self.rows_read))
 
     def version(self) -> str:
         """Return the version of the package on the worker."""
@@ -291,7 +292,7 @@ class Cluster:
         found.__cause__ = error
         return found
 
-    def _rebuild(self, number: int, questions: Sequence[Question]) -> None:
+    def _rebuild(self, number: int, calls: Sequence[Call]) -> None:
         """Make a shard anew on another worker, in the state to which operations bring it."""
         shard = self._shards[number]
         while True:
@@ -313,8 +314,8 @@ class Cluster:
             try:
                 for method, arguments in self._lasting:
                     self._only(number, method, arguments[number])
-                if questions:
-                    self._only(number, "ask", (questions,))
+                if calls:
+                    self._only(number, "run", (calls,))
             except Lost:
                 continue
             return
@@ -347,37 +348,35 @@ class Cluster:
             self._lasting.append((method, arguments))
         return found
 
-    def ask(
-        self,
-        questions: Sequence[Sequence[Question]],
-        before: Callable[[int], Sequence[Question]],
+    def run(
+        self, calls: Sequence[Sequence[Call]], before: Callable[[int], Sequence[Call]]
     ) -> list[Any]:
         """Run operations on each shard, in one round."""
         self.rounds += 1
-        return self._call_all("ask", [(one,) for one in questions], before)
+        return self._call_all("run", [(one,) for one in calls], before)
 
     def _call_all(
         self,
         method: str,
         arguments: Sequence[tuple[Any, ...]],
-        before: Callable[[int], Sequence[Question]],
+        before: Callable[[int], Sequence[Call]],
     ) -> list[Any]:
         found = self._round({k: (method, own) for k, own in enumerate(arguments)})
-        for number, answer in enumerate(found):
-            while isinstance(answer, Lost):
+        for number, result in enumerate(found):
+            while isinstance(result, Lost):
                 self._rebuild(number, before(number))
-                [answer] = self._round({number: (method, arguments[number])})
-            if isinstance(answer, BaseException):
-                raise answer
+                [result] = self._round({number: (method, arguments[number])})
+            if isinstance(result, BaseException):
+                raise result
             self._shards[number].losses = 0
-            found[number] = answer
+            found[number] = result
         return found
 
     def _only(self, number: int, method: str, arguments: tuple[Any, ...]) -> Any:
-        [answer] = self._round({number: (method, arguments)})
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
+        [result] = self._round({number: (method, arguments)})
+        if isinstance(result, BaseException):
+            raise result
+        return result
 
     def _round(self, calls: dict[int, tuple[str, tuple[Any, ...]]]) -> list[Any]:
         """Send calls to shards at the same time; return results, or errors, in their order."""
@@ -420,9 +419,9 @@ class Cluster:
             return Lost(f"{shard.address} is gone ({error})")
         if response["status"] != "OK":
             return response["exception"]
-        answer = response["result"]
-        self.bytes += len(answer)
-        found, shard.rows_read = pickle.loads(answer)
+        packed = response["result"]
+        self.bytes += len(packed)
+        found, shard.rows_read = pickle.loads(packed)
         return found
 
     def _reach(self, address: str) -> Any:
@@ -440,7 +439,7 @@ class Cluster:
                 if done:
                     return task.result()
                 if monotonic() > end or not await self._is_there(address):
-                    raise Lost("no answer")
+                    raise Lost("no reply")
         finally:
             task.cancel()
 

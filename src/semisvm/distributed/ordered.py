@@ -36,15 +36,15 @@ def in_order(
         for given in arguments:
             waiting.append(client.submit(function, *given, pure=False))
             if len(waiting) >= ahead:
-                yield _answer(client, waiting.popleft())
+                yield _result(client, waiting.popleft())
         while waiting:
-            yield _answer(client, waiting.popleft())
+            yield _result(client, waiting.popleft())
     finally:
         for future in waiting:
             future.cancel()
 
 
-def _answer(client: Any, future: Any) -> Any:
+def _result(client: Any, future: Any) -> Any:
     from asyncio import CancelledError
 
     from distributed import KilledWorker

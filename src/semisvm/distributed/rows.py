@@ -207,9 +207,9 @@ class DistributedRows:
             )
             for one, n_free, work in zip(given, sizes.tolist(), works, strict=True)
         ]
-        ask = self.shards.asking() if isinstance(self.shards, Local) else None
-        ask = ask or Wire(self.shards, form.one_score)
-        return OneScoreRows(blocks, ask) if form.one_score else ManyScoreRows(blocks, ask)
+        kind = OneScoreRows if form.one_score else ManyScoreRows
+        here = isinstance(self.shards, Local)
+        return kind(blocks, self.shards.run if here else Wire(self.shards, kind.kind))
 
     def counters(self) -> dict[str, Callable[[], float]]:
         """Return counters of how often rows were read, and of the rounds and bytes of calls."""

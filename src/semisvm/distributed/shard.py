@@ -21,23 +21,10 @@ from semisvm.distributed.sources import Source
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 from semisvm.losses import LOSSES
-from semisvm.tasks.driver import Ask
+from semisvm.tasks.driver import Block, Codes
 from semisvm.tasks.many_beliefs import ManyScoreBlock
-from semisvm.tasks.many_scores import Codes
 from semisvm.tasks.one_score import OneScoreBlock
-from semisvm.tasks.sums import added
-
-Block = OneScoreBlock | ManyScoreBlock
-Question = tuple[str, tuple[Any, ...], Sequence[tuple[Any, ...]] | None]
-"""Name of a method of the blocks, its arguments, and further ones per block."""
-
-TAKES = frozenset({"score", "curvature", "set_direction", "answer"})
-"""Operations whose first argument is a vector over columns."""
-WHOLE = -1
-GIVES = {"linearize": 1, "curvature": WHOLE, "column_scales": WHOLE, "advance": 2}
-GIVES |= {"follow_labels": 2, "follow_beliefs": 1, "answered": WHOLE}
-GIVES_OF_ONE = {**GIVES, "respond": 1, "probe": 0}
-"""Operations that return a vector over columns, and its place in the result."""
+from semisvm.tasks.operations import Call, Operation, operations_of, stacked
 
 
 @dataclass(frozen=True)
@@ -127,7 +114,6 @@ class Shard:
         self.workers = Workers(n_threads)
         self.rows = [read_rows(chunk, in_passes=True) for chunk in chunks]
         self.blocks: list[Block] = []
-        self._gives: dict[str, int] = {}
         # per block, the columns of the user that its own columns are, if they differ
         self._columns: list[Index | None] = []
 
@@ -153,7 +139,6 @@ class Shard:
 
     def make_blocks(self, form: Form, given: Sequence[GivenLabels]) -> list[int]:
         """Make a block of each chunk; return how many entries a pass over each of them reads."""
-        self._gives = GIVES_OF_ONE if form.one_score else GIVES
         self.blocks, self._columns = [], []
         for rows, labels in zip(self.rows, given, strict=True):
             design = make_design(rows, form.bias, self.workers, renumber=False)
@@ -167,35 +152,26 @@ class Shard:
         """Number of rows that all products so far have read."""
         return sum(block.design.rows_read for block in self.blocks)
 
-    def ask(self, questions: Sequence[Question]) -> list[list[Any]]:
-        """Run operations in order; return one list per operation, with one result per block."""
-        return [self._answers(*question) for question in questions]
+    def run(self, calls: Sequence[Call]) -> list[list[Any]]:
+        """Run operations in order; return a list of results per operation.
 
-    def _answers(
+        It has one result per block, or a single one if they can be combined.
+        """
+        return [self._run(*call) for call in calls]
+
+    def _run(
         self, name: str, arguments: tuple[Any, ...], each: Sequence[tuple[Any, ...]] | None
     ) -> list[Any]:
-        own = [()] * len(self.blocks) if each is None else each
-        answers = []
-        for block, columns, more in zip(self.blocks, self._columns, own, strict=True):
-            sent = arguments
-            if columns is not None and name in TAKES:
-                sent = (_narrow(arguments[0], columns, block), *arguments[1:])
-            answer = getattr(block, name)(*sent, *more)
-            answers.append(answer if columns is None else self._widened(name, answer, columns))
-        return _together(answers, self._gives[name]) if name in self._gives else answers
-
-    def _widened(self, name: str, answer: Any, columns: Index) -> Any:
-        """Return a result with its vector in the order of the user's columns."""
-        if name == "labeled_rows":
-            return _of_columns(answer, columns)
-        place = self._gives.get(name)
-        vector = None if place is None else _vector(answer, place)
-        if place is None or vector is None:
-            return answer
-        n = int(columns[-1]) + 1
-        wide = np.zeros((n, len(vector) // len(columns)))
-        wide[columns] = vector.reshape(len(columns), -1)
-        return _with_vector(answer, place, wide.ravel())
+        declared = operations_of(type(self.blocks[0]))[name]
+        own = [arguments] * len(self.blocks) if each is None else each
+        found = []
+        for block, columns, sent in zip(self.blocks, self._columns, own, strict=True):
+            if columns is not None and declared.takes_vector:
+                sent = (_narrow(sent[0], columns), *sent[1:])
+            result = getattr(block, name)(*sent)
+            found.append(result if columns is None else _widened(declared, result, columns))
+        # results over rows travel apart: the rows of other shards may lie between them
+        return found if declared.combine is None else [declared.combined(found)]
 
     def close(self) -> None:
         """End the threads and forget all rows."""
@@ -246,10 +222,23 @@ def _block(design: Design, form: Form, labels: GivenLabels) -> Block:
     return ManyScoreBlock(*rows, *given, form.n_unlabeled, loss.many, form.hierarchy, labels.mass)
 
 
-def _narrow(vector: Floats, columns: Index, block: Block) -> Floats:
+def _narrow(vector: Floats, columns: Index) -> Floats:
     """Return the part of a vector over the user's columns that a block has columns for."""
     wide = vector.reshape(int(columns[-1]) + 1, -1)
     return np.ascontiguousarray(wide[columns]).ravel()
+
+
+def _widened(declared: Operation, result: Any, columns: Index) -> Any:
+    """Return a result with its vectors, or its matrix, in the order of the user's columns."""
+
+    def wide(vector: Floats) -> Floats:
+        found = np.zeros((int(columns[-1]) + 1, len(vector) // len(columns)))
+        found[columns] = vector.reshape(len(columns), -1)
+        return found.ravel()
+
+    if declared.join is stacked:
+        return _of_columns(result, columns)
+    return declared.on_vectors(wide, result)
 
 
 def _of_columns(matrix: Any, columns: Index) -> Any:
@@ -263,37 +252,6 @@ def _of_columns(matrix: Any, columns: Index) -> Any:
     wide = np.zeros((len(matrix), n))
     wide[:, columns[:-1]] = matrix
     return wide
-
-
-def _vector(answer: Any, place: int) -> Floats | None:
-    if place == WHOLE or answer is None:
-        return answer
-    found: Floats | None = answer[place]
-    return found
-
-
-def _with_vector(answer: Any, place: int, vector: Floats | None) -> Any:
-    if place == WHOLE:
-        return vector
-    return (*answer[:place], vector, *answer[place + 1 :])
-
-
-def _together(answers: list[Any], place: int) -> list[Any]:
-    """Put the sum of the vectors of all blocks into the first result.
-
-    If one block has no result, because it would have to start anew, none is needed.
-    """
-    if place != WHOLE and any(answer is None for answer in answers):
-        return [None] * len(answers)
-    vectors = [_vector(answer, place) for answer in answers]
-    if all(vector is None for vector in vectors):
-        return answers
-    total = added(vectors, 0)
-    first, *rest = answers
-    return [
-        _with_vector(first, place, total),
-        *(_with_vector(answer, place, None) for answer in rest),
-    ]
 
 
 class Local:
@@ -315,15 +273,10 @@ class Local:
         """Call a method of the shard."""
         return [getattr(self._shard, method)(*arguments[0])]
 
-    def asking(self) -> Ask:
-        """Return the function that calls the blocks."""
-
-        def ask(
-            name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] | None = None
-        ) -> Sequence[Any]:
-            return self._shard.ask([(name, arguments, each)])[0]
-
-        return ask
+    def run(self, call: Call) -> list[Any]:
+        """Call the blocks."""
+        [found] = self._shard.run([call])
+        return found
 
     def rows_read(self) -> int:
         """Return the number of rows read so far."""

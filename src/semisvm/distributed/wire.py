@@ -1,130 +1,46 @@
 """Calls to blocks of remote shards: few rounds, and a log from which lost blocks are restored.
 
-A block that is lost is made anew from its rows, and the operations that made its state are
-repeated. Most operations change nothing, and much of what others did has been overwritten since.
-Every operation that changes a block is listed (`ONE_SCORE`, `MANY_SCORES`) with the parts of the
-state that it
+All of this follows from the declarations of the operations (`semisvm.tasks.operations`).
 
-- reads,
-- sets, whatever they were before,
-- changes.
+*Rounds.* Silent operations wait for the next one with a result. Small results that are mostly
+wanted after another one are computed along with it, and kept until an operation sets or changes
+what they read.
 
-Walking back from the last operation, one is needed if it sets or changes a part that is still
-live; a part is live until a needed operation sets it, and what a needed operation reads is live
-before it.
+*The log.* A block that is lost is made anew from its rows, and the operations that made its state
+are repeated. Most operations change nothing, and much of what others did has been overwritten
+since. Walking back from the last operation, one is needed if it sets or changes a part of the state
+that is still live; a part is live until a needed operation sets it, or any operation frees it, and
+what a needed operation reads is live before it.
+
+*Why a log.* The other road to restore a lost block is that of checkpoints: all methods would go
+back to the ``snapshot()`` at the end of their last round, on all shards. That is more code, not
+less: the declarations are needed for the rounds anyway, and make the log the sixty lines of
+`needed`, `Wire._remember` and `Scored`, whereas going back needs a way out of every solver, a
+snapshot of methods that have none (those without rounds, and those that switch labels pair by
+pair), and the work of a round is lost. With the log the loss of a worker does not change a fit by
+a single bit.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from semisvm.designs import Floats
-from semisvm.distributed.shard import Question
+from semisvm.tasks.driver import Block
+from semisvm.tasks.operations import Call, Operation, operations_of
 
 
-@dataclass(frozen=True)
-class Effect:
-    """What an operation does to the state of a block."""
-
-    reads: frozenset[str]
-    sets: frozenset[str]
-    changes: frozenset[str]
-
-
-def _effect(reads: str = "", sets: str = "", changes: str = "") -> Effect:
-    return Effect(*(frozenset(names.split()) for names in (reads, sets, changes)))
-
-
-# Gaps between the losses of the labels are kept until the scores move. Before: the beliefs before.
-# Spared: products free half of the costs, which follow from the others up to rounding.
-ONE_SCORE = {
-    "score": _effect(sets="scores curvature gaps"),
-    "shift": _effect("scores", "curvature gaps", "scores"),
-    "probe": _effect("scores costs spared", "curvature"),
-    "leave_out": _effect("scores costs spared", "curvature gaps", "scores"),
-    "move": _effect("scores step", "curvature gaps", "scores"),
-    "advance": _effect("scores step costs spared", "curvature gaps", "scores"),
-    "set_given_costs": _effect(sets="costs spared curvature"),
-    "set_label_costs": _effect("labels", "costs spared curvature beliefs before solved"),
-    "set_belief_costs": _effect("beliefs", "costs spared curvature beliefs"),
-    "release": _effect(sets="costs spared curvature step"),
-    "curvature": _effect("scores costs spared curvature", "spared"),
-    "linearize": _effect("scores costs spared", "curvature step"),
-    "set_direction": _effect("costs", "step curvature"),
-    "cut": _effect("scores", "labels"),
-    "switch": _effect("labels", "", "labels"),
-    "mark_labels": _effect("labels", "solved"),
-    "follow_labels": _effect("scores labels solved", "", "solved"),
-    "soften": _effect("scores gaps", "beliefs", "gaps"),
-    "soften, keep": _effect("scores gaps beliefs", "beliefs before", "gaps"),
-    "gap_range": _effect("scores gaps", "", "gaps"),
-    "gap_spread": _effect("scores gaps", "", "gaps"),
-    "soft_losses": _effect("scores gaps beliefs", "gaps"),
-    "restore_beliefs": _effect("costs spared", "beliefs costs"),
-    "divergence": _effect("beliefs costs spared", "costs"),
-    "follow_beliefs": _effect("scores beliefs before", "before gaps"),
-    "respond": _effect(
-        "scores costs spared curvature beliefs", "", "curvature beliefs gaps spared"
-    ),
-}
-
-MANY_SCORES = {
-    "score": _effect(sets="scores"),
-    "move": _effect("scores step", "", "scores"),
-    "advance": _effect("scores step costs", "", "scores"),
-    "set_given_costs": _effect(sets="costs"),
-    "set_label_costs": _effect("labels", "costs solved"),
-    "set_belief_costs": _effect("beliefs", "costs"),
-    "release": _effect(sets="costs step"),
-    "set_direction": _effect("costs", "step"),
-    "open_table": _effect("scores", "table"),
-    "assign": _effect("table", "", "table"),
-    "balance": _effect("table", "", "table"),
-    "relabel": _effect("table", "", "table"),
-    "adopt_table": _effect("table", "labels"),
-    "follow_labels": _effect("scores labels solved", "", "solved"),
-    "gibbs": _effect("table", "beliefs"),
-    "adopt_beliefs": _effect("table beliefs", "", "beliefs"),
-    "restore_beliefs": _effect("costs", "beliefs"),
-    "respond": _effect("scores beliefs", "response"),
-    "answer": _effect("costs beliefs response", "step answers"),
-    "answered": _effect("scores costs beliefs response step answers", "step"),
-}
-
-SILENT = frozenset(
-    {
-        "score",
-        "shift",
-        "leave_out",
-        "move",
-        "set_direction",
-        "set_given_costs",
-        "set_label_costs",
-        "set_belief_costs",
-    }
-    | {"release", "switch", "mark_labels", "relabel", "restore_beliefs", "adopt_beliefs"}
-)
-"""Operations without a result: they travel with the next one that has one."""
-
-
-def needed(log: Sequence[Question], effects: dict[str, Effect]) -> list[Question]:
-    """Return the operations of a log on which the state of the blocks still depends, in order."""
-    live = frozenset[str]().union(*(one.sets | one.changes for one in effects.values()))
-    kept: list[Question] = []
-    for question in reversed(log):
-        effect = effects[_kind(question)]
-        if live & (effect.sets | effect.changes):
-            kept.append(question)
-            live = (live - effect.sets) | effect.reads
+def needed(log: Sequence[Call], kind: type[Block]) -> list[Call]:
+    """Return the calls of a log on which the state of the blocks still depends, in order."""
+    operations, live, kept = operations_of(kind), frozenset(kind.STATE), []
+    for call in reversed(log):
+        declared = operations[call.name]
+        live -= declared.frees
+        if live & declared.effects:
+            kept.append(call)
+            live = (live - declared.sets) | declared.reads
     return kept[::-1]
-
-
-def _kind(question: Question) -> str:
-    """Return the name of an operation; of one with an option that changes its effect, with it."""
-    name, arguments, _ = question
-    return "soften, keep" if name == "soften" and arguments[3:] == (True,) else name
 
 
 # Scores are computed anew from the weights after so many steps, so that a block that is lost
@@ -133,35 +49,6 @@ MOST_STEPS = 32
 FEWEST_STEPS = 4
 STEP_BYTES = 1 << 26
 PRUNE_AFTER = 64
-PRODUCT = "curvature"
-
-
-Companions = dict[str, Sequence[tuple[str, tuple[Any, ...]]]]
-_CURVATURE = ("labeled_curvature", ())
-_POSITIVE = ("count_above", ((0.0,),))
-WITH_ONE_SCORE: Companions = {
-    "linearize": [_CURVATURE],
-    "advance": [_CURVATURE, ("crossing", ()), _POSITIVE],
-    "soft_losses": [_POSITIVE],
-    "cut": [("losses", ())],
-}
-WITH_MANY_SCORES: Companions = {
-    "linearize": [_CURVATURE],
-    "advance": [_CURVATURE],
-    "table_cost": [("fit", ()), ("predicted_counts", ())],
-    "gibbs": [("second_moments", ())],
-}
-"""Small operations that mostly follow another one, and are sent with it."""
-DEPENDS = {
-    "labeled_curvature": {"scores"},
-    "crossing": {"scores", "labels"},
-    "count_above": {"scores"},
-    "losses": {"scores", "labels"},
-    "fit": {"scores"},
-    "predicted_counts": {"scores"},
-    "second_moments": {"beliefs"},
-}
-"""The parts of the state (see `ONE_SCORE`) on which their results depend."""
 
 
 class Shards(Protocol):
@@ -170,10 +57,8 @@ class Shards(Protocol):
     chunks: Sequence[Sequence[int]]
     """Per shard, the numbers of its chunks."""
 
-    def ask(
-        self,
-        questions: Sequence[Sequence[Question]],
-        before: Callable[[int], Sequence[Question]],
+    def run(
+        self, calls: Sequence[Sequence[Call]], before: Callable[[int], Sequence[Call]]
     ) -> Sequence[Sequence[Sequence[Any]]]:
         """Run operations on each shard, in one round.
 
@@ -185,91 +70,101 @@ class Shards(Protocol):
 class Wire:
     """Call blocks of several shards; see `semisvm.tasks.driver.Rows`.
 
-    Operations without a result wait for the next one that has one, and travel with it.
-
     Parameters
     ----------
     shards : Shards
-    one_score : bool
+    kind : class of the blocks
     """
 
-    def __init__(self, shards: Shards, one_score: bool) -> None:
+    def __init__(self, shards: Shards, kind: type[Block]) -> None:
         self._shards = shards
-        self._effects = ONE_SCORE if one_score else MANY_SCORES
-        self._companions = WITH_ONE_SCORE if one_score else WITH_MANY_SCORES
-        self._asked: set[str] = set()
-        # results of companions, with their arguments, until something changes them
-        self._ahead: dict[str, tuple[tuple[Any, ...], Sequence[Any]]] = {}
-        self._n_blocks = sum(len(chunks) for chunks in shards.chunks)
-        self._waiting: list[Question] = []
-        self._log: list[Question] = []
+        self._kind = kind
+        self._operations = operations_of(kind)
+        # names of the operations that had to be called so far
+        self._called: set[str] = set()
+        # results that were computed along with others
+        self._ahead: dict[str, Sequence[Any]] = {}
+        self._waiting: list[Call] = []
+        self._log: list[Call] = []
         self._prune_at = PRUNE_AFTER
         self._scored = Scored()
 
-    def __call__(
-        self, name: str, *arguments: Any, each: Sequence[tuple[Any, ...]] | None = None
-    ) -> Sequence[Any]:
-        """Call a method of every block, optionally with further arguments per block."""
-        if name in self._ahead and self._ahead[name][0] == arguments:
-            return self._ahead[name][1]
-        changes = name in self._effects
-        question = (name, _kept(arguments) if changes else arguments, each)
-        if name in SILENT:
-            self._waiting.append(question)
-            self._forget(name)
-            self._follow_scores(question)
-            return [None] * self._n_blocks
-        questions, self._waiting = [*self._waiting, question], []
-        self._asked.add(name)
-        # not of what was never called: the labelled rows may be too many for it
-        pairs = self._companions.get(name, ())
-        more = [(other, given, None) for other, given in pairs if other in self._asked]
-        answers = self._send([*questions, *more], 1 + len(more))
-        self._remember(questions)
-        self._forget(name)
-        for (other, given, _), answer in zip(more, answers[1:], strict=True):
-            self._ahead[other] = given, answer
-        self._follow_scores(question)
-        return answers[0]
-
-    def _forget(self, name: str) -> None:
-        """Forget results that an operation has made wrong."""
-        if name in self._effects:
-            effect = self._effects[name]
-            touched = effect.sets | effect.changes
-            for other in [one for one in self._ahead if touched & DEPENDS[one]]:
-                del self._ahead[other]
-
-    def _send(self, questions: Sequence[Question], wanted: int) -> list[list[Any]]:
-        """Return the results of the last operations, each in the order of the blocks."""
-        chunks = self._shards.chunks
-        parts = self._shards.ask(
-            [_of_shard(questions, own) for own in chunks],
-            lambda shard: _of_shard(needed(self._log, self._effects), chunks[shard]),
+    def __call__(self, call: Call) -> Sequence[Any]:
+        """Run an operation on all blocks; return one result per block, or per shard."""
+        declared = self._operations[call.name]
+        if call.name in self._ahead:
+            return self._ahead[call.name]
+        if declared.effects:
+            # it may be repeated later, when the driver has changed its vectors
+            call = Call(call.name, tuple(_kept(call.arguments)), call.each)
+        self._forget(declared)
+        if declared.silent:
+            self._waiting.append(call)
+            self._follow_scores(declared, call)
+            return ()
+        calls, self._waiting = [*self._waiting, call], []
+        self._called.add(call.name)
+        along = [
+            Call(other.name, ())
+            for other in self._operations.values()
+            # not what was never called: the labelled rows may be too many for it
+            if call.name in other.follows and other.name in self._called
+        ]
+        found = self._send([*calls, *along], 1 + len(along))
+        self._remember(calls)
+        self._ahead.update(
+            {other.name: result for other, result in zip(along, found[1:], strict=True)}
         )
-        found: list[list[Any]] = [[None] * self._n_blocks for _ in range(wanted)]
-        for own, part in zip(chunks, parts, strict=True):
-            for answers, into in zip(part[-wanted:], found, strict=True):
-                for chunk, answer in zip(own, answers, strict=True):
-                    into[chunk] = answer
-        return found
+        self._follow_scores(declared, call)
+        return found[0]
 
-    def _remember(self, questions: Sequence[Question]) -> None:
-        changing = [question for question in questions if question[0] in self._effects]
-        if changing and self._log and changing[0][0] == self._log[-1][0] == PRODUCT:
+    def _forget(self, declared: Operation) -> None:
+        """Forget results that an operation makes wrong."""
+        for other in [
+            name for name in self._ahead if self._operations[name].reads & declared.effects
+        ]:
+            del self._ahead[other]
+
+    def _send(self, calls: Sequence[Call], wanted: int) -> list[Sequence[Any]]:
+        """Return the results of the last calls."""
+        chunks = self._shards.chunks
+        parts = self._shards.run(
+            [_of_shard(calls, own) for own in chunks],
+            lambda shard: _of_shard(needed(self._log, self._kind), chunks[shard]),
+        )
+        results = zip(*(part[-wanted:] for part in parts), strict=True)
+        return [
+            self._in_order(self._operations[call.name], of_shards)
+            for call, of_shards in zip(calls[-wanted:], results, strict=True)
+        ]
+
+    def _in_order(self, declared: Operation, of_shards: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return results in the order of the blocks, or of the shards, which combined theirs."""
+        if declared.combine is not None:
+            return [result for [result] in of_shards]
+        found: dict[int, Any] = {}
+        for own, results in zip(self._shards.chunks, of_shards, strict=True):
+            found.update(zip(own, results, strict=True))
+        return [found[chunk] for chunk in sorted(found)]
+
+    def _remember(self, calls: Sequence[Call]) -> None:
+        changing = [call for call in calls if self._operations[call.name].effects]
+        again = bool(changing and self._log) and changing[0].name == self._log[-1].name
+        if again and self._operations[changing[0].name].idempotent:
             # one of many products in a row does what all of them do
             self._log.pop()
         self._log += changing
         if len(self._log) > self._prune_at:
-            self._log = needed(self._log, self._effects)
+            self._log = needed(self._log, self._kind)
             self._prune_at = 2 * len(self._log) + PRUNE_AFTER
 
-    def _follow_scores(self, question: Question) -> None:
-        """Have the scores computed anew after many steps."""
-        w = self._scored.follow(*question[:2])
+    def _follow_scores(self, declared: Operation, call: Call) -> None:
+        """Have the scores computed anew after many steps, which a lost block would repeat."""
+        w = self._scored.follow(declared, call.arguments)
         if w is not None:
-            self._waiting.append(("score", (w,), None))
-            self._forget("score")
+            [again] = (one for one in self._operations.values() if one.weights == "given")
+            self._waiting.append(Call(again.name, (w,)))
+            self._forget(again)
 
 
 class Scored:
@@ -280,16 +175,15 @@ class Scored:
         self._step: Floats | None = None
         self._n_steps = 0
 
-    def follow(self, name: str, arguments: tuple[Any, ...]) -> Floats | None:
-        """Log an operation; return weights of which it is time to compute the scores anew."""
-        if name == "score":
-            w, labeled_only = (*arguments, False)[:2]
-            self.w, self._n_steps = (None if labeled_only else w.copy()), 0
-        elif name in ("shift", "leave_out"):
+    def follow(self, declared: Operation, arguments: tuple[Any, ...]) -> Floats | None:
+        """Follow a call; return weights of which it is time to compute the scores anew."""
+        if declared.weights == "given":
+            self.w, self._n_steps = arguments[0].copy(), 0
+        elif declared.weights == "unknown":
             self.w = None
-        elif name == "set_direction":
+        elif declared.weights == "step":
             self._step = arguments[0]
-        elif name in ("move", "advance") and self.w is not None:
+        elif declared.weights == "moved" and self.w is not None:
             assert self._step is not None
             self.w += arguments[0] * self._step
             self._n_steps += 1
@@ -299,16 +193,17 @@ class Scored:
         return None
 
 
-def _kept(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _kept(arguments: Iterable[Any]) -> Iterable[Any]:
     """Return arguments that stay as they are, whatever the driver does to its vectors."""
-    return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
+    return (a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
 
 
-def _of_shard(questions: Sequence[Question], chunks: Sequence[int]) -> Sequence[Question]:
-    """Return operations with the further arguments of some chunks only."""
-    if all(each is None for _, _, each in questions):
-        return questions
+def _of_shard(calls: Sequence[Call], chunks: Sequence[int]) -> Sequence[Call]:
+    """Return calls with the arguments of some chunks only."""
+    if all(call.each is None for call in calls):
+        # the same object for all shards, so that it is packed once
+        return calls
     return [
-        (name, arguments, None if each is None else [each[chunk] for chunk in chunks])
-        for name, arguments, each in questions
+        call._replace(each=None if call.each is None else [call.each[chunk] for chunk in chunks])
+        for call in calls
     ]

@@ -124,9 +124,9 @@ class GradientDescentClassifier(
             start, rounds = assigned.w, assigned.n_iter
         pairs = zip(parts, start.reshape(-1, len(parts)).T, strict=True)
         found = [self._descend(part, one, keep_mean=True) for part, one in pairs]
-        solution = joined(found, [part.rows.outputs() for part in parts])
+        solution = joined(found, [part.rows.all.outputs() for part in parts])
         solution.n_iter += rounds
-        task.rows.score(solution.w)
+        task.rows.all.score(solution.w)
         _compare_shares(task, missed)
         return solution
 

@@ -135,7 +135,7 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         tasks = [task] if isinstance(task, TwoClassTask) else one_vs_rest(task, self._loss())
         solve = partial(solve_on_graph, tol=self.tol, max_iter=self.max_iter)
         parts = [solve(part, besides["term"]) for part in tasks]
-        return parts[0] if two else joined(parts, [part.rows.outputs() for part in tasks])
+        return parts[0] if two else joined(parts, [part.rows.all.outputs() for part in tasks])
 
     def _publish_map(self, found: FeatureMap | None, labels: PartialLabels) -> None:
         if isinstance(found, LocalMap):

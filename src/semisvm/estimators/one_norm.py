@@ -109,11 +109,11 @@ class OneNormClassifier(KernelParameters, LinearSemiSupervisedClassifier):
         found = [self._solve_program(part) for part in tasks]
         self._publish_certificate(found)
         parts = [self._solution(*pair) for pair in zip(tasks, found, strict=True)]
-        return joined(parts, [part.rows.outputs() for part in tasks])
+        return joined(parts, [part.rows.all.outputs() for part in tasks])
 
     def _solution(self, task: TwoClassTask, found: Found) -> Solution:
-        task.rows.score(found.w)
-        codes = task.rows.predictions()
+        task.rows.all.score(found.w)
+        codes = task.rows.all.predictions()
         return Solution(found.w, found.objective, found.n_iter, found.converged, codes)
 
     def _publish_certificate(self, found: list[Found]) -> None:

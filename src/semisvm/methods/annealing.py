@@ -44,11 +44,7 @@ class Annealing(Softening):
             return
         self.soft.temperature, self._energy = level.value, None
         task.soften(self.soft, keep=True)
-        changes = task.rows.follow_beliefs(self.soft.lam)
-        for change in changes or ():
-            if change is not None:
-                state.gradient += change
-        if changes is None:
+        if task.rows.all.follow_beliefs(self.soft.lam, state.gradient) is None:
             state.gradient = None
 
     def _inspect(self) -> dict[str, float]:
@@ -208,7 +204,7 @@ class Cooling(Softening):
         """Compute the smallest J over labels with the class counts; keep the best point."""
         task, state = self.task, self.state
         self._hard_prices, cost, _ = task.assign(self._hard_prices)
-        objective = task.objective(state.w, self.soft.lam, task.rows.fit(), cost)
+        objective = task.objective(state.w, self.soft.lam, task.rows.all.fit(), cost)
         imbalance = task.imbalance()
         self._keep(objective, imbalance, imbalance <= BALANCED)
         return {"objective": objective, "imbalance": imbalance}

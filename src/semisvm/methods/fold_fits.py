@@ -219,7 +219,7 @@ def supervised_fractions(X: Any, design: Design, labels: PartialLabels, models: 
     state = first_state(task, None, models.tol)
     check_finite_model(state.w, X)
     weight = None if models.weight is None else masses(models.weight[labels.unlabeled])[0]
-    predicted = task.rows.predictions()
+    predicted = task.rows.all.predictions()
     mass = None if weight is None else np.broadcast_to(weight, len(predicted))
     counts = np.bincount(predicted, mass, minlength=m) + 1.0
     return np.asarray(counts / counts.sum(), dtype=np.float64)

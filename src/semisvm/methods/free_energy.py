@@ -35,14 +35,14 @@ class FreeEnergy(RespondingProblem):
 
     def linearize(self, w: Floats) -> Linearization:
         """Compute value, gradient and curvature for the current beliefs."""
-        self.rows.set_belief_costs(self.soft.lam)
+        self.rows.all.set_belief_costs(self.soft.lam)
         return super().linearize(w)
 
     def inverse(self) -> Preconditioner | None:
         """Return the inverse of the mean curvature of the labelled rows, for all classes."""
         if self.labeled_preconditioner is None:
             return None
-        curvature = self.rows.labeled_curvature()
+        curvature = self.rows.all.labeled_curvature()
         return self.labeled_preconditioner.inverse(curvature.mean(axis=1, keepdims=True), self.reg)
 
     def curve(self) -> None:
@@ -118,7 +118,7 @@ class Softening(ABC):
 
     def _end_level(self) -> None:
         """Measure the entropy; logarithms are slow, so this is done once per level."""
-        self._hotter, self.entropy = self.entropy, self.task.rows.entropy()
+        self._hotter, self.entropy = self.entropy, self.task.rows.all.entropy()
 
     def enter(self, level: Level) -> None:
         """Update the beliefs to the new temperature."""
@@ -152,14 +152,14 @@ class Softening(ABC):
         if self._moved:
             self._energy, self._as_predicted = search.energy, search.as_predicted
         else:
-            task.rows.restore_beliefs(soft.lam)
+            task.rows.all.restore_beliefs(soft.lam)
             self.soft = before
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Compare the beliefs with those before the step; settled when they hardly changed."""
         rows, divergence = self.task.rows, 0.0
         if self._moved:
-            divergence = rows.divergence(self.soft.lam)
+            divergence = rows.all.divergence(self.soft.lam)
         if self._moved or not self._facts:
             # otherwise this is the same point of the path
             self._facts = self._inspect()
@@ -182,9 +182,9 @@ class Softening(ABC):
 
     def beliefs(self) -> Floats:
         """Return the beliefs at the last temperature, for the current scores."""
-        self.task.rows.release()
+        self.task.rows.all.release()
         self.task.soften(self.soft)
-        found: Floats = self.task.rows.beliefs()
+        found: Floats = self.task.rows.all.beliefs()
         return found
 
     def snapshot(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class Alternating(Softening):
 
     def _descend(self, level: Level) -> None:
         task, before, last = self.task, self.state.copy(), replace(self.soft)
-        task.rows.set_belief_costs(self.soft.lam)
+        task.rows.all.set_belief_costs(self.soft.lam)
         self.state = task.solve(self.state, level.tol)
         task.soften(self.soft)
         energy = task.free_energy(self.state.w, self.soft)

@@ -245,7 +245,7 @@ class Descending:
         """
         tol = self.balance_tol
         shift = 0.0 if tol is None else self.task.balancing_shift(tol)
-        return (self.task.rows.outputs() + shift > 0.0).astype(np.intp)
+        return (self.task.rows.all.outputs() + shift > 0.0).astype(np.intp)
 
     def balance(self) -> None:
         """Move the intercept if the outputs of new rows would miss the class shares."""

@@ -306,7 +306,7 @@ class LabelMeans:
         solve_pairs(problem, found, tol=self.tol, max_iter=self._max_steps)
         w = design.pull_back(found.beta, design.all_rows, np.empty(design.n_weights))
         w[-1] = found.intercept / design.bias
-        task.rows.score(w)
+        task.rows.all.score(w)
         state = summary(w, found, found.scale)
         task.recorder.record("machine", state, objective=state.objective)
         task.recorder.level_done()

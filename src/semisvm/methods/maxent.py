@@ -332,7 +332,7 @@ class Projecting:
         """Recompute scores and soft labels before the level that yields the result."""
         self._lowest, self._idle = np.inf, 0
         if level.last:
-            self.task.rows.score(self.state.w)
+            self.task.rows.all.score(self.state.w)
             self.problem.update()
 
     def weight_step(self, level: Level) -> State:

@@ -64,7 +64,7 @@ from semisvm.methods.fold_fits import (
     supervised_fractions,
     used_rows,
 )
-from semisvm.tasks.many_scores import Codes
+from semisvm.tasks.driver import Codes
 
 N_ROUNDS = 2
 # The shares are known to a few parts in a hundred: tighter models would not improve them.

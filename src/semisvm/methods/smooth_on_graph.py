@@ -18,5 +18,5 @@ def solve_on_graph(task: TwoClassTask, term: GraphTerm, *, tol: float, max_iter:
     minimize(problem, state, tol=tol, max_iter=max_iter, on_step=recording(task))
     task.recorder.level_done()
     block.take_scores(problem.scores[0])
-    codes = task.rows.predictions()
+    codes = task.rows.all.predictions()
     return Solution(state.w, state.objective, state.n_iter, state.converged, codes)

@@ -34,7 +34,7 @@ def without_unlabeled_rows(task: Task, tol: float) -> Solution:
     why = "no unlabelled rows" if task.n_unlabeled == 0 else "unlabelled rows have no weight"
     task.recorder.note(f"{why}: this is the supervised solution")
     state = first_state(task, None, tol)
-    codes = task.rows.predictions()
+    codes = task.rows.all.predictions()
     return Solution(state.w, state.objective, state.n_iter, state.converged, codes)
 
 
@@ -48,8 +48,8 @@ def solve_labeled(
     else:
         state = task.start(w, tol, max_iter=max_iter, on_step=recording(task))
         task.recorder.level_done()
-    task.rows.score(state.w)
-    codes = task.rows.predictions()
+    task.rows.all.score(state.w)
+    codes = task.rows.all.predictions()
     return Solution(state.w, state.objective, state.n_iter, state.converged, codes)
 
 

@@ -35,7 +35,7 @@ class Anticipating(RespondingProblem):
 
     def curve(self) -> None:
         """Let the labels respond to the coming step."""
-        task, deviation = self.task, self.task.rows.gap_deviation(self.lam)
+        task, deviation = self.task, self.task.rows.all.gap_spread(self.lam)[2]
         # Scott's rule, for the standard deviation of a logistic distribution
         temperature = deviation * task.n_unlabeled**-0.2 * np.sqrt(3.0) / np.pi
         self.hessian.forget()
@@ -80,7 +80,7 @@ class Switching:
         # not worth it at the levels before
         self._anticipating = level.last and self.max_pairs is None and self.task.loss.smooth
         if level.last:
-            self.task.rows.score(self.state.w)
+            self.task.rows.all.score(self.state.w)
             self._solved = None
 
     def weight_step(self, level: Level) -> State:
@@ -93,7 +93,7 @@ class Switching:
         if known is not None and already_solved(state, known, task.reg, level.tol):
             # no pass over the rows
             return state
-        task.rows.set_label_costs(lam)
+        task.rows.all.set_label_costs(lam)
         if self._slow():
             self._anticipating = self._anticipated(known, level)
             if self._anticipating:
@@ -178,7 +178,7 @@ class Switching:
         self._best, self._solved = False, None
         if snapshot["gradient"] is not None:
             self.state.gradient, self._solved = snapshot["gradient"].copy(), snapshot["solved"]
-            self.task.rows.mark_labels()
+            self.task.rows.all.mark_labels()
         self._switched = list(snapshot["switched"])
         self._anticipating = snapshot["anticipating"]
         self._lowest = snapshot["lowest"]
@@ -200,7 +200,7 @@ def finish_two(
         task.leave_out(lam)
         task.balance(state, task.balancing_shift(balance_tol))
     objective = method.objective(lam)
-    labels = task.rows.labels().astype(np.intp)
+    labels = task.rows.all.chosen_labels().astype(np.intp)
     return Solution(state.w, objective, rounds, settled and state.converged, labels)
 
 
@@ -227,13 +227,13 @@ class Assigning:
 
     def _choose_first(self) -> None:
         self.prices, _, _ = self.task.assign(self.prices)
-        self.task.rows.adopt_table()
+        self.task.rows.all.adopt_table()
 
     def enter(self, level: Level) -> None:
         """Recompute scores and gradient before the level that yields the result."""
         self._lowest = np.inf
         if level.last:
-            self.task.rows.score(self.state.w)
+            self.task.rows.all.score(self.state.w)
             self._solved = None
 
     def weight_step(self, level: Level) -> State:
@@ -246,7 +246,7 @@ class Assigning:
         if known is not None and already_solved(state, known, task.reg, level.tol):
             # no pass over the rows
             return state
-        task.rows.set_label_costs(lam)
+        task.rows.all.set_label_costs(lam)
         self.state = task.solve(state, level.tol, start=known)
         return self.state
 
@@ -256,7 +256,7 @@ class Assigning:
         changed, objective = 0, state.objective
         if state.n_iter > 0 or not self._best:
             changed, cost = self._choose()
-            objective = task.objective(state.w, level.value, task.rows.fit(), cost)
+            objective = task.objective(state.w, level.value, task.rows.all.fit(), cost)
             self._imbalance = task.imbalance()
         # with weights that are only nearly optimal, labels may cycle
         stalled = objective >= self._lowest
@@ -273,11 +273,11 @@ class Assigning:
             return 0, min(cost, before)
         self.prices = prices
         self._chosen_at[:] = self.state.w
-        return self.task.rows.adopt_table(), cost
+        return self.task.rows.all.adopt_table(), cost
 
     def objective(self, lam: float) -> float:
         """Compute J at the weights and labels."""
-        return self.task.objective(self.state.w, lam, *self.task.rows.losses())
+        return self.task.objective(self.state.w, lam, *self.task.rows.all.losses())
 
     def snapshot(self) -> dict[str, Any]:
         """Return what the method needs to continue after the current round."""
@@ -290,9 +290,9 @@ class Assigning:
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
-        self.task.rows.score(snapshot["chosen_at"])
+        self.task.rows.all.score(snapshot["chosen_at"])
         self.prices, _, _ = self.task.assign(snapshot["prices"])
-        self.task.rows.adopt_table()
+        self.task.rows.all.adopt_table()
         self._chosen_at = snapshot["chosen_at"].copy()
         self._lowest = snapshot["lowest"]
         self.state = self.task.returned(snapshot["state"])
@@ -370,7 +370,9 @@ def finish_many(
     task = method.task
     rounds, settled = follow("assigning", levels, method, task.recorder, max_rounds)
     state, objective = method.state, method.objective(lam)
-    return Solution(state.w, objective, rounds, settled and state.converged, task.rows.labels())
+    return Solution(
+        state.w, objective, rounds, settled and state.converged, task.rows.all.chosen_labels()
+    )
 
 
 def beliefs_of(codes: Any, n_classes: int) -> Floats:

@@ -7,46 +7,22 @@ holds weights::
       w, step, gradient   (columns)         X_b and, over its rows: scores, step scores, costs,
       level, threshold, prices (scalars)    curvature, labels or beliefs, active rows
 
-The driver (`tasks.driver.Rows`, with `one_score_driver` and `many_scores_driver`) calls the same
-operation of all blocks, by the name of a method, and adds the results in the order of the blocks.
-Results are scalars, vectors over columns and small tables. `OneScoreBlock` and `ManyScoreBlock`
-share the operations of the weight step:
+The driver calls **operations**: methods of a block (`OneScoreBlock`, `ManyScoreBlock`) under the
+decorator `operation` of `tasks.operations`, which declares what the operation reads, sets and
+changes, and how the results of several blocks become one. ``rows.all`` of the driver's view
+(`OneScoreRows`, `ManyScoreRows`) has all of them: ``rows.all.linearize()`` returns value, gradient
+and number of active rows over all blocks, wherever they are. Results are scalars, vectors over
+columns and small tables. To add an operation, write the method and its declaration: there is no
+other list of operations, here or in `semisvm.distributed`.
 
-score(w)
-    Recompute the scores.
-set_given_costs(), set_label_costs(lam), set_belief_costs(lam)
-    Set the costs of the given labels only, or also those of the labels or beliefs of the
-    unlabelled rows.
-linearize()
-    Value, gradient, number of active rows.
-curvature(p)
-    The product of the curvature with p.
-column_scales(), labeled_curvature()
-    The diagonal of the curvature; the curvature of the labelled rows.
-set_direction(step)
-    Compute the scores of a step.
-along(times)
-    First and second derivative at several lengths of the step.
-advance(t), move(t)
-    Move along the step. `advance` returns the value and, if few rows change sides, the change of
-    the gradient.
-losses()
-    Loss of the given and of the chosen labels.
-release()
-    Free memory that only a weight step needs.
+Operations of the weight step set costs, linearize, multiply by the curvature, and follow a step.
+Those of label steps come in four groups (two classes; many classes):
 
-Label steps have operations of their own (two classes; many classes):
-
-- hard labels: ``count_above``, ``outputs``, ``few_outputs``, ``weighed_outputs``, ``cut`` for a
-  threshold that leaves exactly k rows above it, ties by row number; ``sample``, ``assign``,
-  ``near``, ``relabel`` for prices, where only the rows near a tie are gathered;
-- soft labels: ``soften``, ``gap_range``; ``gibbs``, ``second_moments``: sums whose root is a
-  price, or prices;
-- the change of a gradient when a few labels change: ``follow_labels``, ``mark_labels``,
-  ``follow_beliefs``; ``follow_labels``;
-- the curvature of the free energy, the reduced Hessian: ``respond``; ``respond``, then ``answer``
-  and ``answered`` per product;
-- when to stop, and to take a step back: ``entropy``, ``divergence``, ``restore_beliefs``.
+- hard labels: a threshold that leaves exactly k rows above it, ties by row number; prices, where
+  only the rows near a tie are gathered;
+- soft labels: sums whose root is a price, or prices;
+- the change of a gradient when a few labels, or beliefs, change (``follow_labels``);
+- the curvature of the free energy, the reduced Hessian (``respond``).
 
 Every vector over rows is **derived**: scores follow from weights, labels from the weights at which
 they were chosen and a threshold or prices, beliefs from weights, prices and a temperature. So a

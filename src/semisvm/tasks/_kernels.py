@@ -138,7 +138,7 @@ def divergence(p, q, a, b, scale, mass, rows, start, stop):
 
 
 @compiled
-def answer(p, slopes, rows, step, moved, start, stop):
+def respond_to_step(p, slopes, rows, step, moved, start, stop):
     """Compute how beliefs respond to a step of the scores at fixed prices, up to the factor -1/T.
 
     Parameters
@@ -181,8 +181,8 @@ def subtract(p, slopes, rows, moved, prices, softness, out, start, stop):
         for y in range(m):
             mean += p[k, y] * prices[y]
         for y in range(m):
-            answered = moved[k, y] - p[k, y] * (prices[y] - mean)
-            out[i, y] -= softness * slopes[k, y] * answered
+            response = moved[k, y] - p[k, y] * (prices[y] - mean)
+            out[i, y] -= softness * slopes[k, y] * response
 
 
 @compiled

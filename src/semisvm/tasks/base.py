@@ -80,8 +80,8 @@ class RowsTask(ABC):
             return self.start(np.zeros(self.n_weights), tol)
         rows = self.labeled_alone(span.design)
         state = State(np.zeros(rows.n_weights))
-        rows.score(state.w)
-        rows.set_given_costs()
+        rows.all.score(state.w)
+        rows.all.set_given_costs()
         same = labeled_preconditioner.in_coordinates(span.design, self.reg)
         minimize(self.problem_of(rows, same), state, tol=tol)
         return replace(state, w=span.weights(state.w), gradient=None)
@@ -128,17 +128,18 @@ class RowsTask(ABC):
         gradient = state.gradient
         if gradient is None or not self.smooth:
             return None
-        parts = self.rows.follow_labels(ratio, lam, gradient)
-        if parts is None:
+        if ratio != 1.0:
+            gradient *= ratio
+        found = self.rows.all.follow_labels(ratio, lam, gradient)
+        if found is None:
+            state.gradient = None
             return None
         if ratio != 1.0:
             add(gradient, (1.0 - ratio) * self.reg, state.w)
+        fit, change, _, more = found
         value = ratio * (state.objective - 0.5 * self.reg * dot(state.w, state.w))
-        n_active = state.n_active
-        for fit, change, _, more in parts:
-            value += (1.0 - ratio) * fit + change
-            n_active += more
-        return Linearization(value, gradient, n_active, exact=False)
+        value += (1.0 - ratio) * fit + change
+        return Linearization(value, gradient, state.n_active + more, exact=False)
 
     @abstractmethod
     def from_weights(self, w: Floats) -> State:
@@ -151,6 +152,6 @@ class RowsTask(ABC):
 
     def at(self, state: State) -> State:
         """Score all rows with the weights of a state, and return the state."""
-        self.rows.score(state.w)
+        self.rows.all.score(state.w)
         state.gradient = None
         return state

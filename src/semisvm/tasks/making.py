@@ -8,8 +8,8 @@ from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.weights import UNIT_WEIGHT, number_of
 from semisvm.losses import Loss
 from semisvm.solvers.trace import Recorder
+from semisvm.tasks.driver import Codes
 from semisvm.tasks.many_classes import ManyClassTask
-from semisvm.tasks.many_scores import Codes
 from semisvm.tasks.two_classes import TwoClassTask
 
 Task = TwoClassTask | ManyClassTask

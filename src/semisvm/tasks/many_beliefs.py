@@ -32,6 +32,7 @@ from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy_of
 from semisvm.label_steps.entropic import second_moments
 from semisvm.tasks import _kernels as kernels
 from semisvm.tasks.many_scores import NO_SCORES, ManyScoredRows
+from semisvm.tasks.operations import operation, vectors
 
 
 class ManyScoreBlock(ManyScoredRows):
@@ -42,6 +43,7 @@ class ManyScoreBlock(ManyScoredRows):
     _moved: Floats = NO_SCORES
     _softness: float = 0.0
 
+    @operation(reads="table", sets="beliefs", combine=(sum, sum))
     def gibbs(self, prices: Floats, temperature: float, factor: float) -> tuple[float, Floats]:
         """Set the beliefs of the table's classes at prices.
 
@@ -64,15 +66,18 @@ class ManyScoreBlock(ManyScoredRows):
             self._p = np.empty_like(costs)
         return gibbs(costs, factor, prices, temperature, self.mass, self._p, sums), sums
 
+    @operation(reads="beliefs", combine=sum, follows=(gibbs,))
     def second_moments(self) -> Floats:
         """Sum over rows the outer product of the beliefs with themselves."""
         return second_moments(self._p, self.mass)
 
+    @operation(reads="table", combine=(min, max))
     def cost_range(self) -> tuple[float, float]:
         """Return the smallest and the largest cost of the table."""
         costs = self._table.costs
         return (float(costs.min()), float(costs.max())) if costs.size else (np.inf, -np.inf)
 
+    @operation(reads="table beliefs", changes="beliefs")
     def adopt_beliefs(self) -> None:
         """Set the beliefs of classes that are not in the table to zero."""
         if len(self._used) < self.n_classes:
@@ -80,26 +85,30 @@ class ManyScoreBlock(ManyScoredRows):
             p[:, self._used] = self._p
             self._p = p
 
+    @operation(reads="costs", sets="beliefs")
     def restore_beliefs(self, lam: float) -> None:
         """Recover the beliefs from the costs."""
         mass = self.mass
         scale = np.divide(self.n_unlabeled / lam, mass, out=np.zeros_like(mass), where=mass > 0.0)
         self._p = self.costs[self.unlabeled] * scale[:, None]
 
+    @operation(reads="beliefs", combine=sum)
     def entropy(self) -> float:
-        """Sum the entropies of the beliefs."""
-        return float(entropy_of(self._p, self.mass))
+        """Return the share of these rows in the mean entropy of the beliefs."""
+        return float(entropy_of(self._p, self.mass)) / self.n_unlabeled
 
+    @operation(reads="beliefs costs", combine=sum)
     def divergence(self, lam: float) -> float:
-        """Sum the divergences of the beliefs from those in the costs."""
+        """Return the share in the beliefs' mean divergence from those in the costs."""
         scale = self.n_unlabeled / lam
         part = partial(
             kernels.divergence_many, self._p, self.costs, scale, self.mass, self.unlabeled
         )
-        return float(sum(self._by_part(part)))
+        return float(sum(self._by_part(part))) / self.n_unlabeled
 
     # How beliefs respond -------------------------------------------------------------------
 
+    @operation(reads="scores beliefs", sets="response", combine=sum)
     def respond(self, temperature: float, lam: float) -> Floats | None:
         """Prepare products with the reduced Hessian at the beliefs.
 
@@ -110,24 +119,28 @@ class ManyScoreBlock(ManyScoredRows):
         """
         if self._smooth.label_slopes is None:
             return None
-        self._slopes, self._moved = np.empty_like(self._p), np.empty_like(self._p)
+        self._slopes = np.empty_like(self._p)
         self._softness = 1.0 / (self.n_unlabeled * temperature)
         fill = partial(self._smooth.label_slopes, self.scores, self.unlabeled, lam, self._slopes)
         self._by_part(fill)
         sums = self._p.sum(axis=0) if not self.has_weights else self.mass @ self._p
         return np.diag(sums) - second_moments(self._p, self.mass)
 
-    def answer(self, p: Floats) -> Floats:
+    @operation(reads="costs beliefs response", sets="step moved", combine=sum, takes_vector=True)
+    def respond_to_step(self, p: Floats) -> Floats:
         """Compute the scores of a step; return the sum of C_j G_j ds_j, by class."""
         self._step = self._scores(p, self._rows)
+        if self._moved.shape != self._p.shape:
+            self._moved = np.empty_like(self._p)
         part = partial(
-            kernels.answer, self._p, self._slopes, self.unlabeled, self._step, self._moved
+            kernels.respond_to_step, self._p, self._slopes, self.unlabeled, self._step, self._moved
         )
         sums: Floats = np.sum(self._by_part(part), axis=0)
         return self.mass @ self._moved if self.has_weights else sums
 
-    def answered(self, prices: Floats, out: Floats | None = None) -> Floats:
-        """Multiply the step of `answer` by the reduced Hessian, with moves of the prices."""
+    @operation(reads="scores costs beliefs response step moved", sets="step", combine=vectors)
+    def reduced_curvature(self, prices: Floats, out: Floats | None = None) -> Floats:
+        """Multiply the step of `respond_to_step` by the reduced Hessian, as prices move."""
         out = np.empty(self.n_weights) if out is None else out
         slope, index = self._step, self._rows.index
         apply = partial(self._smooth.apply, self.scores, self.costs)

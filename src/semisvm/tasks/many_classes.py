@@ -33,8 +33,8 @@ from semisvm.solvers.crammer_singer import (
 from semisvm.solvers.trace import Recorder
 from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.base import RowsTask
+from semisvm.tasks.driver import Codes
 from semisvm.tasks.many_beliefs import ManyScoreBlock
-from semisvm.tasks.many_scores import Codes
 from semisvm.tasks.many_scores_driver import ManyScoreRows
 from semisvm.tasks.problems import RowsProblem, SoftLabels
 
@@ -169,13 +169,13 @@ class ManyClassTask(RowsTask):
     def start(self, w: Floats, tol: float, **options: Any) -> State:
         """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
         state = State(w.copy())
-        self.rows.score(state.w, labeled_only=True)
-        self.rows.set_given_costs()
+        self.rows.all.score_labeled(state.w)
+        self.rows.all.set_given_costs()
         return self.solve(state, tol, **options)
 
     def from_weights(self, w: Floats) -> State:
         """Return a state with these weights, and score all rows."""
-        self.rows.score(w)
+        self.rows.all.score(w)
         return State(w)
 
     def class_scores(self, w: Floats, rows: Index) -> Floats:
@@ -215,8 +215,8 @@ class ManyClassTask(RowsTask):
         nu[used] = transport(table, self._used_counts, None if prices is None else prices[used])
         if len(used) < len(nu):
             empty = np.flatnonzero(self.counts == 0)
-            nu[empty] = self.rows.cheapest_moves(nu, empty)
-        return nu, *self.rows.table_cost()
+            nu[empty] = self.rows.all.cheapest_moves(nu, empty)
+        return nu, *self.rows.all.table_cost()
 
     @property
     def _used_counts(self) -> Counts:
@@ -234,11 +234,11 @@ class ManyClassTask(RowsTask):
         start = None if soft.price is None else soft.price[used]
         nu[used], soft.value, _ = spread(table, wanted, soft.temperature, start)
         soft.price = nu
-        self.rows.adopt_beliefs()
+        self.rows.all.adopt_beliefs()
 
     def free_energy(self, w: Floats, soft: SoftLabels) -> float:
         """Compute J minus the entropy, at the soft labels that minimise it."""
-        return 0.5 * self.reg * dot(w, w) + self.rows.fit() + soft.value / self.n_unlabeled
+        return 0.5 * self.reg * dot(w, w) + self.rows.all.fit() + soft.value / self.n_unlabeled
 
     def objective(self, w: Floats, lam: float, fit: float, label_cost: float) -> float:
         """Compute J, given the losses of the labelled and of the unlabelled rows."""
@@ -250,7 +250,7 @@ class ManyClassTask(RowsTask):
         For two classes it is relative to the rarer class, as in `TwoClassTask`; for more, to
         all unlabelled rows, since the rarest of many classes may have none.
         """
-        found = self.rows.predicted_counts()
+        found = self.rows.all.predicted_counts()
         whole = self.counts.min() if len(self.counts) == 2 else self.n_unlabeled
         return float(np.abs(found - self.counts).sum()) / (2 * max(float(whole), 1.0))
 
@@ -259,26 +259,22 @@ class SoftTable:
     """The weighted costs of the classes in use, in the form the entropic step needs."""
 
     def __init__(self, task: ManyClassTask, factor: float) -> None:
-        self._ask = task.rows.ask
+        self._blocks = task.rows.all
         self._table = task.rows.table(task.used)
         self._counts = task.counts[task.used]
         self._factor = factor
 
     def gibbs(self, prices: Floats, temperature: float) -> tuple[float, Floats]:
         """Set the beliefs at prices; return the sum of the soft minima and the column sums."""
-        parts = self._ask("gibbs", prices, temperature, self._factor)
-        sums: Floats = np.sum([part[1] for part in parts], axis=0)
-        return sum(part[0] for part in parts), sums
+        return self._blocks.gibbs(prices, temperature, self._factor)
 
     def second_moments(self) -> Floats:
         """Sum over rows the outer product of the beliefs with themselves."""
-        found: Floats = np.sum(self._ask("second_moments"), axis=0)
-        return found
+        return self._blocks.second_moments()
 
     def cost_range(self) -> float:
         """Return the largest difference between two costs."""
-        parts = self._ask("cost_range")
-        low, high = min(part[0] for part in parts), max(part[1] for part in parts)
+        low, high = self._blocks.cost_range()
         return self._factor * (high - low)
 
     def exact_prices(self) -> Floats:

@@ -6,47 +6,67 @@ the prices of the classes; beliefs from weights, prices and a temperature.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from semisvm.designs import Design, Floats, Index, RowList, Workers
+from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.designs.vectors import add, dot
 from semisvm.label_steps.result import chosen_cost
 from semisvm.label_steps.transportation import CostTable, Counts, Labels, Near, cheapest_moves
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import UNIT_WEIGHT, has_weights, of_rows
+from semisvm.labels.weights import UNIT_WEIGHT, of_rows
 from semisvm.losses import ManyClassLoss, SmoothManyClassLoss
 from semisvm.tasks import _kernels as _label_kernels
+from semisvm.tasks.driver import Block, Codes
+from semisvm.tasks.operations import (
+    concatenated,
+    least,
+    operation,
+    tables,
+    totals,
+    vectors,
+)
 from semisvm.tasks.scored_rows import MAX_CHANGED
-from semisvm.tasks.sums import totals
 
-Codes = NDArray[np.intp]
 NO_SCORES = np.empty((0, 0))
 
 
-class ManyScoredRows:
+def _samples(parts: Sequence[tuple[Floats, Labels, Floats]]) -> tuple[Floats, Labels, Floats]:
+    """Join samples of the tables of several blocks."""
+    if len(parts) == 1:
+        return parts[0]
+    costs, labels = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+    mass = np.concatenate([np.broadcast_to(mass, len(own)) for _, own, mass in parts])
+    return costs, labels, mass
+
+
+class ManyScoredRows(Block):
     """Some rows of a problem with one score per class.
 
     Parameters
     ----------
-    design : Design
-        The rows.
-    labeled, unlabeled : arrays of row indices, ascending
+    design, labeled, unlabeled, weight, n_unlabeled, mass
+        See `Block`.
     codes : int array of shape (l,)
         Classes of the labelled rows.
-    weight : array of shape (l,)
-        Weights of the labelled rows, which sum to one over all blocks.
-    n_unlabeled : int
-        Number of unlabelled rows in all blocks, or the sum of their masses.
     loss : ManyClassLoss
     hierarchy : Hierarchy
         Weights are a flattened matrix with one column per node; the score of a class is the
         sum over the nodes on its path. Without a hierarchy the nodes are the classes.
-    mass : array of shape (u,) or (1,)
-        For how many rows each unlabelled row counts; see `RowWeights`.
     """
+
+    STATE: ClassVar = {
+        "scores": ("scores", "_label_costs"),
+        "step": ("_step",),
+        "costs": ("costs", "_rows"),
+        "labels": ("labels",),
+        "solved": ("_solved",),
+        "table": ("_table", "_used"),
+        "beliefs": ("_p",),
+        "response": ("_slopes", "_softness"),
+        "moved": ("_moved",),
+    }
 
     def __init__(
         self,
@@ -60,19 +80,13 @@ class ManyScoredRows:
         hierarchy: Hierarchy,
         mass: Floats = UNIT_WEIGHT,
     ) -> None:
-        self.design = design
-        self.labeled = design.row_numbers(labeled)
-        self.unlabeled = design.row_numbers(unlabeled)
-        self.codes = codes
-        self.weight = weight
-        self.n_unlabeled = n_unlabeled
+        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass)
+        self._codes = codes
         self.loss = loss
         self.hierarchy = hierarchy
-        self.mass = mass
         self.scores: Floats = NO_SCORES
         self.labels: Codes = np.zeros(len(unlabeled), dtype=np.intp)
         self.costs: Floats = NO_SCORES
-        self._rows: RowList = design.all_rows
         # the labels of the last gradient
         self._solved: Codes = self.labels
         self._step: Floats = NO_SCORES
@@ -84,29 +98,14 @@ class ManyScoredRows:
         self._used: Index = np.empty(0, dtype=np.intp)
 
     @property
+    def codes(self) -> Codes:
+        """Classes of the labelled rows."""
+        return self._codes
+
+    @property
     def n_classes(self) -> int:
         """Number of classes."""
         return self.hierarchy.paths.shape[1]
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether the unlabelled rows have masses of their own."""
-        return has_weights(self.mass)
-
-    @property
-    def workers(self) -> Workers:
-        """Threads of the block."""
-        return self.design.workers
-
-    @property
-    def work(self) -> int:
-        """Number of entries that a pass over the rows reads."""
-        return self.design.all_rows.work
-
-    @property
-    def bias(self) -> float:
-        """Value of the constant feature."""
-        return self.design.bias
 
     @property
     def n_weights(self) -> int:
@@ -119,10 +118,15 @@ class ManyScoredRows:
 
     # Weight step ---------------------------------------------------------------------------
 
-    def score(self, w: Floats, labeled_only: bool = False) -> None:
-        """Compute the scores of all rows, or of the labelled rows only."""
-        rows = self.design.rows(self.labeled) if labeled_only else self.design.all_rows
-        self.take_scores(self._scores(w, rows))
+    @operation(sets="scores", takes_vector=True, weights="given")
+    def score(self, w: Floats) -> None:
+        """Compute the scores of all rows."""
+        self.take_scores(self._scores(w, self.design.all_rows))
+
+    @operation(sets="scores", takes_vector=True, weights="unknown")
+    def score_labeled(self, w: Floats) -> None:
+        """Compute the scores of the labelled rows only."""
+        self.take_scores(self._scores(w, self.design.rows(self.labeled)))
 
     def _scores(self, w: Floats, rows: RowList) -> Floats:
         nodes = np.zeros((self.design.n_rows, self.hierarchy.n_nodes))
@@ -138,24 +142,29 @@ class ManyScoredRows:
         self.scores = scores
         self._label_costs = None
 
+    @operation(sets="costs")
     def set_given_costs(self) -> None:
         """Set the costs of the given labels; the unlabelled rows have none."""
         self.costs, self._rows = self._given_costs(), self.design.rows(self.labeled)
 
+    @operation(reads="labels", sets="costs solved")
     def set_label_costs(self, lam: float) -> None:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
         self.costs[self.unlabeled, self.labels] = lam / self.n_unlabeled * self.mass
         self._solved = self.labels
 
+    @operation(reads="beliefs", sets="costs")
     def set_belief_costs(self, lam: float) -> None:
         """Set the costs of the given labels and of the beliefs, with weight ``lam``."""
         self.costs, self._rows = self._given_costs(), self.design.all_rows
         self.costs[self.unlabeled] = self._p * (lam / self.n_unlabeled * self.mass)[:, None]
 
+    @operation(sets="costs step")
     def release(self) -> None:
-        """Free what only a weight step needs: the next one is charged again."""
+        """Free what only a weight step needs; the next one sets the costs again."""
         self.costs = self._step = NO_SCORES
+        self._rows = self.design.all_rows
         self.design.free_sums()
 
     def _given_costs(self) -> Floats:
@@ -173,6 +182,7 @@ class ManyScoredRows:
         assert isinstance(self.loss, SmoothManyClassLoss)
         return self.loss
 
+    @operation(reads="scores costs", combine=(sum, vectors, sum))
     def linearize(self) -> tuple[float, Floats, int]:
         """Compute value and gradient of the costs at the scores.
 
@@ -202,6 +212,7 @@ class ManyScoredRows:
         self.design.pull_back_many(slopes, rows, out.reshape(self._shape), add=add)
         return out
 
+    @operation(reads="scores costs", combine=vectors, takes_vector=True)
     def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
         """Multiply a vector by the curvature: sum of x_i (outer) H_i (x_i P)."""
         out = np.empty(p.shape) if out is None else out
@@ -210,31 +221,19 @@ class ManyScoredRows:
         self.design.curvature_many(P, operator, self._rows, into)
         return out
 
+    @operation(reads="costs", combine=vectors)
     def column_scales(self) -> Floats:
         """Bound the diagonal of the curvature by that of least squares."""
         total, scale = self.costs.sum(axis=1), np.empty(self.design.n_weights)
         self.design.column_scales(total, self._rows, scale)
         return np.repeat(scale, self.hierarchy.n_nodes)
 
-    def labeled_curvature(self) -> Floats:
-        """Return the diagonal of each labelled row's curvature, by node, shape (l, k)."""
-        index, m = self.labeled, self.n_classes
-        diagonal = np.ones((len(index), m))
-        apply = partial(self._smooth.apply, self.scores, self.costs, index, 0, len(index))
-        if self._smooth.separable:
-            apply(diagonal)
-            return self.hierarchy.node_slopes(diagonal)
-        for y in range(m):
-            column = np.zeros((len(index), m))
-            column[:, y] = 1.0
-            apply(column)
-            diagonal[:, y] = column[:, y]
-        return self.hierarchy.node_slopes(diagonal)
-
+    @operation(reads="costs", sets="step", takes_vector=True, weights="step")
     def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step of the weights."""
         self._step = self._scores(step, self._rows)
 
+    @operation(reads="scores step costs", combine=tables)
     def along(self, times: Sequence[float]) -> list[tuple[float, float]]:
         """Compute the first two derivatives of the value along the step, at several lengths."""
         set_direction = partial(self._smooth.along, self.scores, self._step, self.costs)
@@ -248,11 +247,19 @@ class ManyScoredRows:
 
         return [at(t) for t in times]
 
+    @operation(reads="scores step", changes="scores", weights="moved")
     def move(self, t: float) -> None:
         """Move along the step."""
         add(self.scores.reshape(-1), t, self._step.reshape(-1))
         self._label_costs = None
 
+    @operation(
+        reads="scores step costs",
+        changes="scores",
+        combine=(sum, sum, vectors),
+        weights="moved",
+        frees="step",
+    )
     def advance(
         self, t: float, onto: Floats | None = None
     ) -> tuple[float, int, Floats | None] | None:
@@ -291,6 +298,25 @@ class ManyScoredRows:
         gradient = self._pull_back(self._step, changed, onto) if len(changed) else None
         return sum(value for value, _ in parts), len(self._rows), gradient
 
+    @operation(reads="scores", join=concatenated, follows=(linearize, advance))
+    def labeled_curvature(self) -> Floats:
+        """Return the diagonal of each labelled row's curvature, by node, shape (l, k)."""
+        n, m = len(self.labeled), self.n_classes
+        index, diagonal = np.arange(n, dtype=self.labeled.dtype), np.ones((n, m))
+        # their costs are the same whatever the labels of the other rows are
+        costs = np.zeros((n, m))
+        costs[index, self.codes] = self.weight
+        apply = partial(self._smooth.apply, self.scores[self.labeled], costs, index, 0, n)
+        if self._smooth.separable:
+            apply(diagonal)
+            return self.hierarchy.node_slopes(diagonal)
+        for y in range(m):
+            column = np.zeros((n, m))
+            column[:, y] = 1.0
+            apply(column)
+            diagonal[:, y] = column[:, y]
+        return self.hierarchy.node_slopes(diagonal)
+
     # Hard labels ---------------------------------------------------------------------------
 
     def label_costs(self) -> Floats:
@@ -299,6 +325,7 @@ class ManyScoredRows:
             self._label_costs = self.loss.costs(self.scores[self.unlabeled])
         return self._label_costs
 
+    @operation(reads="scores", sets="table")
     def open_table(self, used: Index) -> int:
         """Prepare a label step among some classes; return the number of rows."""
         costs, self._used = self.label_costs(), used
@@ -306,14 +333,17 @@ class ManyScoredRows:
         self._table = CostTable(np.ascontiguousarray(some), self.mass)
         return len(costs)
 
+    @operation(reads="table", join=_samples)
     def sample(self, step: int, first: int) -> tuple[Floats, Labels, Floats]:
         """Return the costs, labels and masses of every ``step``-th row of the table."""
         return self._table.sample(step, first)
 
+    @operation(reads="table", changes="table", combine=sum)
     def assign(self, prices: Floats) -> Counts:
         """Assign each row of the table its cheapest class at the prices; sum masses per class."""
         return self._table.assign(prices)
 
+    @operation(reads="table", changes="table")
     def balance(self, prices: Floats, excess: Counts, reach: float) -> tuple[bool, Floats, Counts]:
         """Move rows until no class has an excess; only if this block has all rows.
 
@@ -326,24 +356,29 @@ class ManyScoredRows:
         done = self._table.balance(prices, excess, reach)
         return done, prices, excess
 
+    @operation(reads="table")
     def near(self, prices: Floats, reach: float) -> Near:
         """Return the rows of the table that a move within reach may concern."""
         return self._table.near(prices, reach)
 
+    @operation(reads="table", changes="table")
     def relabel(self, rows: Labels, labels: Labels) -> None:
         """Set the labels of some rows of the table."""
         self._table.relabel(rows, labels)
 
+    @operation(reads="scores table labels", combine=(sum, sum))
     def table_cost(self) -> tuple[float, float]:
         """Return the cost of the labels in the table, and of the chosen labels."""
         costs, found = self.label_costs(), self._used[self._table.labels]
         return chosen_cost(costs, found, self.mass), chosen_cost(costs, self.labels, self.mass)
 
+    @operation(reads="scores table", combine=least)
     def cheapest_moves(self, prices: Floats, classes: Index) -> Floats:
         """Return, for each of some classes, the least cost of moving a row there at the prices."""
         found = self._used[self._table.labels]
         return cheapest_moves(self.label_costs(), found, prices, classes)
 
+    @operation(reads="table", sets="labels", combine=sum)
     def adopt_table(self) -> int:
         """Choose the labels in the table; count those that change."""
         found = self._used[self._table.labels].astype(np.intp, copy=False)
@@ -355,15 +390,18 @@ class ManyScoredRows:
         """Set labels that a label step in this process has chosen."""
         self.labels = labels
 
+    @operation(reads="scores labels", combine=(sum, sum))
     def losses(self) -> tuple[float, float]:
         """Return the weighted losses of the given labels, and the losses of the chosen."""
         return self.fit(), chosen_cost(self.label_costs(), self.labels, self.mass)
 
+    @operation(reads="scores", combine=sum, follows=(table_cost,))
     def fit(self) -> float:
         """Sum the weighted losses of the given labels."""
         given = self.loss.costs(self.scores[self.labeled])
         return float(dot(self.weight, given[np.arange(len(self.codes)), self.codes]))
 
+    @operation(reads="scores labels solved", changes="solved", combine=(sum, sum, vectors, sum))
     def follow_labels(
         self, ratio: float, lam: float, onto: Floats | None = None
     ) -> tuple[float, float, Floats | None, int] | None:
@@ -376,7 +414,7 @@ class ManyScoredRows:
         lam : float
             Weight of the unlabelled rows.
         onto : array of shape (n_weights,), optional
-            The gradient before. It is changed to the one below added to ``ratio`` times it.
+            Vector to which the gradient below is added, and which is returned in its place.
 
         Returns
         -------
@@ -411,12 +449,11 @@ class ManyScoredRows:
             fit = self._smooth.evaluate(self.scores, costs, given, missing)
             missing[given] *= 1.0 - ratio
         self._solved = self.labels
-        if onto is not None and ratio != 1.0:
-            onto *= ratio
         if not len(index):
             return 0.0, 0.0, None, 0
         return fit, change, self._pull_back(missing, rows, onto), 0
 
+    @operation(reads="scores", combine=sum, follows=(table_cost,))
     def predicted_counts(self) -> Counts:
         """Count the unlabelled rows by the class of their largest score, by mass."""
         mass = np.broadcast_to(self.mass, len(self.unlabeled)) if self.has_weights else None
@@ -424,20 +461,19 @@ class ManyScoredRows:
 
     # Results of a fit ------------------------------------------------------------------------
 
+    @operation(reads="scores", join=concatenated)
     def predictions(self) -> Codes:
         """Return the class with the largest score, per unlabelled row."""
         found = np.empty(len(self.unlabeled), dtype=np.intp)
         _label_kernels.largest(self.scores, self.unlabeled, found)
         return found
 
+    @operation(reads="labels", join=concatenated)
     def chosen_labels(self) -> Codes:
         """Return the chosen labels of the unlabelled rows."""
         return self.labels
 
+    @operation(reads="beliefs", join=concatenated)
     def beliefs(self) -> Floats:
         """Return the beliefs of the unlabelled rows, (u, m)."""
         return self._p
-
-    def labeled_rows(self) -> Any:
-        """Return the labelled rows as a matrix: they are few, and the driver needs them."""
-        return self.design.matrix(self.labeled)

@@ -28,7 +28,6 @@ It need not be positive: where labels are about to be decided, the free energy c
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +39,14 @@ from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy, soft_costs
 from semisvm.labels.weights import of_rows
 from semisvm.losses import Signs
 from semisvm.tasks import _kernels as kernels
+from semisvm.tasks.operations import concatenated, operation, totals, vectors
 from semisvm.tasks.scored_rows import MAX_CHANGED, NOTHING, ScoredRows
-from semisvm.tasks.sums import totals
 
 
 class HardLabeledRows(ScoredRows):
     """Rows whose unlabelled ones get their label from a threshold, or by switched pairs."""
 
+    @operation(reads="scores", join=concatenated)
     def outputs(self, low: float = -np.inf, high: float = np.inf) -> Floats:
         """Return the scores of the unlabelled rows, optionally only from ``low`` to ``high``."""
         if low == -np.inf and high == np.inf:
@@ -56,7 +56,8 @@ class HardLabeledRows(ScoredRows):
         parts = self._by_block(lambda start, stop: found[start : part(start, stop)])
         return np.concatenate(parts) if parts else found
 
-    def few_outputs(self, low: float, high: float, most: int) -> tuple[int, int, Floats | None]:
+    @operation(reads="scores")
+    def few_outputs(self, low: float, high: float, most: float) -> tuple[int, int, Floats | None]:
         """Return the scores of the unlabelled rows in a range, if they are few.
 
         Returns
@@ -68,17 +69,20 @@ class HardLabeledRows(ScoredRows):
         found = self.outputs(low, high)
         return self._number_above(high), len(found), found if len(found) <= most else None
 
+    @operation(reads="scores", combine=(min, max))
     def output_range(self) -> tuple[float, float]:
         """Return the smallest and the largest score of the unlabelled rows."""
         found = self.outputs()
         return (float(found.min()), float(found.max())) if len(found) else (np.inf, -np.inf)
 
+    @operation(reads="scores")
     def weighed_outputs(self, low: float, high: float) -> tuple[Floats, Floats]:
         """Return the scores of the unlabelled rows from ``low`` to ``high``, and their masses."""
         scores = self.scores[self.unlabeled]
         inside = np.flatnonzero((scores >= low) & (scores <= high))
         return scores[inside], np.broadcast_to(of_rows(self.mass, inside), inside.shape)
 
+    @operation(reads="scores", combine=totals)
     def count_above(self, values: Sequence[float]) -> Sequence[float]:
         """Count, for each of some values, the unlabelled rows with a larger score, by mass."""
         if self.has_weights:
@@ -90,10 +94,12 @@ class HardLabeledRows(ScoredRows):
         part = partial(kernels.count_above, self.scores, self.unlabeled, value)
         return sum(self._by_block(part))
 
+    @operation(reads="scores")
     def count_at(self, value: float) -> int:
         """Count the unlabelled rows with exactly this score."""
         return int(np.count_nonzero(self.outputs() == value))
 
+    @operation(reads="scores labels", combine=(sum, min, max), follows=(ScoredRows.advance,))
     def crossing(self) -> tuple[int, float, float]:
         """Return how the chosen labels suit the scores.
 
@@ -114,6 +120,7 @@ class HardLabeledRows(ScoredRows):
         n_positive, lowest, highest = zip(*found, strict=True)
         return sum(n_positive), min(lowest), max(highest)
 
+    @operation(reads="scores labels")
     def extremes(self, k: int) -> tuple[tuple[Floats, Index], tuple[Floats, Index]]:
         """Find the rows that are the first candidates for a switch.
 
@@ -128,6 +135,7 @@ class HardLabeledRows(ScoredRows):
         up = up[_smallest(-found[up], k)]
         return (found[down], down), (found[up], up)
 
+    @operation(reads="scores", sets="labels", combine=sum)
     def cut(self, threshold: float, n_tied: int) -> int:
         """Label the rows above a threshold positive, and the first ``n_tied`` rows at it.
 
@@ -149,16 +157,19 @@ class HardLabeledRows(ScoredRows):
             labels[np.flatnonzero(self.outputs() == threshold)[n_tied:]] = False
         return labels
 
+    @operation(reads="labels", changes="labels")
     def switch(self, down: Index, up: Index) -> None:
         """Label the rows at some positions negative and those at others positive."""
         labels = self.labels.copy()
         labels[down], labels[up] = False, True
         self.labels = labels
 
+    @operation(reads="scores labels", combine=(sum, sum), follows=(cut,))
     def losses(self) -> tuple[float, float]:
         """Return half the weighted losses of the given labels, and the losses of the chosen."""
         return self._fit(), self._total(self.labels)
 
+    @operation(reads="scores", combine=(sum, sum))
     def losses_of_cut(self, threshold: float, n_tied: int) -> tuple[float, float]:
         """Return the same losses as if the labels were chosen by a threshold."""
         return self._fit(), self._total(self._cut(threshold, n_tied))
@@ -174,6 +185,12 @@ class HardLabeledRows(ScoredRows):
         total = partial(self.loss.total, self.scores, self.unlabeled, labels)
         return float(sum(self._by_block(total)))
 
+    @operation(
+        reads="scores costs spared curvature",
+        changes="curvature",
+        frees="step",
+        combine=(vectors, sum),
+    )
     def probe(self, start: int) -> tuple[Floats, float]:
         """Sum half of the unlabelled rows that push their own scores, each with a random sign.
 
@@ -202,6 +219,12 @@ class HardLabeledRows(ScoredRows):
         total = self._pull_back(values, self.design.rows(unlabeled[probes]))
         return total, float(mass[probes].sum())
 
+    @operation(
+        reads="scores costs spared",
+        sets="curvature gaps",
+        changes="scores",
+        weights="unknown",
+    )
     def leave_out(self, leverage: float) -> None:
         """Turn the scores of the unlabelled rows into those that they would have as new rows.
 
@@ -219,10 +242,12 @@ class HardLabeledRows(ScoredRows):
         found = slope[self.unlabeled]
         return np.divide(found, mass, out=np.zeros(len(mass)), where=mass > 0.0)
 
+    @operation(reads="labels", sets="solved")
     def mark_labels(self) -> None:
         """Take the chosen labels for those of the last gradient."""
         self._solved = self.labels
 
+    @operation(reads="scores labels solved", changes="solved", combine=(sum, sum, vectors, sum))
     def follow_labels(
         self, ratio: float, lam: float, onto: Floats | None = None
     ) -> tuple[float, float, Floats | None, int] | None:
@@ -235,7 +260,7 @@ class HardLabeledRows(ScoredRows):
         lam : float
             Weight of the unlabelled rows.
         onto : array of shape (n_weights,), optional
-            The gradient before. It is changed to the one below added to ``ratio`` times it.
+            Vector to which the gradient below is added, and which is returned in its place.
 
         Returns
         -------
@@ -265,12 +290,20 @@ class HardLabeledRows(ScoredRows):
         if n:
             fit = self.loss.at_labels(scores[given], self.positive, self.weight)
         self._solved = self.labels
-        if onto is not None and ratio != 1.0:
-            onto *= ratio
         missing = np.empty(len(scores))
         missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
         gradient = self._pull_back(missing, rows, onto)
         return fit[0], now[0] - then[0], gradient, now[2] - then[2]
+
+
+def _pooled(parts: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
+    """Return number, mean and standard deviation of what some blocks have together."""
+    if len(parts) == 1:
+        return parts[0]
+    n, mean, deviation = np.array(parts, dtype=np.float64).T
+    centre = np.sum(n * mean) / n.sum()
+    spread = np.sum(n * (deviation**2 + (mean - centre) ** 2)) / n.sum()
+    return float(n.sum()), float(centre), float(np.sqrt(spread))
 
 
 def _smallest(values: Floats, k: int) -> Index:
@@ -285,12 +318,14 @@ def _smallest(values: Floats, k: int) -> Index:
 class OneScoreBlock(HardLabeledRows):
     """Some rows of a two-class problem: the weight step, hard labels, and soft labels."""
 
-    def soften(
-        self, price: float, temperature: float, lam: float, keep: bool = False
-    ) -> tuple[float, float, float]:
-        """Set the beliefs at a price and a temperature.
+    @operation(reads="beliefs", sets="beliefs before")
+    def keep_beliefs(self) -> None:
+        """Keep the beliefs for `follow_beliefs`; the next ones are others."""
+        self._p_before, self._p, self._q = self._p, NOTHING, NOTHING
 
-        With ``keep`` the beliefs before are kept for `follow_beliefs`.
+    @operation(reads="scores gaps", sets="beliefs", changes="gaps", combine=(sum, sum, sum))
+    def soften(self, price: float, temperature: float, lam: float) -> tuple[float, float, float]:
+        """Set the beliefs at a price and a temperature.
 
         Returns
         -------
@@ -300,8 +335,6 @@ class OneScoreBlock(HardLabeledRows):
             mass.
         """
         u = len(self.unlabeled)
-        if keep:
-            self._p_before, self._p = self._p, NOTHING
         if len(self._p) != u:
             self._p, self._q = np.empty(u), np.empty(u)
         each = self.mass / self.n_unlabeled
@@ -318,11 +351,13 @@ class OneScoreBlock(HardLabeledRows):
             self._by_block(partial(self.loss.gaps, self.scores, self.unlabeled, lam, self._gaps))
         return self._gaps
 
+    @operation(reads="scores gaps", changes="gaps", combine=(min, max))
     def gap_range(self, lam: float) -> tuple[float, float]:
         """Return the smallest and the largest gap between the losses of the labels."""
         gaps = self._gaps_at(lam)
         return (float(gaps.min()), float(gaps.max())) if len(gaps) else (np.inf, -np.inf)
 
+    @operation(reads="scores gaps", changes="gaps", combine=_pooled)
     def gap_spread(self, lam: float) -> tuple[float, float, float]:
         """Return the number of gaps, their mean and their standard deviation."""
         gaps = self._gaps_at(lam)
@@ -334,6 +369,7 @@ class OneScoreBlock(HardLabeledRows):
         mean = dot(self.mass, gaps) / total
         return total, mean, float(np.sqrt(dot(self.mass, (gaps - mean) ** 2) / total))
 
+    @operation(reads="scores gaps beliefs", sets="gaps", combine=(sum, sum, sum))
     def soft_losses(
         self, price: float, temperature: float, lam: float
     ) -> tuple[float, float, float]:
@@ -356,6 +392,7 @@ class OneScoreBlock(HardLabeledRows):
         self._gaps = None
         return self._fit(), self._total(negative), rest
 
+    @operation(reads="costs spared", sets="beliefs costs spared")
     def restore_beliefs(self, lam: float) -> None:
         """Recover the beliefs from the costs, and free the costs."""
         self._p, self._q = self._charged_beliefs(lam)
@@ -370,43 +407,66 @@ class OneScoreBlock(HardLabeledRows):
         self._by_block(lambda start, stop: gather(a, b, scale, unlabeled, p, q, start, stop))
         return p, q
 
+    @operation(reads="beliefs", combine=sum)
     def entropy(self) -> float:
-        """Sum the entropies of the beliefs."""
+        """Return the share of these rows in the mean entropy of the beliefs."""
         part = partial(entropy, self.mass, self._p, self._q)
-        return float(sum(self._by_block(part, WORK_PER_ROW)))
+        return float(sum(self._by_block(part, WORK_PER_ROW))) / self.n_unlabeled
 
+    @operation(reads="beliefs costs spared", sets="costs spared", combine=sum)
     def divergence(self, lam: float) -> float:
-        """Sum the divergences of the beliefs from those in the costs, and free the costs."""
+        """Free the costs; return the share in the beliefs' mean divergence from those in them."""
         known = (*self._costs(), self.n_unlabeled / lam, self.mass, self.unlabeled)
         part = partial(kernels.divergence, self._p, self._q, *known)
         total = float(sum(self._by_block(part, WORK_PER_ROW)))
         self._drop_costs()
-        return total
+        return total / self.n_unlabeled
 
-    def follow_beliefs(self, lam: float) -> tuple[bool, Floats | None]:
+    @operation(reads="scores beliefs before", sets="before gaps", combine=(sum, vectors))
+    def follow_beliefs(
+        self, lam: float, onto: Floats | None = None
+    ) -> tuple[int, Floats | None] | None:
         """Return how the gradient changes from the kept beliefs to the current ones.
+
+        Parameters
+        ----------
+        lam : float
+        onto : array of shape (n_weights,), optional
+            Vector to which the gradient below is added, and which is returned in its place.
 
         Returns
         -------
-        followed : bool
-            False if so many beliefs changed that recomputing is cheaper.
+        n_changed : int
+            Number of rows whose beliefs changed.
         gradient : array of shape (n_weights,), or None for zero
             To be added to the gradient before.
+
+        None if so many beliefs changed that recomputing is cheaper.
         """
         before, self._p_before, self._gaps = self._p_before, NOTHING, None
         if self.loss.gap_slopes is None:
-            return False, None
+            return None
         slopes, changed = np.empty(self.design.n_rows), np.empty_like(self.unlabeled)
         self._by_block(partial(self.loss.gap_slopes, self.scores, self.unlabeled, lam, slopes))
         scale = 0.5 / self.n_unlabeled * self.mass
         part = partial(kernels.change, before, self._p, self.unlabeled, scale, slopes, changed)
         rows = self.design.rows(_joined(changed, self._by_block(lambda a, b: (a, part(a, b)))))
         if rows.work > MAX_CHANGED * self.design.all_rows.work:
-            return False, None
+            return None
         if not len(rows):
-            return True, None
-        return True, self.design.pull_back(slopes, rows, np.empty(self.design.n_weights))
+            return 0, None
+        change = self.design.pull_back(slopes, rows, np.empty(self.design.n_weights))
+        if onto is not None:
+            onto += change
+            change = onto
+        return len(rows), change
 
+    @operation(
+        reads="scores costs spared curvature beliefs",
+        changes="curvature beliefs gaps spared",
+        combine=(sum, vectors),
+        frees="step",
+    )
     def respond(self, temperature: float, lam: float, charged: bool) -> tuple[float, Floats | None]:
         """Turn the curvature into the diagonal part of the reduced Hessian.
 
@@ -465,21 +525,25 @@ class OneScoreBlock(HardLabeledRows):
         part = partial(kernels.respond, *beliefs, softness, slopes, curvature, listed)
         return total, _joined(listed, self._by_block(lambda a, b: (a, part(a, b))))
 
+    @operation(reads="scores", combine=sum, follows=(ScoredRows.advance, soft_losses))
+    def count_positive(self) -> float:
+        """Count the unlabelled rows with a positive score, by mass."""
+        return self.count_above((0.0,))[0]
+
+    @operation(reads="scores", join=concatenated)
     def predictions(self) -> NDArray[np.intp]:
         """Return 1 for unlabelled rows with a positive score, 0 for the others."""
         return (self.outputs() > 0.0).astype(np.intp)
 
+    @operation(reads="labels", join=concatenated)
     def chosen_labels(self) -> Signs:
         """Return the chosen labels of the unlabelled rows."""
         return self.labels
 
+    @operation(reads="beliefs", join=concatenated)
     def beliefs(self) -> Floats:
         """Return the beliefs in the positive label."""
         return self._p
-
-    def labeled_rows(self) -> Any:
-        """Return the labelled rows as a matrix: they are few, and the driver needs them."""
-        return self.design.matrix(self.labeled)
 
 
 def _joined(listed: Index, parts: list[tuple[int, int]]) -> Index:

@@ -5,17 +5,15 @@ that count. Rows with masses are not split: the threshold then leaves a mass abo
 near as possible to the one wanted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from semisvm.designs import Floats, Index
-from semisvm.tasks.driver import Ask, Rows
+from semisvm.tasks.driver import Rows
 from semisvm.tasks.one_score import OneScoreBlock
-from semisvm.tasks.sums import added, joined, totals
+from semisvm.tasks.operations import Run, concatenated
 
 # Number of thresholds tried at a time while the range is narrowed.
 TRIALS = 32
@@ -38,19 +36,18 @@ class Cut:
 
 
 def largest(
-    ask: Callable[..., Sequence[Any]],
-    n: int,
+    rows: "OneScoreRows",
     k: int,
     max_gathered: float,
     within: tuple[float, float] = EVERYTHING,
     guess: tuple[float, float] = EVERYTHING,
 ) -> Cut:
-    """Find the cut that keeps exactly k of n outputs.
+    """Find the cut that keeps exactly k outputs.
 
     Parameters
     ----------
-    ask : (name, arguments) -> results of the blocks
-    n, k : int
+    rows : OneScoreRows
+    k : int
     max_gathered : float
         Maximum number of outputs to gather; if there are more, counts narrow the range first.
     within : pair of floats
@@ -58,20 +55,20 @@ def largest(
     guess : pair of floats
         A range that may contain it, if ``within`` is unbounded and outputs are many.
     """
-    if k <= 0 or k >= n:
-        n_blocks = len(ask("count_above", (0.0,)))
-        return Cut(np.inf if k <= 0 else -np.inf, (0,) * n_blocks)
-    if n > max_gathered:
-        high, above, parts = _some(ask, k, int(max_gathered), within, guess)
+    if k <= 0 or k >= rows.n_unlabeled:
+        return Cut(np.inf if k <= 0 else -np.inf, (0,) * len(rows.blocks))
+    if rows.n_unlabeled > max_gathered:
+        high, above, parts = _some(rows, k, int(max_gathered), within, guess)
     else:
         low, high = within
-        above = _count_above(ask, high) if high < np.inf else 0
-        parts = ask("outputs", low, high) if low < high else ()
+        above = rows.all.count_above((high,))[0] if high < np.inf else 0
+        parts = rows.each(OneScoreBlock.outputs, low, high) if low < high else ()
+    # without masses it is a number of rows
+    missing = k - int(above)
     if not len(parts):
-        return Cut(high, _first_ones(ask("count_at", high), k - above))
+        return Cut(high, _first_ones(rows.each(OneScoreBlock.count_at, high), missing))
     # this many of the gathered outputs must be above the threshold or at it
-    missing = k - above
-    found = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    found = concatenated(parts)
     threshold = float(np.partition(found, len(found) - missing)[len(found) - missing])
     missing -= int(np.count_nonzero(found > threshold))
     if len(parts) == 1:
@@ -81,7 +78,7 @@ def largest(
 
 
 def nearest(
-    ask: Callable[..., Sequence[Any]], mass: float, max_gathered: float
+    rows: "OneScoreRows", mass: float, max_gathered: float
 ) -> tuple[Cut, tuple[float, float]]:
     """Find the cut above which the mass is as near as possible to the one wanted.
 
@@ -89,7 +86,7 @@ def nearest(
 
     Parameters
     ----------
-    ask : (name, arguments) -> results of the blocks
+    rows : OneScoreRows
     mass : float
     max_gathered : float
         Maximum mass of the outputs to gather; if there is more, the range is narrowed first.
@@ -102,8 +99,8 @@ def nearest(
     """
     (low, high), above = EVERYTHING, 0.0
     if max_gathered < np.inf and mass > 0.0:
-        low, high, above = _narrowed(ask, mass, max_gathered, EVERYTHING)
-    parts = ask("weighed_outputs", low, high)
+        low, high, above = _narrowed(rows, mass, max_gathered, EVERYTHING)
+    parts = rows.each(OneScoreBlock.weighed_outputs, low, high)
     scores, masses = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
     where = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
     order = np.argsort(-scores, kind="stable")
@@ -126,12 +123,12 @@ def _first_ones(at: Sequence[int], missing: int) -> tuple[int, ...]:
 
 
 def _some(
-    ask: Callable[..., Sequence[Any]],
+    rows: "OneScoreRows",
     k: int,
     max_gathered: int,
     within: tuple[float, float],
     guess: tuple[float, float],
-) -> tuple[float, int, Sequence[Any]]:
+) -> tuple[float, float, Sequence[Floats]]:
     """Gather a few outputs, the k-th largest among them.
 
     Returns
@@ -145,29 +142,26 @@ def _some(
     """
     first = within if within != EVERYTHING else guess
     if first[0] < first[1] and first != EVERYTHING:
-        above, n_within, parts = _few(ask, *first, max_gathered)
+        above, n_within, parts = _few(rows, *first, max_gathered)
         if parts and above < k <= above + n_within:
             return first[1], above, parts
-    low, high, above = _narrowed(ask, k, max_gathered, within)
-    return high, above, _few(ask, low, high, np.inf)[2] if low < high else ()
+    low, high, n_above = _narrowed(rows, k, max_gathered, within)
+    return high, n_above, _few(rows, low, high, np.inf)[2] if low < high else ()
 
 
 def _few(
-    ask: Callable[..., Sequence[Any]], low: float, high: float, most: float
-) -> tuple[int, int, Sequence[Any]]:
+    rows: "OneScoreRows", low: float, high: float, most: float
+) -> tuple[int, int, Sequence[Floats]]:
     """Return the numbers of outputs above a range and in it, and the latter if they are few."""
-    above, within, parts = zip(*ask("few_outputs", low, high, most), strict=True)
-    few = sum(within) <= most and all(part is not None for part in parts)
-    return sum(above), sum(within), parts if few else ()
-
-
-def _count_above(ask: Callable[..., Sequence[Any]], value: float) -> Any:
-    return sum(found[0] for found in ask("count_above", (value,)))
+    found = rows.each(OneScoreBlock.few_outputs, low, high, most)
+    above, within = sum(part[0] for part in found), sum(part[1] for part in found)
+    parts = [part[2] for part in found if part[2] is not None]
+    return above, within, parts if within <= most and len(parts) == len(found) else ()
 
 
 def _narrowed(
-    ask: Callable[..., Sequence[Any]], k: float, max_gathered: float, within: tuple[float, float]
-) -> tuple[float, float, Any]:
+    rows: "OneScoreRows", k: float, max_gathered: float, within: tuple[float, float]
+) -> tuple[float, float, float]:
     """Return a range that contains the k-th largest output, and the number above the range.
 
     Outputs count by their mass. The range is a single number if too many outputs are equal to
@@ -175,12 +169,11 @@ def _narrowed(
     """
     low, high = within
     if high == np.inf:
-        ranges = ask("output_range")
-        low, high = min(part[0] for part in ranges), max(part[1] for part in ranges)
-    above = _count_above(ask, high)
+        low, high = rows.all.output_range()
+    [above] = rows.all.count_above((high,))
     while low < high:
         trials = np.unique(np.linspace(low, high, TRIALS))
-        counts = np.sum(ask("count_above", trials.tolist()), axis=0)
+        counts = np.array(rows.all.count_above(trials.tolist()))
         # the last trial with at least k above it is below the k-th largest output, the next is not
         first = int(np.count_nonzero(counts >= k))
         high, above = float(trials[first]), counts[first].item()
@@ -206,22 +199,20 @@ CLOSE = 1e-3
 class OneScoreRows(Rows[OneScoreBlock]):
     """The rows of a two-class problem."""
 
-    def __init__(self, blocks: Sequence[OneScoreBlock], ask: Ask | None = None) -> None:
-        super().__init__(blocks, ask)
+    kind = OneScoreBlock
+
+    def __init__(self, blocks: Sequence[OneScoreBlock], run: Run | None = None) -> None:
+        super().__init__(blocks, run)
         # the last threshold for a number of outputs, and how far from it the next may be
         self._last: dict[int, tuple[float, float]] = {}
 
-    def shift(self, amount: float) -> None:
-        """Add a constant to all scores."""
-        self.ask("shift", amount)
-
     def largest(self, k: int, within: tuple[float, float] = EVERYTHING) -> Cut:
         """Find the threshold that leaves exactly k outputs above it, ties by row number."""
-        if not self.elsewhere:
-            return largest(self.ask, self.n_unlabeled, k, np.inf, within)
+        if not self.remote:
+            return largest(self, k, np.inf, within)
         threshold, width = self._last.get(k, (0.0, np.inf))
         guess = threshold - width, threshold + width
-        cut = largest(self.ask, self.n_unlabeled, k, MAX_GATHERED, within, guess)
+        cut = largest(self, k, MAX_GATHERED, within, guess)
         # the scores hardly move from one search to the next
         moved = abs(cut.threshold - threshold)
         self._last = {k: (cut.threshold, max(FAR * moved, CLOSE * abs(cut.threshold)))}
@@ -232,7 +223,7 @@ class OneScoreRows(Rows[OneScoreBlock]):
         return self._nearest(k)[0] if self.has_weights else self.largest(int(k))
 
     def _nearest(self, mass: float) -> tuple[Cut, tuple[float, float]]:
-        return nearest(self.ask, mass, MAX_GATHERED if self.elsewhere else np.inf)
+        return nearest(self, mass, MAX_GATHERED if self.remote else np.inf)
 
     def edges(self, k: float) -> tuple[float, float]:
         """Return the k-th largest output and the next one; by mass, those beside the cut."""
@@ -244,39 +235,34 @@ class OneScoreRows(Rows[OneScoreBlock]):
         """Return the k-th largest output, for k from 1 to the number of unlabelled rows."""
         if k < self.n_unlabeled:
             return self.largest(int(k)).threshold
-        return float(min(low for low, _ in self.ask("output_range")))
+        return self.all.output_range()[0]
 
     def label_largest(self, k: float) -> int:
         """Label the k largest outputs positive; return the number of switched pairs."""
         if self.has_weights:
             return self.cut(self.best_cut(k))
-        n_positive, lowest, highest = zip(*self.ask("crossing"), strict=True)
-        if sum(n_positive) != k:
+        n_positive, low, high = self.all.crossing()
+        if n_positive != k:
             return self.cut(self.largest(int(k)))
-        low, high = min(lowest), max(highest)
         # only labels between the two can be wrong, and usually they are few
         return self.cut(self.largest(int(k), (low, high))) if low <= high else 0
 
     def cut(self, at: Cut) -> int:
         """Label by a threshold; return how many pairs of labels were switched, rounded up."""
-        return (sum(self.ask("cut", at.threshold, each=[(n,) for n in at.tied])) + 1) // 2
+        changed = self.with_each(OneScoreBlock.cut, [(at.threshold, n) for n in at.tied])
+        return (changed + 1) // 2
 
     def losses_of_cut(self, at: Cut) -> tuple[float, float]:
         """Return the same losses as if the labels were chosen by a threshold."""
-        parts = self.ask("losses_of_cut", at.threshold, each=[(n,) for n in at.tied])
-        fit, rest = totals(parts)
-        return fit, rest
-
-    def n_positive_outputs(self) -> float:
-        """Count the unlabelled rows with a positive score, by mass."""
-        return sum(found[0] for found in self.ask("count_above", (0.0,)))
+        each = [(at.threshold, n) for n in at.tied]
+        return self.with_each(OneScoreBlock.losses_of_cut, each)
 
     def switch_pairs(self, max_pairs: int) -> int:
         """Switch the labels of at most ``max_pairs`` pairs that lower the loss; count them.
 
         Equal scores are never switched, so ties cannot cycle.
         """
-        parts = self.ask("extremes", max_pairs)
+        parts = self.each(OneScoreBlock.extremes, max_pairs)
         (low, down, where_down), (high, up, where_up) = (
             _merged([part[side] for part in parts], sign, max_pairs)
             for side, sign in ((0, 1.0), (1, -1.0))
@@ -284,80 +270,17 @@ class OneScoreRows(Rows[OneScoreBlock]):
         k = min(len(low), len(high))
         n = int(np.count_nonzero(low[:k] < high[:k]))
         if n:
-            self.ask(
-                "switch",
-                each=[
-                    (down[:n][where_down[:n] == b], up[:n][where_up[:n] == b])
-                    for b in range(len(parts))
-                ],
-            )
+            each = [
+                (down[:n][where_down[:n] == b], up[:n][where_up[:n] == b])
+                for b in range(len(parts))
+            ]
+            self.with_each(OneScoreBlock.switch, each)
         return n
 
     def probe(self) -> tuple[Floats, float]:
         """Sum half of the unlabelled rows that push their own scores; see the block's method."""
-        sizes = [len(block.unlabeled) for block in self.blocks]
-        starts = np.cumsum([0, *sizes[:-1]])
-        parts = self.ask("probe", each=[(int(start),) for start in starts])
-        return added([part[0] for part in parts], self.n_weights), sum(part[1] for part in parts)
-
-    def leave_out(self, leverage: float) -> None:
-        """Estimate the scores that the unlabelled rows would have as new rows."""
-        self.ask("leave_out", leverage)
-
-    def mark_labels(self) -> None:
-        """Take the chosen labels for those of the last gradient."""
-        self.ask("mark_labels")
-
-    def soften(
-        self, price: float, temperature: float, lam: float, keep: bool = False
-    ) -> tuple[float, float, float]:
-        """Set the beliefs at a price; return their mean and its first two derivatives."""
-        parts = self.ask("soften", price, temperature, lam, keep)
-        mean, slope, bend = totals(parts)
-        return mean, slope, bend
-
-    def gap_range(self, lam: float) -> tuple[float, float]:
-        """Return the smallest and the largest gap between the losses of the labels."""
-        parts = self.ask("gap_range", lam)
-        return min(part[0] for part in parts), max(part[1] for part in parts)
-
-    def gap_deviation(self, lam: float) -> float:
-        """Return the standard deviation of the gaps."""
-        parts = self.ask("gap_spread", lam)
-        if len(parts) == 1:
-            return float(parts[0][2])
-        n, mean, deviation = np.array(parts, dtype=np.float64).T
-        centre = np.sum(n * mean) / n.sum()
-        return float(np.sqrt(np.sum(n * (deviation**2 + (mean - centre) ** 2)) / n.sum()))
-
-    def soft_losses(
-        self, price: float, temperature: float, lam: float
-    ) -> tuple[float, float, float]:
-        """Compute the parts of the free energy; see the block's method."""
-        fit, negative, rest = totals(self.ask("soft_losses", price, temperature, lam))
-        return fit, negative, rest
-
-    def follow_beliefs(self, lam: float) -> list[Floats | None] | None:
-        """Return how the gradient changes with the beliefs; None if recomputing is cheaper."""
-        parts = self.ask("follow_beliefs", lam)
-        return [part[1] for part in parts] if all(part[0] for part in parts) else None
-
-    def respond(self, temperature: float, lam: float, charged: bool) -> tuple[float, Floats]:
-        """Turn the curvature into that of the reduced Hessian; see the block's method."""
-        parts = self.ask("respond", temperature, lam, charged)
-        return sum(part[0] for part in parts), added([part[1] for part in parts], self.n_weights)
-
-    def beliefs(self) -> Floats:
-        """Return the beliefs in the positive label, in the order of the unlabelled rows."""
-        return joined(self.ask("beliefs"))
-
-    def outputs(self) -> Floats:
-        """Return the scores of the unlabelled rows."""
-        return np.concatenate(self.ask("outputs"))
-
-    def labels(self) -> NDArray[np.bool_]:
-        """Return the chosen labels of the unlabelled rows."""
-        return np.concatenate(self.ask("chosen_labels"))
+        starts = np.cumsum([0, *(len(block.unlabeled) for block in self.blocks[:-1])])
+        return self.with_each(OneScoreBlock.probe, [(start,) for start in starts.tolist()])
 
 
 def _merged(

@@ -53,7 +53,7 @@ class RowsProblem:
 
     def linearize(self, w: Floats) -> Linearization:
         """Compute value, gradient and curvature, the latter only over the active rows."""
-        value, gradient, n_active = self.rows.linearize()
+        value, gradient, n_active = self.rows.all.linearize()
         add(gradient, self.reg, w)
         return Linearization(value, gradient, n_active)
 
@@ -62,32 +62,32 @@ class RowsProblem:
 
     def product(self, p: Floats, out: Floats) -> Floats:
         """Multiply a vector by the curvature."""
-        return self.rows.curvature(p, out)
+        return self.rows.all.curvature(p, out)
 
     def scales(self) -> Floats:
         """Compute the diagonal of the curvature, or a bound on it."""
-        return self.rows.column_scales()
+        return self.rows.all.column_scales()
 
     def inverse(self) -> Preconditioner | None:
         """Return the inverse of the curvature of the labelled rows, if these are few."""
         if self.labeled_preconditioner is None:
             return None
-        return self.labeled_preconditioner.inverse(self.rows.labeled_curvature(), self.reg)
+        return self.labeled_preconditioner.inverse(self.rows.all.labeled_curvature(), self.reg)
 
     def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step."""
-        self.rows.set_direction(step)
+        self.rows.all.set_direction(step)
 
     def along(self, times: Sequence[float]) -> Sequence[Sequence[float]]:
         """Compute the first two derivatives of the loss along the step, at several lengths."""
-        return self.rows.along(times)
+        return self.rows.all.along(times)
 
     def advance(self, w: Floats, t: float, predicted: Floats) -> Linearization:
         """Move along the step and linearize there, from the rows that change sides."""
-        found = self.rows.advance(t, predicted)
+        found = self.rows.all.advance(t, predicted)
         if found is None:
             return self.linearize(w)
-        value, n_active = found
+        value, n_active, _ = found
         return Linearization(value, predicted, n_active, exact=False)
 
 
@@ -129,9 +129,9 @@ class ReducedHessian:
 
     def reduce(self, soft: SoftLabels, *, charged: bool) -> None:
         """Let the labels respond to the coming step."""
-        total, together = self.rows.respond(soft.temperature, soft.lam, charged)
+        total, together = self.rows.all.respond(soft.temperature, soft.lam, charged)
         self._together = together if total > 0.0 else None
-        if total > 0.0:
+        if self._together is not None:
             self._strength = 0.5 / (self.rows.n_unlabeled * soft.temperature) / total
 
     def forget(self) -> None:
@@ -140,7 +140,7 @@ class ReducedHessian:
 
     def product(self, p: Floats, out: Floats) -> Floats:
         """Multiply a vector by the reduced Hessian."""
-        self.rows.curvature(p, out)
+        self.rows.all.curvature(p, out)
         if self._together is not None:
             add(out, self._strength * dot(self._together, p), self._together)
         return out
@@ -158,7 +158,7 @@ class ManyReducedHessian:
 
     def reduce(self, soft: SoftLabels, *, charged: bool = True) -> None:
         """Let the labels respond to the coming step."""
-        total = self.rows.respond(soft.temperature, soft.lam)
+        total = self.rows.all.respond(soft.temperature, soft.lam)
         self._inverse = None if total is None else _inverse(total)
 
     def forget(self) -> None:
@@ -168,8 +168,9 @@ class ManyReducedHessian:
     def product(self, p: Floats, out: Floats) -> Floats:
         """Multiply a vector by the reduced Hessian."""
         if self._inverse is None:
-            return self.rows.curvature(p, out)
-        return self.rows.answered(self._inverse @ self.rows.answer(p), out)
+            return self.rows.all.curvature(p, out)
+        prices = self._inverse @ self.rows.all.respond_to_step(p)
+        return self.rows.all.reduced_curvature(prices, out)
 
 
 def _inverse(total: Floats) -> Floats:
@@ -203,4 +204,4 @@ class RespondingProblem(RowsProblem):
 
     def move(self, t: float) -> None:
         """Move along the step."""
-        self.rows.move(t)
+        self.rows.all.move(t)

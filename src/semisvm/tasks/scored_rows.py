@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from semisvm.designs import Design, Floats, Index, RowList, Workers
+from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.designs.vectors import add, scatter
 from semisvm.designs.workers import ROW_WORK
-from semisvm.labels.weights import UNIT_WEIGHT, has_weights
+from semisvm.labels.weights import UNIT_WEIGHT
 from semisvm.losses import Signs, TwoClassLoss
-from semisvm.tasks.sums import totals
+from semisvm.tasks.driver import Block
+from semisvm.tasks.operations import concatenated, operation, tables, totals, vectors
 
 # Fraction of all work beyond which a gradient is recomputed: scattered rows are read more
 # slowly than all rows in order.
@@ -19,24 +20,32 @@ MAX_CHANGED = 0.3
 NOTHING = np.empty(0)
 
 
-class ScoredRows:
+class ScoredRows(Block):
     """Some rows of a two-class problem.
 
     Parameters
     ----------
-    design : Design
-        The rows.
-    labeled, unlabeled : arrays of row indices, ascending
+    design, labeled, unlabeled, weight, n_unlabeled, mass
+        See `Block`.
     positive : bool array of shape (l,)
         Whether each labelled row has the second class.
-    weight : array of shape (l,)
-        Weights of the labelled rows, which sum to one over all blocks.
-    n_unlabeled : int
-        Number of unlabelled rows in all blocks, or the sum of their masses.
     loss : TwoClassLoss
-    mass : array of shape (u,) or (1,)
-        For how many rows each unlabelled row counts; see `RowWeights`.
     """
+
+    # A hint that saves a pass, `_scored`, is no part of the state: it is never wrong. Products free
+    # half of the costs ("spared"), which follow from the others only up to rounding.
+    STATE: ClassVar = {
+        "scores": ("scores",),
+        "step": ("_step",),
+        "costs": ("_each", "_hard", "_rows"),
+        "spared": ("_a", "_b"),
+        "curvature": ("_curvature", "_active", "_n_active", "_listed", "_responding"),
+        "labels": ("labels",),
+        "solved": ("_solved",),
+        "beliefs": ("_p", "_q"),
+        "before": ("_p_before",),
+        "gaps": ("_gaps",),
+    }
 
     def __init__(
         self,
@@ -49,26 +58,20 @@ class ScoredRows:
         loss: TwoClassLoss,
         mass: Floats = UNIT_WEIGHT,
     ) -> None:
-        self.design = design
-        self.labeled = design.row_numbers(labeled)
-        self.unlabeled = design.row_numbers(unlabeled)
+        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass)
         self.positive = positive
-        self.weight = weight
-        self.n_unlabeled = n_unlabeled
         self.loss = loss
-        self.mass = mass
         self.scores: Floats = NOTHING
         # the weights of which these are the scores, unless they were moved since
         self._scored: Floats | None = None
         self.labels: Signs = np.zeros(len(unlabeled), dtype=np.bool_)
         self._step: Floats = NOTHING
-        # costs of the two labels, their sum in an unlabelled row of mass one, the labels if they
-        # are hard, and the rows with costs
+        # costs of the two labels, their sum in an unlabelled row of mass one, and the labels if
+        # they are hard
         self._a: Floats = NOTHING
         self._b: Floats = NOTHING
         self._each: float | None = None
         self._hard: Signs | None = None
-        self._rows: RowList = design.all_rows
         # the labels of the last gradient
         self._solved: Signs = self.labels
         # beliefs in the two labels, those before, and the gaps between the losses of the labels
@@ -89,39 +92,30 @@ class ScoredRows:
         return self.positive.astype(np.intp)
 
     @property
-    def has_weights(self) -> bool:
-        """Whether the unlabelled rows have masses of their own."""
-        return has_weights(self.mass)
-
-    @property
-    def workers(self) -> Workers:
-        """Threads of the block."""
-        return self.design.workers
-
-    @property
-    def work(self) -> int:
-        """Number of entries that a pass over the rows reads."""
-        return self.design.all_rows.work
-
-    @property
-    def bias(self) -> float:
-        """Value of the constant feature."""
-        return self.design.bias
-
-    @property
     def n_weights(self) -> int:
         """Length of the weight vector."""
         return self.design.n_weights
 
-    def score(self, w: Floats, labeled_only: bool = False) -> None:
-        """Compute the scores of all rows, or of the labelled rows only."""
-        design = self.design
-        if labeled_only:
-            self.take_scores(design.scores(w, design.rows(self.labeled), np.zeros(design.n_rows)))
-        elif self._scored is None or not np.array_equal(w, self._scored):
-            self.take_scores(design.scores(w, design.all_rows, np.zeros(design.n_rows)))
+    @operation(sets="scores curvature gaps", takes_vector=True, weights="given")
+    def score(self, w: Floats) -> None:
+        """Compute the scores of all rows."""
+        if self._scored is None or not np.array_equal(w, self._scored):
+            self.take_scores(self._scores(w, self.design.all_rows))
             self._scored = w.copy()
+        else:
+            # what else an operation sets must not depend on what was there before
+            self._forget_curvature()
+            self._gaps = None
 
+    @operation(sets="scores curvature gaps", takes_vector=True, weights="unknown")
+    def score_labeled(self, w: Floats) -> None:
+        """Compute the scores of the labelled rows only."""
+        self.take_scores(self._scores(w, self.design.rows(self.labeled)))
+
+    def _scores(self, w: Floats, rows: RowList) -> Floats:
+        return self.design.scores(w, rows, np.zeros(self.design.n_rows))
+
+    @operation(sets="costs spared curvature")
     def set_given_costs(self) -> None:
         """Set the costs of the given labels; the unlabelled rows have none."""
         n = self.design.n_rows
@@ -130,6 +124,7 @@ class ScoredRows:
         self._charge_labeled()
         self._forget_curvature()
 
+    @operation(reads="labels", sets="costs spared curvature beliefs before solved")
     def set_label_costs(self, lam: float) -> None:
         """Set the costs of the given and the chosen labels, with weight ``lam`` of the latter."""
         self._p = self._q = self._p_before = NOTHING
@@ -137,6 +132,7 @@ class ScoredRows:
         self._fill(*_both(self.labels))
         self._solved = self.labels
 
+    @operation(reads="beliefs", sets="costs spared curvature beliefs")
     def set_belief_costs(self, lam: float) -> None:
         """Set the costs of the beliefs; from now on the costs hold the beliefs."""
         self._charge(lam)
@@ -181,10 +177,12 @@ class ScoredRows:
         if self._hard is not None:
             self._a = NOTHING
 
+    @operation(sets="costs spared curvature step")
     def release(self) -> None:
-        """Free what only a weight step needs: the next one is charged again."""
+        """Free what only a weight step needs; the next one sets the costs again."""
         self._step = NOTHING
         self._drop_costs()
+        self._each, self._rows = None, self.design.all_rows
         self._forget_curvature()
         self.design.free_sums()
 
@@ -196,6 +194,7 @@ class ScoredRows:
         """Share a pass over the unlabelled rows among threads."""
         return self.design.workers.share(part, len(self.unlabeled), work)
 
+    @operation(reads="scores costs spared", sets="curvature step", combine=(sum, vectors, sum))
     def linearize(self) -> tuple[float, Floats, int]:
         """Compute value, gradient and curvature of the costs at the scores.
 
@@ -236,6 +235,7 @@ class ScoredRows:
     def _curvatures(self) -> Floats:
         """Return the curvatures; compute them if missing."""
         if self._curvature is None:
+            # no move follows the products of a step but that along the next one
             self._step = NOTHING
             self._curvature = np.empty(self.design.n_rows)
             # slopes are not needed here: the curvatures overwrite them row by row
@@ -256,6 +256,14 @@ class ScoredRows:
             self._active = []
         return self._listed
 
+    @operation(
+        reads="scores costs spared curvature",
+        sets="spared",
+        combine=vectors,
+        takes_vector=True,
+        idempotent=True,
+        frees="step",
+    )
     def curvature(self, p: Floats, out: Floats | None = None) -> Floats:
         """Multiply a vector by the curvature: sum of c_i (x_i . p) x_i."""
         out = np.empty(self.design.n_weights) if out is None else out
@@ -263,6 +271,7 @@ class ScoredRows:
         self._spare()
         return self.design.curvature(p, curvature, self._active_rows(), out)
 
+    @operation(reads="scores costs spared curvature", combine=vectors, frees="step")
     def column_scales(self) -> Floats:
         """Compute the diagonal of the curvature, column by column."""
         curvature, rows = self._curvatures(), self._active_rows()
@@ -271,22 +280,15 @@ class ScoredRows:
             curvature, rows = np.abs(curvature), self._rows
         return self.design.column_scales(curvature, rows, np.empty(self.design.n_weights))
 
-    def labeled_curvature(self) -> Floats:
-        """Return the curvatures of the labelled rows, shape (l, 1)."""
-        if self._curvature is not None:
-            return self._curvature[self.labeled, None]
-        # before a step the labels may change, and with them the curvatures of the other rows
-        curvature = np.empty(self.design.n_rows)
-        self._evaluate(self._costs(), curvature, curvature, self.labeled)
-        return curvature[self.labeled, None]
-
+    @operation(reads="costs", sets="step curvature", takes_vector=True, weights="step")
     def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step of the weights."""
         # the curvature is no longer needed: free its memory before allocating more
         self._forget_curvature()
         self.design.free_sums()
-        self._step = self.design.scores(step, self._rows, np.zeros(self.design.n_rows))
+        self._step = self._scores(step, self._rows)
 
+    @operation(reads="scores step costs spared", combine=tables)
     def along(self, times: Sequence[float]) -> list[tuple[float, float]]:
         """Compute the first two derivatives of the value along the step, at several lengths."""
         assert self.loss.along is not None
@@ -299,11 +301,20 @@ class ScoredRows:
 
         return [at(t) for t in times]
 
+    @operation(reads="scores step", sets="curvature gaps", changes="scores", weights="moved")
     def move(self, t: float) -> None:
         """Move along the step."""
         add(self.scores, t, self._step)
         self._scores_moved()
 
+    @operation(
+        reads="scores step costs spared",
+        sets="curvature gaps",
+        changes="scores",
+        combine=(sum, sum, vectors),
+        weights="moved",
+        frees="step",
+    )
     def advance(
         self, t: float, onto: Floats | None = None
     ) -> tuple[float, int, Floats | None] | None:
@@ -346,11 +357,22 @@ class ScoredRows:
             gradient = self._pull_back(self._step, changed, onto)
         return sum(found[0] for found in parts), sum(found[1] for found in parts), gradient
 
+    @operation(reads="scores", join=concatenated, follows=(linearize, advance))
+    def labeled_curvature(self) -> Floats:
+        """Return the curvatures of the labelled rows, shape (l, 1)."""
+        assert self.loss.evaluate is not None
+        # their costs are the same whatever the labels of the other rows are
+        a, b = np.where(self.positive, self.weight, 0.0), np.where(self.positive, 0.0, self.weight)
+        rows, found = np.arange(len(a), dtype=self.labeled.dtype), np.empty(len(a))
+        self.loss.evaluate(self.scores[self.labeled], a, b, rows, found, found, np.empty_like(rows))
+        return found[:, None]
+
     def _pull_back(self, v: Floats, rows: RowList, onto: Floats | None = None) -> Floats:
         """Sum v_i x_i over the listed rows, onto a vector if there is one."""
         out = np.empty(self.n_weights) if onto is None else onto
         return self.design.pull_back(v, rows, out, add=onto is not None)
 
+    @operation(reads="scores", sets="curvature gaps", changes="scores", weights="unknown")
     def shift(self, amount: float) -> None:
         """Add a constant to all scores."""
         self.scores += amount

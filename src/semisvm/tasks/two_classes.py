@@ -156,13 +156,13 @@ class TwoClassTask(RowsTask):
     def start(self, w: Floats, tol: float, **options: Any) -> State:
         """Fit the labelled rows from ``w``; only their scores are valid afterwards."""
         state = State(w.copy()) if self.loss.smooth else HingeState(w.copy())
-        self.rows.score(state.w, labeled_only=True)
-        self.rows.set_given_costs()
+        self.rows.all.score_labeled(state.w)
+        self.rows.all.set_given_costs()
         return self.solve(state, tol, **options)
 
     def from_weights(self, w: Floats) -> State:
         """Return a state with these weights, and score all rows."""
-        self.rows.score(w)
+        self.rows.all.score(w)
         return State(w) if self.loss.smooth else HingeState(w)
 
     def class_scores(self, w: Floats, rows: Index) -> Floats:
@@ -179,7 +179,7 @@ class TwoClassTask(RowsTask):
 
     def objective(self, w: Floats, lam: float) -> float:
         """Compute J at the chosen labels."""
-        return self._objective(w, lam, *self.rows.losses())
+        return self._objective(w, lam, *self.rows.all.losses())
 
     def balanced_objective(self, w: Floats, lam: float) -> float:
         """Compute the smallest J over labels with the required count."""
@@ -197,17 +197,11 @@ class TwoClassTask(RowsTask):
         The blocks hold the beliefs, ``soft`` their price. With ``keep`` the blocks also keep
         the beliefs before.
         """
-        first = keep
-
-        def sums(price: float) -> tuple[float, float, float]:
-            nonlocal first
-            found = self.rows.soften(price, soft.temperature, soft.lam, first)
-            first = False
-            return found
-
+        if keep:
+            self.rows.all.keep_beliefs()
         soft.price = balancing_price(
-            sums,
-            lambda: self.rows.gap_range(soft.lam),
+            lambda price: self.rows.all.soften(price, soft.temperature, soft.lam),
+            lambda: self.rows.all.gap_range(soft.lam),
             soft.temperature,
             self.positive_share,
             soft.price,
@@ -217,7 +211,7 @@ class TwoClassTask(RowsTask):
     def free_energy(self, w: Floats, soft: SoftLabels) -> float:
         """Compute J minus the entropy, at the soft labels that minimise it."""
         assert soft.price is not None
-        fit, negative, rest = self.rows.soft_losses(soft.price, soft.temperature, soft.lam)
+        fit, negative, rest = self.rows.all.soft_losses(soft.price, soft.temperature, soft.lam)
         objective = self._objective(w, soft.lam, fit, negative)
         return objective + 0.5 * rest / self.n_unlabeled
 
@@ -225,7 +219,7 @@ class TwoClassTask(RowsTask):
 
     def excess(self) -> float:
         """Return by how many rows the positive outputs exceed the required number."""
-        return self.rows.n_positive_outputs() - self.n_positive
+        return self.rows.all.count_positive() - self.n_positive
 
     def imbalance(self) -> float:
         """Return the excess or lack of positive outputs, relative to the rarer class."""
@@ -268,14 +262,14 @@ class TwoClassTask(RowsTask):
         """
         if not self.loss.smooth:
             return
-        self.rows.set_label_costs(lam)
+        self.rows.all.set_label_costs(lam)
         pushed, n = self.rows.probe()
         if n > 0.0:
             # H is at least reg I
             most = dot(pushed, pushed) / (self.reg * n)
             small = most * lam / self.n_unlabeled < SMALL_PUSH
-            self.rows.leave_out(most if small else self._quadratic_form(pushed) / n)
-        self.rows.release()
+            self.rows.all.leave_out(most if small else self._quadratic_form(pushed) / n)
+        self.rows.all.release()
 
     def _quadratic_form(self, g: Floats) -> float:
         """Estimate g^T H^-1 g, from below."""
@@ -298,13 +292,13 @@ class TwoClassTask(RowsTask):
         The outputs must be those of `leave_out`. Afterwards they are those of the weights.
         """
         if shift:
-            before = self.rows.n_positive_outputs() / self.n_unlabeled
-            self.rows.shift(shift)
-            after = self.rows.n_positive_outputs() / self.n_unlabeled
+            before = self.rows.all.count_positive() / self.n_unlabeled
+            self.rows.all.shift(shift)
+            after = self.rows.all.count_positive() / self.n_unlabeled
             state.w[-1] += shift / self.rows.bias
             self.recorder.note(
                 f"intercept moved by {shift:.3g} to keep the class shares: the second class now "
                 f"has an estimated {after:.1%} of the predictions for new rows, before "
                 f"{before:.1%}; its share is {self.positive_share:.1%}"
             )
-        self.rows.score(state.w)
+        self.rows.all.score(state.w)

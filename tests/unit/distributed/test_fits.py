@@ -25,6 +25,7 @@ from semisvm import (
 )
 from semisvm.designs import RowsError
 from semisvm.distributed import ClusterError
+from semisvm.distributed.shard import Shard
 from semisvm.tasks.base import RowsTask
 
 METHODS = [NewtonSVC, TransductiveSVC, AnnealedSVC]
@@ -102,26 +103,23 @@ class TestThreads:
             )
 
     @pytest.mark.parametrize("m", [2, 3])
-    def test_the_start_asks_the_chunks_for_nothing_but_the_labelled_rows(self, m, monkeypatch):
+    def test_the_start_calls_the_chunks_for_nothing_but_the_labelled_rows(self, m, monkeypatch):
         # more columns than labels, so that the rows span as many dimensions as there are rows
         X, labels, _ = blobs(m, d=60)
         prior = {"class_prior": np.full(m, 1 / m), "reg": 1e-2, "tol": 1e-8}
         here = TransductiveSVC(**prior).fit(X, labels)
-        asked, first = [], RowsTask.first
+        called, first, run = [], RowsTask.first, Shard.run
 
         def watched(task, tol):
-            ask = task.rows.ask
-            task.rows.ask = lambda name, *rest, **more: (
-                asked.append(name),
-                ask(name, *rest, **more),
-            )[1]
-            state = first(task, tol)
-            task.rows.ask = ask
-            return state
+            with monkeypatch.context() as patch:
+                patch.setattr(
+                    Shard, "run", lambda shard, calls: (called.extend(calls), run(shard, calls))[1]
+                )
+                return first(task, tol)
 
         monkeypatch.setattr(RowsTask, "first", watched)
         there = TransductiveSVC(**prior).fit(in_chunks(X), labels)
-        assert asked == ["labeled_rows"]
+        assert [call.name for call in called] == ["labeled_rows"]
         check_same(here, there)
 
     def test_the_shares_are_estimated_from_the_same_rows(self, monkeypatch):

@@ -10,13 +10,14 @@ from semisvm.designs import Workers
 from semisvm.distributed import wire as wires
 from semisvm.distributed.rows import DistributedRows
 from semisvm.distributed.shard import Form, Shard
-from semisvm.distributed.wire import MANY_SCORES, ONE_SCORE, SILENT, needed
+from semisvm.distributed.wire import needed
 from semisvm.labels.hierarchy import flat
 from semisvm.labels.partial import encode, prior_counts
 from semisvm.losses import LOSSES
 from semisvm.methods import Recorder
-from semisvm.tasks import ManyScoreBlock, OneScoreBlock
+from semisvm.tasks import OneScoreBlock
 from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.operations import Call
 from semisvm.tasks.two_classes import TwoClassTask
 
 
@@ -42,7 +43,7 @@ class Losing:
             getattr(shard, method)(*own) for shard, own in zip(self.shards, arguments, strict=True)
         ]
 
-    def ask(self, questions, before):
+    def run(self, calls, before):
         self.rounds += 1
         for number in self.lose(self.rounds):
             shard = self.shards[number] = self.made(self.chunks[number])
@@ -50,10 +51,10 @@ class Losing:
                 getattr(shard, method)(*arguments[number])
             again = before(number)
             self.repeated += len(again)
-            shard.ask(_travelled(again))
+            shard.run(_travelled(again))
         return [
-            _travelled(shard.ask(_travelled(own)))
-            for shard, own in zip(self.shards, questions, strict=True)
+            _travelled(shard.run(_travelled(own)))
+            for shard, own in zip(self.shards, calls, strict=True)
         ]
 
     def rows_read(self):
@@ -118,34 +119,28 @@ def test_shards_that_are_always_lost(method, m, loss, given, monkeypatch):
     np.testing.assert_array_equal(broken.w, whole.w)
     np.testing.assert_array_equal(broken.codes, whole.codes)
     assert broken.objective == whole.objective
-    # a log of all questions would be hundreds long in the end
+    # a log of all calls would be hundreds long in the end
     assert shards.repeated < 50 * shards.rounds
 
 
 def test_what_changes_nothing_is_not_repeated():
     vector = np.zeros(3)
     log = [
-        ("score", (vector,), None),
-        ("cut", (0.0,), [(1,), (0,)]),
-        ("set_label_costs", (0.1,), None),
-        ("set_direction", (vector,), None),
-        ("advance", (1.0,), None),
-        ("score", (vector + 1,), None),
-        ("cut", (0.5,), [(0,), (0,)]),
-        ("set_label_costs", (0.2,), None),
-        ("linearize", (), None),
+        Call("score", (vector,)),
+        Call("cut", (), [(0.0, 1), (0.0, 0)]),
+        Call("set_label_costs", (0.1,)),
+        Call("set_direction", (vector,)),
+        Call("advance", (1.0,)),
+        Call("score", (vector + 1,)),
+        Call("cut", (), [(0.5, 0), (0.5, 0)]),
+        Call("set_label_costs", (0.2,)),
+        Call("linearize", ()),
     ]
 
-    def kept(questions):
-        found = needed(questions, ONE_SCORE)
-        return [next(k for k, one in enumerate(log) if one is question) for question in found]
+    def kept(calls):
+        found = needed(calls, OneScoreBlock)
+        return [next(k for k, one in enumerate(log) if one is call) for call in found]
 
     assert kept(log) == [5, 6, 7, 8]
     # the labels of the last gradient were chosen before the scores were computed anew
     assert kept([*log[:3], *log[5:7], log[-1]]) == [0, 1, 2, 5, 6, 8]
-
-
-def test_only_questions_without_an_answer_wait():
-    for effects, kind in ((ONE_SCORE, OneScoreBlock), (MANY_SCORES, ManyScoreBlock)):
-        for name in SILENT & effects.keys():
-            assert getattr(kind, name).__annotations__["return"] is None

@@ -146,14 +146,14 @@ def test_entropy_and_divergence():
 
     def divergence(p, before):
         block._p, block._q = before.copy(), 1.0 - before
-        rows.set_belief_costs(lam)
+        block.set_belief_costs(lam)
         block._p, block._q = p, 1.0 - p
-        return rows.divergence(lam)
+        return block.divergence(lam)
 
     p = np.array([0.5, 0.0, 1.0, 0.25])
     expected = (np.log(2) - 0.25 * np.log(0.25) - 0.75 * np.log(0.75)) / 4
     block._p, block._q = p, 1.0 - p
-    assert rows.entropy() == pytest.approx(expected)
+    assert block.entropy() == pytest.approx(expected)
     assert divergence(p, p) == pytest.approx(0.0, abs=1e-30)
     r = np.array([0.4, 0.1, 0.9, 0.5])
     terms = [0.5 * np.log(0.5 / 0.4) + 0.5 * np.log(0.5 / 0.6), -np.log(0.9), -np.log(0.9)]

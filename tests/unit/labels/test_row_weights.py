@@ -1,5 +1,7 @@
 """What rows with weights count for, and the label steps that keep class shares by mass."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from problems import random_costs
 from semisvm.label_steps.transportation import CostTable, exact, transport
 from semisvm.labels.partial import PartialLabels
 from semisvm.labels.weights import UNIT_WEIGHT, RowWeights, masses, number_of
+from semisvm.tasks import OneScoreRows
 from semisvm.tasks.one_score_driver import nearest
 
 FEW = settings(max_examples=60)
@@ -89,10 +92,11 @@ def test_the_nearest_cut(seed, sizes, ties, most):
     pairs = zip(np.split(scores, ends), np.split(mass, ends), strict=True)
     blocks = [Weighed(*pair) for pair in pairs]
 
-    def ask(name, *arguments):
-        return [getattr(block, name)(*arguments) for block in blocks]
+    def run(call):
+        return [getattr(block, call.name)(*call.arguments) for block in blocks]
 
-    cut, (last, first) = nearest(ask, wanted, most)
+    known = [SimpleNamespace(workers=None) for _ in blocks]
+    cut, (last, first) = nearest(OneScoreRows(known, run), wanted, most)
     above = []
     for block, tied in zip(blocks, cut.tied, strict=True):
         labels = block.scores > cut.threshold

@@ -51,7 +51,7 @@ def test_losses_that_can_go_on_from_a_checkpoint(cls, loss):
 
 
 def test_losses_of_rows_in_several_blocks():
-    several = SimpleNamespace(blocks=[None, None], elsewhere=False)
+    several = SimpleNamespace(blocks=[None, None], remote=True)
     with pytest.raises(TypeError, match="one process") as raised:
         Rows.single_shard(several)
     assert named(raised.value) == SMOOTH

@@ -59,7 +59,7 @@ def weights(task, scale=0.4, seed=1):
 def at(task, w, temperature):
     """The problem, whose labels respond to the next step, its value and its gradient."""
     soft = SoftLabels(LAM, temperature)
-    task.rows.score(w)
+    task.rows.all.score(w)
     task.soften(soft)
     problem, value = FreeEnergy(task, soft), task.free_energy(w, soft)
     gradient = problem.linearize(w).gradient
@@ -74,7 +74,7 @@ def test_free_energy_is_the_objective_less_the_entropy(loss, temperature, empty)
     task = cut_task(loss, empty=empty)
     w, [block] = weights(task), task.rows.blocks
     _, value, _ = at(task, w, temperature)
-    p, scores = task.rows.beliefs(), block.scores_of(w)
+    p, scores = task.rows.all.beliefs(), block.scores_of(w)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     np.testing.assert_allclose(p.sum(axis=0), task.counts, atol=1e-8)
     fit = task.loss.costs(scores[block.labeled])[np.arange(len(block.codes)), block.codes]
@@ -130,7 +130,7 @@ def test_decided_labels_do_not_answer():
     task = cut_task()
     w, x = weights(task, 50.0), np.ones(task.n_weights)
     product = at(task, w, 1e-5)[0].product(x, np.empty_like(x))
-    p = task.rows.beliefs()
+    p = task.rows.all.beliefs()
     assert np.minimum(p, 1.0 - p).max() < 1e-9
     np.testing.assert_allclose(product, task.problem().product(x, np.empty_like(x)), rtol=1e-4)
 
@@ -150,16 +150,16 @@ def test_a_loss_may_not_tell_how_labels_respond():
 def test_divergence_is_that_from_the_beliefs_in_the_costs(empty):
     task = cut_task(empty=empty)
     at(task, weights(task), 0.5)
-    old = task.rows.beliefs().copy()
-    assert task.rows.divergence(LAM) == pytest.approx(0.0, abs=1e-15)
+    old = task.rows.all.beliefs().copy()
+    assert task.rows.all.divergence(LAM) == pytest.approx(0.0, abs=1e-15)
     for step in (1e-7, 1e-2, 1.0):
-        task.rows.score(weights(task) + step)
+        task.rows.all.score(weights(task) + step)
         task.soften(SoftLabels(LAM, 0.5))
-        p, used = task.rows.beliefs(), task.counts > 0
+        p, used = task.rows.all.beliefs(), task.counts > 0
         direct = np.sum(p[:, used] * np.log(p[:, used] / old[:, used])) / len(p)
-        assert task.rows.divergence(LAM) == pytest.approx(direct, rel=1e-6, abs=1e-15)
-    task.rows.restore_beliefs(LAM)
-    np.testing.assert_allclose(task.rows.beliefs(), old, rtol=1e-14)
+        assert task.rows.all.divergence(LAM) == pytest.approx(direct, rel=1e-6, abs=1e-15)
+    task.rows.all.restore_beliefs(LAM)
+    np.testing.assert_allclose(task.rows.all.beliefs(), old, rtol=1e-14)
 
 
 def blobs(m=5, n=400, d=12, gap=1.6, seed=0):
@@ -178,7 +178,7 @@ def test_the_free_energy_falls_at_every_temperature(loss, hierarchy, monkeypatch
     original = Cooling.label_step
 
     def check(method, level):
-        sums = method.task.rows.beliefs().sum(axis=0)
+        sums = method.task.rows.all.beliefs().sum(axis=0)
         kept.append(np.abs(sums - method.task.counts).max())
         return original(method, level)
 
@@ -232,7 +232,7 @@ def test_a_step_that_does_not_gain_is_taken_back(monkeypatch):
         z = (soft.price - costs) / soft.temperature
         expected = np.exp(z - z.max(axis=1, keepdims=True))
         expected /= expected.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(method.task.rows.beliefs(), expected, atol=1e-9)
+        np.testing.assert_allclose(method.task.rows.all.beliefs(), expected, atol=1e-9)
         return original(method, level)
 
     monkeypatch.setattr(Cooling, "label_step", check)

@@ -56,7 +56,7 @@ def test_posterior_fixed_point(problem):
 def projection(m, workers, weight):
     task = task_of(m, workers)
     w, step = np.random.default_rng(3).standard_normal((2, 4 * m))
-    task.rows.score(w)
+    task.rows.all.score(w)
     return Projection(task, weight), w, step
 
 
@@ -67,7 +67,7 @@ def test_gradient_and_curvature_with_eliminated_soft_labels(m, weight):
         problem, w, step = projection(m, workers, weight)
 
         def at(v):
-            problem.rows.score(v)
+            problem.rows.all.score(v)
             return problem.energy(v)
 
         def gradient(v):

@@ -198,7 +198,7 @@ def test_line_search_against_sorted_breakpoints(soft, seed):
     rng = np.random.default_rng(seed)
     w, step = rng.standard_normal(5), rng.standard_normal(5)
     block, rows, a, b = costs_of(problem)
-    problem.rows.score(w)
+    problem.rows.all.score(w)
     direction = block.design.scores(step, rows, np.zeros(50))
 
     def derivative(t):

@@ -45,7 +45,7 @@ def state_at(task, labels, lam):
     w = 0.4 * np.random.default_rng(5).standard_normal(task.n_weights)
     state = task.from_weights(w)
     task.rows.blocks[0].take_labels(labels)
-    task.rows.set_label_costs(lam)
+    task.rows.all.set_label_costs(lam)
     measure(state, task.problem().linearize(w), task.reg, 1e-6)
     return state
 
@@ -95,7 +95,7 @@ def test_gradient_follows_a_step_from_the_rows_that_change_sides(loss, share, tr
     moved = problem.advance(there, t, predicted)
     [block] = task.rows.blocks
     scores = block.scores.copy()
-    task.rows.score(there)
+    task.rows.all.score(there)
     expected = problem.linearize(there)
     np.testing.assert_allclose(scores, block.scores, rtol=1e-12, atol=1e-14)
     assert moved.exact == (loss == "log" or share == 0.0)

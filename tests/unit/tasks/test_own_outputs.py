@@ -14,7 +14,7 @@ def solved(X, partly, loss, lam=0.5, reg=0.01):
     task = two_class_task(X, partly, share=0.5, loss=loss, reg=reg)
     state = task.from_weights(task.first(1e-10).w)
     task.label_best()
-    task.rows.set_label_costs(lam)
+    task.rows.all.set_label_costs(lam)
     return task, task.solve(state, 1e-12)
 
 
@@ -25,7 +25,7 @@ def without(X, partly, loss, row, labels):
     block.mass = np.where(np.arange(len(block.unlabeled)) == row, 0.0, 1.0)
     block.labels = labels
     state = task.from_weights(task.first(1e-10).w)
-    task.rows.set_label_costs(0.5)
+    task.rows.all.set_label_costs(0.5)
     task.solve(state, 1e-12)
     return block.scores[block.unlabeled[row]]
 
@@ -36,9 +36,9 @@ def test_outputs_are_those_of_fits_without_the_row(loss):
     partly = np.where(np.arange(160) < 20, y, -1)
     task, _ = solved(X, partly, loss)
     block = task.rows.single_shard()
-    seen, labels = task.rows.outputs(), block.labels
+    seen, labels = task.rows.all.outputs(), block.labels
     task.leave_out(0.5)
-    estimated = task.rows.outputs()
+    estimated = task.rows.all.outputs()
     rows = np.arange(0, 140, 7)
     exact = np.array([without(X, partly, loss, row, labels) for row in rows])
     assert np.abs(estimated[rows] - exact).mean() < 0.2 * np.abs(seen[rows] - exact).mean()
@@ -50,9 +50,9 @@ def test_rows_that_share_no_column():
     partly = np.where(np.arange(n) < 20, np.arange(n) % 2, -1)
     task, state = solved(sparse.csr_matrix(np.eye(n)), partly, SQUARED_HINGE)
     intercept = state.w[-1] * task.rows.bias
-    assert np.abs(task.rows.outputs() - intercept).min() > 0.2
+    assert np.abs(task.rows.all.outputs() - intercept).min() > 0.2
     task.leave_out(0.5)
-    np.testing.assert_allclose(task.rows.outputs(), intercept, atol=0.02)
+    np.testing.assert_allclose(task.rows.all.outputs(), intercept, atol=0.02)
 
 
 def test_rows_that_count_twice_lose_one_of_two():
@@ -61,10 +61,10 @@ def test_rows_that_count_twice_lose_one_of_two():
     task, _ = solved(X, partly, SQUARED_HINGE)
     block = task.rows.single_shard()
     block.mass = np.full(len(block.unlabeled), 2.0)
-    task.rows.set_label_costs(0.25)
-    seen, push = task.rows.outputs(), block._push()
+    task.rows.all.set_label_costs(0.25)
+    seen, push = task.rows.all.outputs(), block._push()
     task.leave_out(0.25)
-    moved = task.rows.outputs() - seen
+    moved = task.rows.all.outputs() - seen
     # slope of one row, times one leverage
     np.testing.assert_allclose(moved, push * (moved[0] / push[0]), atol=1e-12)
 

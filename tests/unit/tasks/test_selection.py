@@ -1,16 +1,19 @@
 """The k largest outputs over blocks, against a sort."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semisvm.label_steps import top_labels
+from semisvm.tasks import OneScoreRows
 from semisvm.tasks.one_score_driver import largest, nearest
 
 
 class Outputs:
-    """Answers of a block about its outputs."""
+    """The operations of a block that concern its outputs."""
 
     def __init__(self, values):
         self.values = values
@@ -53,16 +56,22 @@ class WeighedOutputs:
         return [float(self.masses[self.values > value].sum()) for value in values]
 
 
-def asking(blocks, seen):
-    def ask(name, *arguments):
-        answers = [getattr(block, name)(*arguments) for block in blocks]
-        if name == "outputs":
-            seen.append(sum(len(answer) for answer in answers))
-        if name == "few_outputs":
-            seen.append(sum(len(part) for *_, part in answers if part is not None))
-        return answers
+def rows_of(blocks, seen=None, called=None):
+    """Return the driver's view of blocks; what they return, and what is called, is recorded."""
 
-    return ask
+    def run(call):
+        found = [getattr(block, call.name)(*call.arguments) for block in blocks]
+        if called is not None:
+            called.append(call.name)
+        if seen is not None and call.name == "outputs":
+            seen.append(sum(len(part) for part in found))
+        if seen is not None and call.name == "few_outputs":
+            seen.append(sum(len(part) for *_, part in found if part is not None))
+        return found
+
+    n = sum(len(block.values) for block in blocks)
+    known = [SimpleNamespace(workers=None, n_unlabeled=n) for _ in blocks]
+    return OneScoreRows(known, run)
 
 
 def labels_of(parts, cut):
@@ -84,7 +93,7 @@ def labels_of(parts, cut):
 def test_the_largest_are_found_whatever_the_ties(values, k, n_blocks, max_gathered):
     whole = np.array(values, dtype=np.float64)
     parts = np.array_split(whole, n_blocks)
-    cut = largest(asking([Outputs(p) for p in parts], []), len(whole), k, max_gathered)
+    cut = largest(rows_of([Outputs(p) for p in parts]), k, max_gathered)
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
 
 
@@ -102,8 +111,8 @@ def test_a_known_range_changes_nothing(values, data, n_blocks, max_gathered):
     low = data.draw(st.sampled_from(sorted(set(whole[whole <= kth]))))
     high = data.draw(st.sampled_from(sorted(set(whole[whole >= kth]))))
     parts = np.array_split(whole, n_blocks)
-    ask = asking([Outputs(p) for p in parts], [])
-    cut = largest(ask, len(whole), k, max_gathered, (low, high))
+    rows = rows_of([Outputs(p) for p in parts])
+    cut = largest(rows, k, max_gathered, (low, high))
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
 
 
@@ -118,28 +127,23 @@ def test_a_wrong_guess_changes_nothing(values, data, n_blocks):
     k = data.draw(st.integers(1, len(whole) - 1))
     guess = tuple(sorted(data.draw(st.tuples(st.floats(-7, 7), st.floats(-7, 7)))))
     parts = np.array_split(whole, n_blocks)
-    cut = largest(asking([Outputs(p) for p in parts], []), len(whole), k, 5, guess=guess)
+    cut = largest(rows_of([Outputs(p) for p in parts]), k, 5, guess=guess)
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, k))
 
 
-def test_a_right_guess_takes_one_question():
+def test_a_right_guess_takes_one_call():
     whole = np.random.default_rng(0).standard_normal(20_000)
-    parts, asked = np.array_split(whole, 3), []
-    ask = asking([Outputs(p) for p in parts], [])
-
-    def counting(name, *arguments):
-        asked.append(name)
-        return ask(name, *arguments)
-
-    cut = largest(counting, len(whole), 10_000, 500, guess=(-0.01, 0.01))
+    parts, called = np.array_split(whole, 3), []
+    rows = rows_of([Outputs(p) for p in parts], called=called)
+    cut = largest(rows, 10_000, 500, guess=(-0.01, 0.01))
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, 10_000))
-    assert asked == ["few_outputs"]
+    assert called == ["few_outputs"]
 
 
 def test_few_outputs_travel():
     whole = np.random.default_rng(0).standard_normal(20_000)
     parts, seen = np.array_split(whole, 7), []
-    cut = largest(asking([Outputs(p) for p in parts], seen), len(whole), 6_543, 50)
+    cut = largest(rows_of([Outputs(p) for p in parts], seen), 6_543, 50)
     np.testing.assert_array_equal(labels_of(parts, cut), top_labels(whole, 6_543))
     assert seen
     assert max(seen) <= 60
@@ -148,7 +152,7 @@ def test_few_outputs_travel():
 @pytest.mark.parametrize("k", [1, 999, 1000])
 def test_outputs_that_are_all_equal_do_not_travel(k):
     parts, seen = np.array_split(np.full(2_000, 3.5), 3), []
-    cut = largest(asking([Outputs(p) for p in parts], seen), 2_000, k, 50)
+    cut = largest(rows_of([Outputs(p) for p in parts], seen), k, 50)
     assert labels_of(parts, cut).sum() == k
     assert labels_of(parts, cut)[:k].all()
     assert max(seen, default=0) <= 50
@@ -165,7 +169,7 @@ def test_the_nearest_mass_is_found(rows, mass, n_blocks, max_gathered):
     values, masses = np.array(rows, dtype=np.float64).T
     parts, weights = (np.array_split(x, n_blocks) for x in (values, masses))
     blocks = [WeighedOutputs(*part) for part in zip(parts, weights, strict=True)]
-    cut, edges = nearest(asking(blocks, []), mass, max_gathered)
+    cut, edges = nearest(rows_of(blocks), mass, max_gathered)
     order = np.argsort(-values, kind="stable")
     k = np.abs(np.append(0.0, np.cumsum(masses[order])) - mass).argmin()
     np.testing.assert_array_equal(np.flatnonzero(labels_of(parts, cut)), np.sort(order[:k]))

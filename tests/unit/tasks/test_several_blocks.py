@@ -1,4 +1,4 @@
-"""Rows in several blocks, reached through messages, give what rows in one place give."""
+"""Rows in several blocks, reached through messages, give what rows in a single one give."""
 
 import pickle
 from itertools import pairwise
@@ -19,7 +19,7 @@ from semisvm.tasks import one_score_driver as one_score_rows
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.two_classes import TwoClassTask
 
-ANSWERS_OF_A_FIT = {"chosen_labels", "beliefs", "predictions"}
+RESULTS_OF_A_FIT = {"chosen_labels", "beliefs", "predictions"}
 # rows near a tie, judged on their own
 GATHERED = {"near", "relabel"}
 MAX_GATHERED = 60
@@ -27,7 +27,7 @@ CUTS = (0, 130, 131, 700, 1200)
 
 
 class Wire:
-    """A way to blocks that are elsewhere: all that passes is copied, and weighed."""
+    """Remote blocks: all that passes is copied, and its size is checked."""
 
     def __init__(self, blocks, limit):
         self.blocks = blocks
@@ -35,20 +35,20 @@ class Wire:
         self.rounds = 0
         self.near = []
 
-    def __call__(self, name, *arguments, each=None):
+    def __call__(self, call):
         self.rounds += 1
-        own = [()] * len(self.blocks) if each is None else each
-        answers = []
-        for block, more in zip(self.blocks, own, strict=True):
-            sent = self._pass(name, (*arguments, *more))
-            answers.append(self._pass(name, getattr(block, name)(*sent)))
-        if name == "near":
-            self.near.append(sum(len(answer[0]) for answer in answers))
-        return answers
+        each = [call.arguments] * len(self.blocks) if call.each is None else call.each
+        found = []
+        for block, arguments in zip(self.blocks, each, strict=True):
+            sent = self._pass(call.name, arguments)
+            found.append(self._pass(call.name, getattr(block, call.name)(*sent)))
+        if call.name == "near":
+            self.near.append(sum(len(part.rows) for part in found))
+        return found
 
     def _pass(self, name, message):
         data = pickle.dumps(message)
-        if name not in ANSWERS_OF_A_FIT | GATHERED:
+        if name not in RESULTS_OF_A_FIT | GATHERED:
             assert len(data) < self.limit, f"{name} moves {len(data)} bytes"
         return pickle.loads(data)
 
@@ -107,7 +107,7 @@ METHODS = [NewtonSVC, TransductiveSVC, AnnealedSVC]
 
 
 def check_same(model, solution, task):
-    """A fit in one place and one by messages must agree, in weights and in labels."""
+    """A fit on a single block and one by messages must agree, in weights and in labels."""
     coef = np.column_stack([model.node_coef_, model.node_intercept_])
     found = solution.w.reshape(coef.shape[1], -1).T
     np.testing.assert_allclose(found, coef, rtol=1e-5, atol=1e-7)

@@ -14,7 +14,7 @@ def state_at(task, labels, lam):
     w = 0.4 * np.random.default_rng(5).standard_normal(task.n_weights)
     state = task.from_weights(w)
     task.rows.blocks[0].labels = labels
-    task.rows.set_label_costs(lam)
+    task.rows.all.set_label_costs(lam)
     measure(state, task.problem().linearize(w), task.reg, 1e-6)
     return state
 
@@ -55,5 +55,5 @@ def test_outputs_move_to_a_single_class_by_a_finite_shift(wanted):
     assert task.excess() != 0
     shift = task.balancing_shift(0.0)
     assert np.isfinite(shift)
-    task.rows.shift(shift)
+    task.rows.all.shift(shift)
     assert abs(task.excess()) <= 1
