@@ -354,10 +354,12 @@ def balance_masses(costs, prices, labels, mass, excess, reach, limit, heaps, amo
 
 
 @compiled
-def near(costs, prices, labels, reach, limit):
-    """List the rows that a move within reach may concern; the others only bound the edges."""
+def near(costs, prices, labels, reach, limit, found):
+    """List the rows that a move within reach may concern; the others only bound the edges.
+
+    Returns their number.
+    """
     n, m = costs.shape
-    found = np.empty(n, np.int64)
     k = 0
     for i in range(n):
         y = labels[i]
@@ -372,4 +374,4 @@ def near(costs, prices, labels, reach, limit):
             for z in range(m):
                 if z != y:
                     limit[y, z] = min(limit[y, z], costs[i, z] - costs[i, y])
-    return found[:k]
+    return k

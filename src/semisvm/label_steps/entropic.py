@@ -28,6 +28,9 @@ MAX_STEPS = 300
 NEGLIGIBLE = 1e-5
 # A belief changes by a factor exp(20) when its price moves by 20 T: no step needs more.
 LONGEST_STEP = 20.0
+# Where nearly all rows are decided the function is nearly linear, and prices may have a long way to
+# go: a step is doubled while the slope along it stays above this part of what it was.
+LINEAR = 0.5
 # Error of the dual function, relative to the sums over rows that it is made of. Where costs are
 # larger than the temperature by so many digits, prices are not found: the search ends after so
 # many steps in a row that neither raised the function by more than that nor halved the error.
@@ -204,6 +207,15 @@ def _newton(
             if new >= value - noise and error <= (1.0 - 0.1 * t) * before:
                 break
             t *= 0.5
+        while t >= 1.0 and new > value and float((counts - sums) @ direction) > LINEAR * slope:
+            longer = nu + 2.0 * t * direction
+            total, sums = rows.gibbs(longer, temperature)
+            found = total + float(counts @ longer)
+            if not found > new:
+                total, sums = rows.gibbs(ahead, temperature)
+                break
+            t, ahead, new = 2.0 * t, longer, found
+            error = float(np.abs(counts - sums).max())
         idle = 0 if new > value + noise or error < 0.5 * least else idle + 1
         nu, value, least = ahead, new, min(least, error)
         if t <= 1e-8:

@@ -49,21 +49,22 @@ def _top(scores: Floats, n_positive: int) -> Signs:
 
 
 @compiled
-def _crossing(scores, labels):
-    """List the rows that can be in an improving pair: those beyond the other side's extreme."""
+def _crossing(scores, labels, down, up):
+    """List the rows that can be in an improving pair: those beyond the other side's extreme.
+
+    Returns the numbers of rows that may go down and up.
+    """
     lowest, highest = np.inf, -np.inf
     for j in range(scores.shape[0]):
         lowest = min(lowest, scores[j] if labels[j] else np.inf)
         highest = max(highest, -np.inf if labels[j] else scores[j])
-    down = np.empty(scores.shape[0], dtype=np.intp)
-    up = np.empty(scores.shape[0], dtype=np.intp)
     n_down = n_up = 0
     for j in range(scores.shape[0]):
         down[n_down] = j
         n_down += labels[j] & (scores[j] < highest)
         up[n_up] = j
         n_up += (not labels[j]) & (scores[j] > lowest)
-    return down[:n_down], up[:n_up]
+    return n_down, n_up
 
 
 def switch_pairs(scores: Floats, labels: Signs, max_pairs: int | None = None) -> tuple[Signs, int]:
@@ -83,9 +84,11 @@ def switch_pairs(scores: Floats, labels: Signs, max_pairs: int | None = None) ->
     n_switched : int
         Number of pairs switched; equal scores are never switched, so ties cannot cycle.
     """
-    down, up = _crossing(scores, labels)
-    if len(down) == 0 or len(up) == 0:
+    down, up = np.empty((2, len(scores)), dtype=np.intp)
+    n_down, n_up = _crossing(scores, labels, down, up)
+    if n_down == 0 or n_up == 0:
         return labels, 0
+    down, up = down[:n_down], up[:n_up]
     down = down[np.argsort(scores[down], kind="stable")]
     up = up[np.argsort(-scores[up], kind="stable")]
     k = min(len(down), len(up), max_pairs if max_pairs is not None else len(labels))

@@ -139,7 +139,8 @@ class CostTable:
     def near(self, prices: Floats, reach: float) -> Near:
         """Return the rows that a move within reach may concern."""
         limit = np.full((len(prices), len(prices)), np.inf)
-        rows = kernels.near(self.costs, prices, self.labels, reach, limit)
+        found = np.empty(len(self.costs), dtype=np.int64)
+        rows = found[: kernels.near(self.costs, prices, self.labels, reach, limit, found)]
         mass = of_rows(self.mass, rows)
         return Near(rows, self.costs[rows], self.labels[rows], mass, limit)
 

@@ -270,12 +270,11 @@ def measure(S, costs, duals, rows, gaps):
 
 
 @compiled
-def make_feasible(costs, duals, change):
-    """Move the duals of each row to the nearest feasible ones; return which rows moved."""
+def make_feasible(costs, duals, change, moved):
+    """Move the duals of each row to the nearest feasible ones; mark the rows that moved."""
     n, m = costs.shape
     r = np.empty(m)
     q = np.empty(m)
-    moved = np.zeros(n, dtype=np.bool_)
     for i in range(n):
         C = 0.0
         mass = 0.0
@@ -294,4 +293,3 @@ def make_feasible(costs, duals, change):
         for y in range(m):
             change[i, y] = costs[i, y] - q[y] - duals[i, y]
             duals[i, y] = costs[i, y] - q[y]
-    return moved

@@ -265,8 +265,8 @@ def _adopt(problem: MarginProblem, costs: Floats, state: MarginState) -> None:
     if state.reg != problem.reg:
         state.directions *= state.reg / problem.reg
         state.reg = problem.reg
-    change = np.zeros_like(state.duals)
-    moved = kernels.make_feasible(costs, state.duals, change)
+    change, moved = np.zeros_like(state.duals), np.zeros(len(state.duals), dtype=np.bool_)
+    kernels.make_feasible(costs, state.duals, change, moved)
     if moved.any():
         rows = problem.design.rows(np.flatnonzero(moved))
         step = problem.design.pull_back_many(change, rows, np.empty_like(state.directions))

@@ -10,7 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.label_steps import entropic, exact
 from semisvm.label_steps._soft_kernels import gibbs
+from semisvm.label_steps._transport_kernels import near
+from semisvm.label_steps.entropic import SoftTable, spread
+from semisvm.label_steps.switching import _crossing
 from semisvm.label_steps.transportation import CostTable, transport
+from semisvm.solvers._crammer_singer_kernels import make_feasible
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,3 +78,34 @@ def test_prices_that_double_precision_cannot_resolve_are_given_up_soon():
         step = entropic(costs, [9, 8, 7, 6], temperature=1.0, prices=np.zeros(4))
     assert step.n_loops < 100
     np.testing.assert_allclose(step.beliefs.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
+def test_prices_far_from_the_start_are_reached_soon(far):
+    """Steps of some temperatures each would end at 300 of them, and meet no counts."""
+    rng = np.random.default_rng(0)
+    costs = far * rng.random((60, 3))
+    counts = np.array([40, 15, 5])
+    rows, calls = SoftTable(costs, counts), []
+    gibbs = rows.gibbs
+    rows.gibbs = lambda *given: calls.append(1) or gibbs(*given)
+    rows.exact_prices = None
+    prices, _, _ = spread(rows, counts, 1.0, far * np.array([-2.0, 0.0, 2.0]), 1e-6)
+    np.testing.assert_allclose(rows.p.sum(axis=0), counts, atol=1e-6)
+    assert len(calls) < 200
+    np.testing.assert_allclose(np.ptp(prices), np.ptp(exact(costs, counts).prices), atol=0.1 * far)
+
+
+def test_kernels_that_python_calls_return_numbers():
+    """Numba makes arrays by code of Python, in which Ctrl-C becomes a SystemError."""
+    rng = np.random.default_rng(0)
+    costs, labels = rng.random((20, 3)), rng.integers(0, 3, 20)
+    found, limit = np.empty(20, dtype=np.int64), np.full((3, 3), np.inf)
+    n = near(costs, np.zeros(3), labels, 0.1, limit, found)
+    assert isinstance(n, int)
+    assert 0 < n < 20
+    down, up = np.empty((2, 20), dtype=np.intp)
+    assert all(isinstance(n, int) for n in _crossing(costs[:, 0], labels > 0, down, up))
+    moved = np.zeros(20, dtype=np.bool_)
+    assert make_feasible(costs, costs - 0.5, np.zeros_like(costs), moved) is None
+    assert moved.all()
