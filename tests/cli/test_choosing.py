@@ -121,7 +121,7 @@ def test_an_interrupt_of_the_choice_keeps_what_is_known(blobs, monkeypatch):
     monkeypatch.setattr(SuccessiveHalving, "_may_start", interrupted)
     arguments = ["fit", blobs / "a.csv", "--label", "kind", "-o", blobs / "i", "--quick"]
     result = run(*arguments)
-    assert "stopping: what is known decides" in result.stderr
+    assert "Interrupted: choosing among the methods" in result.stderr
     assert "Not all folds were used" in result.stdout
     assert len(semisvm.load(blobs / "i").summary["choice"]["methods"]["methods"][0]["scores"]) == 2
 

@@ -16,7 +16,7 @@ pytest.importorskip("rich")
 
 import semisvm
 from problems import hide, two_blobs
-from semisvm.cli.interrupts import SIZE, Board, LastWords
+from semisvm.cli.interrupts import SIZE, Board, StopMessage
 from waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and POSIX signals")
@@ -45,7 +45,6 @@ import mmap, os, sys, time
 from semisvm.cli import interrupts
 from semisvm.model_selection.successive_halving import SuccessiveHalving
 
-interrupts.TWICE = 1e6  # one interrupt may come to the fit twice
 looked, first = mmap.mmap(-1, 1), os.getpid()
 may_start, read = SuccessiveHalving._may_start, interrupts.Board.read
 
@@ -58,8 +57,6 @@ def slowed(self, runner, runners, fold):
 
 def seen(board):
     if os.getpid() == first:
-        while not read(board).finishes:
-            time.sleep(0.01)
         looked[0] = 1
     return read(board)
 
@@ -146,10 +143,45 @@ def test_an_interrupt_of_the_choice_leaves_the_best_model_so_far(data, tmp_path,
     arguments = ["fit", data, "--unlabeled", "-1", "--quick", "-o", tmp_path / "m"]
     code, output, errors = stopped(*arguments, to_group=to_group, program=CHOOSING)
     assert code == 0, errors
-    assert errors.count("stopping: what is known decides") == 1
+    assert errors.count("Interrupted: choosing among the methods") == 1
     assert "Not all folds were used" in output
     choice = semisvm.load(tmp_path / "m").summary["choice"]
     assert len(choice["methods"]["methods"][0]["scores"]) == 2
+
+
+# a choice that is inside a long call when it is interrupted
+IN_A_CALL = """
+import sys
+from semisvm.cli import interrupts
+from semisvm.cli.interrupts import first_interrupt, supervised
+
+def work():
+    with first_interrupt():
+        print("in the long call", file=sys.stderr, flush=True)
+        sum(range(10**14))
+
+supervised(work)
+"""
+
+
+def test_a_second_interrupt_ends_a_choice_that_cannot_handle_the_first():
+    process = subprocess.Popen(
+        [sys.executable, "-c", IN_A_CALL], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stderr.readline() == "in the long call\n"
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        # the first one lets the choice go on, for longer than other commands have
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2.5)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 130
+    assert errors == "stopped; no file was written\n"
 
 
 def test_the_command_ends_if_the_first_process_is_killed():
@@ -175,7 +207,7 @@ def test_words_are_said_once_though_the_end_takes_long():
         "        print('here', flush=True)\n"
         "        time.sleep(600)\n"
         "    finally:\n"
-        "        interrupts.say_last_words()\n"
+        "        interrupts.print_stop_message()\n"
         "        time.sleep(600)\n"
         "interrupts.supervised(work)"
     )
@@ -202,9 +234,9 @@ def test_a_command_that_dies_is_reported():
 
 def test_the_last_words_are_always_whole():
     board = Board()
-    assert board.read() == LastWords()
-    for words in (LastWords("é\n" * 3, "one"), LastWords("two"), LastWords("", "three")):
+    assert board.read() == StopMessage()
+    for words in (StopMessage("é\n" * 3, "one", []), StopMessage("two", finishes=[2, 15])):
         board.write(words)
         assert board.read() == words
-    board.write(LastWords("x" * SIZE, "long"))
-    assert board.read() == LastWords("", "long")
+    board.write(StopMessage("x" * SIZE, "long", [2]))
+    assert board.read() == StopMessage("", "long", [2])

@@ -240,14 +240,14 @@ def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
     from contextlib import redirect_stdout
     from io import StringIO
 
-    from semisvm.cli.interrupts import leave
+    from semisvm.cli.interrupts import when_stopped
 
     if found is None:
-        leave(message="stopped; no method was finished")
+        when_stopped(message="stopped; no method was finished")
         return
     with redirect_stdout(StringIO()) as text:
         shown(found, True)
-    leave(text.getvalue().rstrip("\n"), UNFINISHED)
+    when_stopped(text.getvalue().rstrip("\n"), UNFINISHED)
 
 
 def _draw(found: "Comparison", figure: Output) -> None:

@@ -11,7 +11,7 @@ from semisvm.cli import options as shared
 from semisvm.cli.clusters import Cluster
 from semisvm.cli.errors import parameters_are_the_users
 from semisvm.cli.features import Columns, Words
-from semisvm.cli.interrupts import leave
+from semisvm.cli.interrupts import when_stopped
 from semisvm.cli.outputs import Output, rows_output
 from semisvm.cli.reading import LabelledFile
 from semisvm.cli.vectors import Embeddings
@@ -94,7 +94,7 @@ def convert(
             cluster=client,
             **file.arguments(),
         )
-    leave(message=f"stopped; {output} is written")
+    when_stopped(message=f"stopped; {output} is written")
     facts = {**describe_rows(X), "seconds": perf_counter() - start}
     if as_json:
         print_json({"rows_folder": output, **facts})

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 import typer
 
-from semisvm.cli.interrupts import leave, say_last_words
+from semisvm.cli.interrupts import print_stop_message, when_stopped
 from semisvm.estimators.registry import methods
 from semisvm.text import counted, visible
 
@@ -98,14 +98,14 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
-        leave()
+        when_stopped()
         try:
             with _short_warnings():
                 result = command(*arguments, **options)
             sys.stdout.flush()  # what fails at the exit of Python is past telling
             return result
         except KeyboardInterrupt as stop:
-            say_last_words(getattr(stop, "__notes__", ()))
+            print_stop_message(getattr(stop, "__notes__", ()))
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # the reader of our output has gone: nothing is wrong

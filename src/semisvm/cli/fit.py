@@ -19,7 +19,7 @@ from semisvm.cli.errors import (
     say,
 )
 from semisvm.cli.features import Columns, Words
-from semisvm.cli.interrupts import leave
+from semisvm.cli.interrupts import when_stopped
 from semisvm.cli.options import class_factors, class_shares
 from semisvm.cli.outputs import Output, binary_output, file_option
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
@@ -97,7 +97,7 @@ class _Kept:
 
             def wrote(self) -> None:
                 """Have that said also if the process is killed before it can say so."""
-                leave(message=f"stopped; {self.how_to_resume()}")
+                when_stopped(message=f"stopped; {self.how_to_resume()}")
 
         with self._progress.fitting(method) as callback:
             keeper = Told(self._path, resume=self._resume, callback=callback)
@@ -339,7 +339,7 @@ def _write(
     for note in model.summary.get("choice", {}).get("notes", []):
         say(f"note: {in_options(note)}")
     save(model, output.target, created=reporting.today())
-    leave(message=f"stopped; the model {output} is written")
+    when_stopped(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
     failure = reporting.write(model, report, title=title, created=reporting.today())
     told = outcome(model) if model.label_names else _outcome(model)

@@ -1,11 +1,12 @@
 """Stopping a command in the middle of a long call, and the message that is printed then.
 
-Python looks at signals between two of its own instructions. A fit that is inside LAPACK or a
-solver responds when that call returns, which may be minutes later. So a command runs in a child
-process, forked before anything heavy is loaded; the first process only waits for it and passes
-signals on, and kills a child that has not ended after `GRACE` seconds. The child keeps the
-message for that case, such as the table of finished methods, in memory that both share. A child
-that can still respond prints the same itself.
+Python handles signals between two of its own instructions. A fit that is inside LAPACK or a solver
+responds when that call returns, which may be minutes later. No thread of the process can end it:
+functions of scipy.linalg, such as ``eigh`` and ``cho_factor``, hold Python's lock throughout. So a
+command runs in a child process, forked before anything heavy is loaded. The first process waits for
+it, passes signals on, and kills a child that has not ended after `GRACE` seconds, or at once after
+a second signal. The message for that case, such as the table of finished methods, is in memory that
+both share. A child that can still respond prints the same itself.
 """
 
 import json
@@ -17,24 +18,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from time import perf_counter
 from types import FrameType
 from typing import Any
 
 GRACE = 1.0
 """Seconds in which a command may end by itself, to remove half-written files."""
-TWICE = 0.5
-"""Seconds within which two interrupts are one: a terminal sends it to both processes, and one
-passes it on."""
 SIZE = 1 << 20
 """Bytes of the shared memory: two slots, the texts of commands being kilobytes."""
-PASSED_ON = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+STOPS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @dataclass(frozen=True)
-class LastWords:
+class StopMessage:
     """What is printed if a command is stopped.
 
     Attributes
@@ -43,57 +38,52 @@ class LastWords:
         For the standard output: what is finished.
     message : str
         A line for the error stream.
-    finishes : bool
-        Whether the command ends by itself after a stop, and may take longer for it.
+    finishes : list of int
+        Signals after which the command ends by itself, and may take longer for it.
     """
 
     result: str = ""
     message: str = "stopped; no file was written"
-    finishes: bool = False
-
-    def say(self) -> None:
-        """Write both, or nothing."""
-        if self.message:
-            print(self.message, file=sys.stderr, flush=True)
-        if self.result:
-            print(self.result, flush=True)
+    finishes: Sequence[int] = ()
 
 
 class Board:
-    """The last words of a process, readable by another one whenever it ends.
+    """The stop message of a process, readable by another one whenever it ends.
 
-    There are two slots, and the first byte says which one counts. A new text goes to the other
-    slot before that byte changes, so the one that counts is always whole.
+    There are two slots, and the first byte has the number of the valid one. A new text goes to the
+    other slot before that byte changes, so the valid one is always whole.
     """
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, SIZE)
 
-    def write(self, words: LastWords) -> None:
-        """Put words in place of the last ones; too long a text is left out."""
-        text = json.dumps(asdict(words)).encode()
+    def write(self, stop: StopMessage) -> None:
+        """Replace the message; too long a result is left out."""
+        text = json.dumps(asdict(stop)).encode()
         if len(text) + 4 >= SIZE // 2:
-            text = json.dumps(asdict(LastWords(message=words.message))).encode()
+            text = json.dumps(asdict(replace(stop, result=""))).encode()
         slot = 1 - self._memory[0]
         place = 1 + slot * (SIZE // 2)
-        self._memory[place : place + 4] = len(text).to_bytes(4, "big")
-        self._memory[place + 4 : place + 4 + len(text)] = text
+        self._memory[place : place + 4 + len(text)] = len(text).to_bytes(4, "big") + text
         self._memory[0] = slot
 
-    def read(self) -> LastWords:
-        """Return the words that count."""
+    def read(self) -> StopMessage:
+        """Return the message."""
         place = 1 + self._memory[0] * (SIZE // 2)
         length = int.from_bytes(self._memory[place : place + 4], "big")
         if length == 0:
-            return LastWords()
-        return LastWords(**json.loads(self._memory[place + 4 : place + 4 + length]))
+            return StopMessage()
+        return StopMessage(**json.loads(self._memory[place + 4 : place + 4 + length]))
 
 
 _BOARD = Board()
 """One for the process and its first ancestor: signals are a matter of processes too."""
+_RECEIVED: list[int] = []
+"""Signals that this process, which runs the command, has handled."""
+_IS_CHILD = False
 
 
-def leave(result: str = "", message: str = LastWords.message) -> None:
+def when_stopped(result: str = "", message: str = StopMessage.message) -> None:
     """Set what is printed if the command is stopped from now on.
 
     Parameters
@@ -103,55 +93,58 @@ def leave(result: str = "", message: str = LastWords.message) -> None:
     message : str
         A line for the error stream.
     """
-    _BOARD.write(LastWords(result, message, _BOARD.read().finishes))
+    _BOARD.write(replace(_BOARD.read(), result=result, message=message))
 
 
-def finish_when_stopped() -> None:
-    """Let the command end by itself after a stop, however long that takes; a second one ends it."""
-    _BOARD.write(replace(_BOARD.read(), finishes=True))
+def finish_when_stopped(signals: Sequence[int] = tuple(STOPS)) -> None:
+    """Let the command end by itself after one of some signals; a second one kills it."""
+    _BOARD.write(replace(_BOARD.read(), finishes=signals))
 
 
-def say_last_words(told: Sequence[str] = ()) -> None:
-    """Print what `leave` set, once: the end of a process may take long too.
+def print_stop_message(notes: Sequence[str] = ()) -> None:
+    """Print what `when_stopped` set, once: the end of a process may take long too.
 
     Parameters
     ----------
-    told : sequence of str
-        What the stop itself has to say, such as the files that are written by now.
+    notes : sequence of str
+        Replace the message, such as the files that are written by now.
     """
-    words = _BOARD.read()
-    if told and words.message:
-        words = replace(words, message=f"stopped; {'; '.join(told)}")
-    words.say()
-    leave(message="")
+    stop = _BOARD.read()
+    if stop.message:
+        message = f"stopped; {'; '.join(notes)}" if notes else stop.message
+        print(message, file=sys.stderr, flush=True)
+    if stop.result:
+        print(stop.result, flush=True)
+    when_stopped(message="")
 
 
 @contextmanager
 def first_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether there was an interrupt, which then does not end the work.
+    """Yield a function that returns whether Ctrl-C was pressed, which then does not end the work.
 
-    A second one ends it, as without this. Outside the main thread nothing changes.
+    Pressed again, it does. Outside the main thread nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
     before = signal.getsignal(signal.SIGINT)
-    times: list[float] = []
+    noted: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        now = perf_counter()
-        if not times:
-            times.append(now)
-            finish_when_stopped()
-            print("stopping: what is known decides; again to end at once", file=sys.stderr)
-        elif now - times[0] > TWICE:
+        if not noted:
+            noted.append(number)
+            text = "choosing among the methods tried so far. Press Ctrl-C again to quit."
+            print(f"Interrupted: {text}", file=sys.stderr)
+        elif not _IS_CHILD:  # a child gets a signal twice, and is killed after the second one
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, note)
+    finish_when_stopped([signal.SIGINT])
     try:
-        yield lambda: bool(times)
+        yield lambda: bool(noted)
     finally:
-        if not times:
+        if not noted:
+            finish_when_stopped([])
             signal.signal(signal.SIGINT, before)
 
 
@@ -162,33 +155,54 @@ def supervised(work: Callable[[], Any]) -> None:
     when it can.
     """
     if not hasattr(os, "fork") or threading.active_count() > 1:
-        work()
+        _run(work)
         return
     ours, theirs = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
-    # a signal must not come before both processes know what to do with it
-    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+    # a signal must not come before both processes have their handlers
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     child = os.fork()
     if child:
         os.close(ours)
         sys.exit(_wait(child))
     os.close(theirs)
+    global _IS_CHILD
+    _IS_CHILD = True
+    _run(work, ours)
+
+
+def _run(work: Callable[[], Any], pipe: int | None = None) -> None:
+    """Run a command in this process; signals end it as Ctrl-C does, with a code of their own."""
     try:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, _interrupt_once)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
-        threading.Thread(target=_end_with, args=(ours,), daemon=True).start()
+        _handle(STOPS, _stop)
+        if pipe is not None:
+            threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
         work()
     except KeyboardInterrupt:
-        say_last_words()
-        sys.exit(128 + signal.SIGINT)
+        print_stop_message()
+        sys.exit(128 + next(iter(_RECEIVED), signal.SIGINT))
+    except SystemExit:
+        # commands set the code of Ctrl-C only, after which some end well
+        if _RECEIVED and _RECEIVED[0] != signal.SIGINT:
+            sys.exit(128 + _RECEIVED[0])
+        raise
 
 
-def _interrupt_once(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt: a terminal sends it to both processes, and one passes it on."""
-    signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
+def _handle(signals: Sequence[int], handler: Any) -> None:
+    for number in signals:
+        # what is ignored stays so: that is how nohup works
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    _RECEIVED.append(number)
+    # a signal to the whole group comes twice to a child: from the sender, and passed on
+    if len(_RECEIVED) == 1 or not _IS_CHILD:
+        raise KeyboardInterrupt
 
 
 def _end_with(pipe: int) -> None:
@@ -203,51 +217,29 @@ def _wait(child: int) -> int:
     """Wait for the child, passing signals on; return the exit code of the command."""
     stopped: list[int] = []
 
-    def end(number: int, frame: FrameType | None) -> None:
-        os.kill(child, signal.SIGKILL)
-
-    def late(number: int, frame: FrameType | None) -> None:
-        if _BOARD.read().finishes:
-            signal.setitimer(signal.ITIMER_REAL, GRACE)
-        else:
-            end(number, frame)
-
     def pass_on(number: int, frame: FrameType | None) -> None:
-        if stopped:
-            end(number, frame)
-            return
         stopped.append(number)
-        os.kill(child, number)
+        os.kill(child, number if len(stopped) == 1 else signal.SIGKILL)
         signal.setitimer(signal.ITIMER_REAL, GRACE)
 
+    def late(number: int, frame: FrameType | None) -> None:
+        if stopped[0] not in _BOARD.read().finishes:
+            os.kill(child, signal.SIGKILL)
+
     signal.signal(signal.SIGALRM, late)
-    for number in PASSED_ON:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, pass_on)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+    _handle(STOPS, pass_on)
     _, status = os.waitpid(child, 0)
     signal.setitimer(signal.ITIMER_REAL, 0)
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return code
-    _clear_line()
-    if stopped:
-        say_last_words()
-        return 128 + stopped[0]
-    print(f"semisvm was killed by the signal {_name(-code)}", file=sys.stderr)
-    return 128 - code
-
-
-def _name(number: int) -> str:
-    hint = ", perhaps because memory ran out" if number == signal.SIGKILL else ""
-    try:
-        return signal.Signals(number).name + hint
-    except ValueError:
-        return str(number)
-
-
-def _clear_line() -> None:
-    """Remove the line of a progress that was cut off, and show the cursor again."""
     if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[2K\x1b[?25h")
-        sys.stderr.flush()
+        # remove the line of a progress that was cut off, and show the cursor again
+        print("\r\x1b[2K\x1b[?25h", end="", file=sys.stderr, flush=True)
+    if stopped:
+        print_stop_message()
+        return 128 + stopped[0]
+    hint = ", perhaps because memory ran out" if code == -signal.SIGKILL else ""
+    known = {number.value: number.name for number in signal.Signals}
+    print(f"semisvm was killed by the signal {known.get(-code, -code)}{hint}", file=sys.stderr)
+    return 128 - code

@@ -11,7 +11,7 @@ from semisvm.cli import options as shared
 from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, say
 from semisvm.cli.features import Columns, OtherColumns, Words
-from semisvm.cli.interrupts import finish_when_stopped, leave
+from semisvm.cli.interrupts import finish_when_stopped, when_stopped
 from semisvm.cli.output import fit_command
 from semisvm.cli.outputs import Output, answers_output, binary_output, check_apart, file_option
 from semisvm.cli.reading import FileFormat, Key, Marks
@@ -112,7 +112,7 @@ def label(
     except LabelingError as error:
         raise UserError(str(error)) from error
     finish_when_stopped()
-    leave(message=f"stopped; all answers are in {journal_of(place)}")
+    when_stopped(message=f"stopped; all answers are in {journal_of(place)}")
     progress = Progress(sys.stderr)
     with sitting:
         for note in sitting.status().notes:
