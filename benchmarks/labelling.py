@@ -2,7 +2,7 @@
 
 The expert answers `N_LABELS` rows of each set without a mistake, and a model is fitted after every
 `EVERY` answers, as on the page. "area" is the mean accuracy over these models, on all rows. The SVM
-is fitted to the same labels. "shown" are sittings in which the interval that the page shows at the
+is fitted to the same labels. "shown" are sessions in which the interval that the page shows at the
 end covers the accuracy of the model on the rows without an answer. Large sets are cut to a sample.
 The policy was chosen on other sets: text1_pcmac, r8_tfidf, imdb_tfidf, optdigits, usps_ssl, wdbc,
 australian, ionosphere, wbc, sonar and coil_ssl. That rows near a centre are poor picks in few
@@ -49,18 +49,18 @@ def is_time(n_labels: int) -> bool:
 
 
 def by_the_page(X: Matrix, truth: list[str], seed: int) -> Iterator[tuple[Any, Any]]:
-    """Answer what a sitting asks for; yield its model and status after every fit."""
+    """Answer what a session asks for; yield its model and status after every fit."""
     classes = sorted(set(truth))
     with LabelingSession(
         MatrixData(X), classes=classes, background=False, random_state=seed
-    ) as sitting:
+    ) as session:
         for n_labels in range(1, N_LABELS + 1):
-            query = sitting.ask()
+            query = session.ask()
             assert query is not None
-            sitting.answer(query.row, truth[query.row])
+            session.answer(query.row, truth[query.row])
             if is_time(n_labels):
-                sitting.fit()
-                yield sitting._learner.fitted, sitting.status()
+                session.fit()
+                yield session._learner.fitted, session.status()
 
 
 def by_chance(prepared: Prepared, truth: list[str], seed: int) -> Iterator[Fitted | None]:
@@ -95,7 +95,7 @@ def covers(fitted: Fitted, status: Any, truth: list[str]) -> bool | None:
 
 
 def sit(prepared: Prepared, X: Matrix, truth: list[str], seed: int) -> dict[str, Any]:
-    """Return the areas of both policies, and whether the intervals held, in one sitting."""
+    """Return the areas of both policies, and whether the intervals held, in one session."""
     steps = list(by_the_page(X, truth, seed))
     by_page = [accuracies(fitted, prepared.X, truth) for fitted, _ in steps]
     random = [accuracies(fitted, prepared.X, truth) for fitted in by_chance(prepared, truth, seed)]
@@ -107,28 +107,28 @@ def sit(prepared: Prepared, X: Matrix, truth: list[str], seed: int) -> dict[str,
 
 
 def prepared_rows(X: Matrix) -> Prepared:
-    """Return the rows as a sitting learns from them."""
-    with LabelingSession(MatrixData(X), background=False) as sitting:
-        prepared = sitting._pool.prepared
+    """Return the rows as a session learns from them."""
+    with LabelingSession(MatrixData(X), background=False) as session:
+        prepared = session._pool.prepared
     assert prepared is not None
     return prepared
 
 
 def measure(X: Matrix, y: Ints, repeat: int) -> list[dict[str, Any]]:
-    """Return what happened in several sittings."""
+    """Return what happened in several sessions."""
     truth, prepared = [str(value) for value in y.tolist()], prepared_rows(X)
     return [sit(prepared, X, truth, seed) for seed in range(repeat)]
 
 
-def areas(sittings: list[dict[str, Any]], policy: str) -> Floats:
-    """Return the areas of a policy, one line per sitting and one column per method."""
-    return np.array([sitting[policy] for sitting in sittings])
+def areas(sessions: list[dict[str, Any]], policy: str) -> Floats:
+    """Return the areas of a policy, one line per session and one column per method."""
+    return np.array([session[policy] for session in sessions])
 
 
-def lines(name: str, sittings: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def lines(name: str, sessions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Write what was measured on a set."""
     for k, method in enumerate(METHODS):
-        page, random = (areas(sittings, policy)[:, k] for policy in ("page", "random"))
+        page, random = (areas(sessions, policy)[:, k] for policy in ("page", "random"))
         gain = page - random
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else None
         bar = verdict(gain.mean() >= -POINT) if method == "TSVM" else None
@@ -145,7 +145,7 @@ def lines(name: str, sittings: list[dict[str, Any]]) -> Iterator[dict[str, Any]]
 
 def run(folder: Path, repeat: int, sets: list[str] | None = None) -> dict[str, Any]:
     """Print areas under the curves, and how often the accuracy that is shown is right."""
-    report = Report("labelling", sittings=repeat, labels=N_LABELS, every=EVERY)
+    report = Report("labelling", sessions=repeat, labels=N_LABELS, every=EVERY)
     names = list(sets or SETS)
     show(report, {name: measure(*rows_of(folder, name), repeat) for name in names})
     return report.result()
@@ -153,21 +153,21 @@ def run(folder: Path, repeat: int, sets: list[str] | None = None) -> dict[str, A
 
 def show(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
     """Print tables of what was measured, by set."""
-    table = [line for name, sittings in found.items() for line in lines(name, sittings)]
+    table = [line for name, sessions in found.items() for line in lines(name, sessions)]
     report.table("area under the curve, %", table)
     gains = [(areas(s, "page") - areas(s, "random")).mean(axis=0) for s in found.values()]
     means = dict(zip(METHODS, np.mean(gains, axis=0).round(2).tolist(), strict=True))
     above = {"above random": verdict(means["TSVM"] > 0)}
     report.table("mean gain over the sets, points", [{**means, **above}])
-    held = [sitting["held"] for sittings in found.values() for sitting in sittings]
+    held = [session["held"] for sessions in found.values() for session in sessions]
     ends = [steps[-1] for steps in held if steps and steps[-1] is not None]
     every = [value for steps in held for value in steps if value is not None]
     share = float(np.mean(ends))
     report.table(
-        "sittings in which the interval that is shown covers the truth",
+        "sessions in which the interval that is shown covers the truth",
         [
             {
-                "sittings": len(ends),
+                "sessions": len(ends),
                 "at the end": round(share, 3),
                 "at every model": round(float(np.mean(every)), 3),
                 "nine of ten": verdict(share >= COVERAGE),

@@ -41,8 +41,8 @@ CHILD = """
 import sys
 from semisvm.labelling import LabelingSession
 from semisvm.labelling.server import serve
-with LabelingSession.open(sys.argv[1], label="kind", classes=sys.argv[2].split(",")) as sitting:
-    serve(sitting, open_browser=False, tell=lambda text: print(text, flush=True))
+with LabelingSession.open(sys.argv[1], label="kind", classes=sys.argv[2].split(",")) as session:
+    serve(session, open_browser=False, tell=lambda text: print(text, flush=True))
 """
 
 
@@ -243,7 +243,7 @@ def press(expert: Expert, start: float, number: int) -> list[float]:
 
 @contextmanager
 def experts(address: str, truth: list[str]) -> Iterator[list[Expert]]:
-    """Have several people at one sitting."""
+    """Have several people at one session."""
     clients = [Client(address, f"load {k}") for k in range(CLIENTS)]
     yield [Expert(client, truth) for client in clients]
     for client in clients:

@@ -16,7 +16,7 @@ from typing import Any
 
 import semisvm
 from papers.plans import Call
-from semisvm.labelling.journal import LOST, OPENED, Journal, Line
+from semisvm.labelling.journal import Journal, Line
 from semisvm.tables import DataError
 
 FILES = ("X.npz", "X.npy", "y.npy", "splits.npz")
@@ -107,12 +107,6 @@ class KeptResults(Journal):
             if line["kind"] == RESULT:
                 found[line["key"]] = line["value"], line["seconds"]
         return found
-
-    def valid(self, line: Line) -> bool:
-        """Return whether a line is one of these journals, with what its kind needs."""
-        if line["kind"] == RESULT:
-            return isinstance(line.get("key"), str) and {"value", "seconds"} <= set(line)
-        return line["kind"] in (ABOUT, OPENED, LOST)
 
     def _check_about(self, before: Line, about: dict[str, Any]) -> None:
         """Refuse results of something else."""

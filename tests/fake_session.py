@@ -1,4 +1,4 @@
-"""A sitting in memory that follows the interface of the real one, and fails when told to."""
+"""A session in memory that follows the interface of the real one, and fails when told to."""
 
 from base64 import b64decode
 from threading import Event, Lock
@@ -21,7 +21,7 @@ def jsonable(value):
     return [jsonable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-class FakeSitting:
+class FakeSession:
     """Rows in order, no model: what the server needs to be tested without one.
 
     Changes fail with the error ``fails``, and wait while ``gate`` is closed.

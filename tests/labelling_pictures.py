@@ -31,14 +31,14 @@ PICTURES = {
 }
 
 
-def label(sitting, kinds):
+def label(session, kinds):
     """Answer as somebody who knows; fits are not left to chance, so that pictures are the same."""
     for number in range(N_ANSWERS):
         if number % EVERY == 0:
-            sitting.fit()
-        row = sitting.ask().row
-        sitting.answer(row, kinds[row])
-    sitting.fit()
+            session.fit()
+        row = session.ask().row
+        session.answer(row, kinds[row])
+    session.fit()
 
 
 def take(person, path, kinds):
@@ -86,10 +86,10 @@ def main(out):
         options = {"label": "kind", "classes": list(KEYS), "background": False}
         places = Places("mail.csv", Path(folder) / "mail.semisvm")
         with (
-            LabelingSession.open(table, **options) as sitting,
-            PageServer(sitting, places=places) as server,
+            LabelingSession.open(table, **options) as session,
+            PageServer(session, places=places) as server,
         ):
-            label(sitting, kinds)
+            label(session, kinds)
             for name, set_direction in PICTURES.items():
                 context = browser.new_context(**set_direction)
                 context.add_init_script("localStorage.setItem('semisvm-after', 'yes')")

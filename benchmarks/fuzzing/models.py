@@ -320,7 +320,7 @@ def _predict_frame(pipeline: Any) -> None:
 def _inspect(bundle: Any) -> None:
     with _captured():
         facts = describe(bundle, 3)
-        show_facts(facts)
+        show_facts(bundle, facts)
         print_json(facts)
 
 

@@ -1,9 +1,9 @@
-"""A browser, and a page on a sitting in memory."""
+"""A browser, and a page on a session in memory."""
 
 import pytest
 
 from browsing import MISSING, Person, chromium, launched
-from fake_session import FakeSitting
+from fake_session import FakeSession
 from semisvm.labelling.server import PageServer
 
 SIZE = {"width": 1280, "height": 860}
@@ -21,20 +21,20 @@ def browser():
 
 @pytest.fixture(scope="package")
 def one_server():
-    kept = FakeSitting(TEXTS)
+    kept = FakeSession(TEXTS)
     with PageServer(kept) as running:
         yield running, kept
 
 
 @pytest.fixture
-def sitting(one_server):
+def session(one_server):
     _, kept = one_server
-    FakeSitting.__init__(kept, TEXTS)
+    FakeSession.__init__(kept, TEXTS)
     return kept
 
 
 @pytest.fixture
-def server(one_server, sitting):
+def server(one_server, session):
     running, _ = one_server
     return running
 

@@ -5,35 +5,35 @@ from playwright.sync_api import expect
 from waiting import wait_until
 
 
-def test_answers_by_keys(person, sitting):
+def test_answers_by_keys(person, session):
     assert [person.press_and_wait(key) for key in "1221"] == ["1", "2", "3", "4"]
-    assert [sitting.marks[row][1] for row in range(4)] == ["spam", "ham", "ham", "spam"]
+    assert [session.marks[row][1] for row in range(4)] == ["spam", "ham", "ham", "spam"]
     person.until("#n-labels", "^4$")
     person.until("#state", "Saved")
     person.until("#last", "row 4 is spam")
 
 
-def test_answers_by_mouse(person, sitting):
+def test_answers_by_mouse(person, session):
     person.page.get_by_role("button", name="ham").click()
     person.until("#row-name", "Row 2")
-    assert sitting.marks == {0: ("answer", "ham")}
+    assert session.marks == {0: ("answer", "ham")}
 
 
-def test_saved_is_said_after_it_is(person, sitting):
-    sitting.gate.clear()
+def test_saved_is_said_after_it_is(person, session):
+    session.gate.clear()
     person.press("1")
     person.until("#state", "Saving")
-    assert sitting.marks == {}
+    assert session.marks == {}
     # the next row is not there yet: a key has nothing to answer
     person.press("2")
-    sitting.gate.set()
+    session.gate.set()
     person.until("#state", "Saved")
     person.until("#row-name", "Row 2")
-    assert sitting.marks == {0: ("answer", "spam")}
-    assert len(sitting.events) == 1
+    assert session.marks == {0: ("answer", "spam")}
+    assert len(session.events) == 1
 
 
-def test_skip_and_undo(person, sitting):
+def test_skip_and_undo(person, session):
     person.press_and_wait("s")
     person.until("#n-labels-of", "1 skipped")
     person.press_and_wait("1")
@@ -42,12 +42,12 @@ def test_skip_and_undo(person, sitting):
     person.until("#last", "Undone: row 2")
     person.press("u")
     person.until("#row-name", "Row 1$")
-    assert not any(sitting.marks.values())
+    assert not any(session.marks.values())
     person.press("u")
     person.until("#last", "nothing to undo")
 
 
-def test_undo_after_a_reload(person, sitting):
+def test_undo_after_a_reload(person, session):
     person.press_and_wait("1")
     person.press_and_wait("2")
     person.reload()
@@ -56,28 +56,28 @@ def test_undo_after_a_reload(person, sitting):
     person.reload()
     person.press("u")
     person.until("#row-name", "Row 1")
-    assert not any(sitting.marks.values())
+    assert not any(session.marks.values())
 
 
-def test_undo_what_another_window_did(arrive, sitting):
+def test_undo_what_another_window_did(arrive, session):
     """The page does not claim that there is nothing, and undoes it only when told to."""
     one = arrive()
     one.press_and_wait("1")
     other = arrive()
     other.press("u")
     other.until("#last", "Last change, in another window: row 1 is spam")
-    assert sitting.marks[0] == ("answer", "spam")
+    assert session.marks[0] == ("answer", "spam")
     other.page.get_by_role("button", name="Undo it").click()
     other.until("#row-name", "Row 1")
-    assert sitting.marks[0] is None
+    assert session.marks[0] is None
     other.press("u")
     other.until("#last", "There is nothing to undo")
 
 
-def test_no_percentage_before_it_is_calibrated(person, sitting, monkeypatch):
-    known = sitting.guess(0)
+def test_no_percentage_before_it_is_calibrated(person, session, monkeypatch):
+    known = session.guess(0)
     known.calibrated = False
-    monkeypatch.setattr(sitting, "guess", lambda row: known)
+    monkeypatch.setattr(session, "guess", lambda row: known)
     person.press("g")
     person.until("#guess", r"The model says spam\s*word\s*other")
     known.seen_answer = True
@@ -85,31 +85,31 @@ def test_no_percentage_before_it_is_calibrated(person, sitting, monkeypatch):
     person.until("#guess", r"The model says spam\. It has learned from your answer\.")
 
 
-def test_go_on_after_undo(person, sitting):
+def test_go_on_after_undo(person, session):
     person.press_and_wait("1")
     person.press_and_wait("1")
     person.press("u")
     person.until("#row-name", "Row 2")
     person.press_and_wait("2")
     person.until("#row-name", "Row 3")
-    assert sitting.marks[1] == ("answer", "ham")
+    assert session.marks[1] == ("answer", "ham")
 
 
-def test_a_new_class(person, sitting):
+def test_a_new_class(person, session):
     person.press("n")
     # letters that are keys elsewhere are letters here
     person.page.keyboard.type("news 1")
     person.press("Enter")
     button = person.page.get_by_role("button", name="news 1")
     expect(button).to_have_attribute("aria-keyshortcuts", "3")
-    assert sitting.names == ["spam", "ham", "news 1"]
-    assert sitting.marks == {}
+    assert session.names == ["spam", "ham", "news 1"]
+    assert session.marks == {}
     person.press_and_wait("3")
-    assert sitting.marks[0] == ("answer", "news 1")
+    assert session.marks[0] == ("answer", "news 1")
 
 
-def test_without_classes_the_page_asks_for_names(arrive, sitting):
-    sitting.names = []
+def test_without_classes_the_page_asks_for_names(arrive, session):
+    session.names = []
     person = arrive()
     person.until("#answers", "Name at least two classes")
     person.press("1")
@@ -119,42 +119,42 @@ def test_without_classes_the_page_asks_for_names(arrive, sitting):
         person.press("Enter")
         expect(person.page.get_by_role("button", name=name)).to_be_enabled()
     person.press_and_wait("2")
-    assert sitting.marks == {0: ("answer", "bad")}
+    assert session.marks == {0: ("answer", "bad")}
 
 
-def test_the_guess_is_hidden_until_asked(person, sitting):
+def test_the_guess_is_hidden_until_asked(person, session):
     assert person.text("#guess") == ""
     person.press("g")
     person.until("#guess", r"The model says spam \(70%\)\s*word\s*other")
     person.press_and_wait("2")
     assert person.text("#guess") == ""
     person.press_and_wait("2")
-    assert sitting.seen == [True, False]
+    assert session.seen == [True, False]
 
 
-def test_the_guess_after_the_answer(person, sitting):
+def test_the_guess_after_the_answer(person, session):
     person.page.check("#after")
     person.press_and_wait("2")
     person.until("#last", r"row 1 is ham\s*The model says spam \(70%\)")
     person.press_and_wait("1")
     person.until("#last", r"The model agrees \(70%\)")
     # it was seen after the answers
-    assert sitting.seen == [False, False]
+    assert session.seen == [False, False]
     person.reload()
     expect(person.page.locator("#after")).to_be_checked()
 
 
-def test_a_reload_goes_on(person, sitting):
+def test_a_reload_goes_on(person, session):
     person.press_and_wait("1")
     person.press_and_wait("1")
     person.reload()
     assert person.key == "3"
     person.until("#n-labels", "^2$")
     person.press_and_wait("2")
-    assert sitting.marks[2] == ("answer", "ham")
+    assert session.marks[2] == ("answer", "ham")
 
 
-def test_two_browsers(arrive, sitting):
+def test_two_browsers(arrive, session):
     one, other = arrive(), arrive()
     assert (one.key, other.key) == ("1", "2")
     other.press_and_wait("2")
@@ -165,14 +165,14 @@ def test_two_browsers(arrive, sitting):
         person.until("#n-labels", "^2$")
 
 
-def test_a_duplicated_tab_has_rows_of_its_own(arrive, sitting):
+def test_a_duplicated_tab_has_rows_of_its_own(arrive, session):
     one = arrive()
     one.press_and_wait("1")
     other = one.duplicate()
     assert (one.key, other.key) == ("2", "3")
     other.press_and_wait("2")
     one.press_and_wait("1")
-    assert [sitting.marks[row][1] for row in range(3)] == ["spam", "spam", "ham"]
+    assert [session.marks[row][1] for row in range(3)] == ["spam", "spam", "ham"]
     # each goes on with its row, and undoes its own answer
     shown = one.key, other.key
     assert len(set(shown)) == 2
@@ -181,11 +181,11 @@ def test_a_duplicated_tab_has_rows_of_its_own(arrive, sitting):
     assert (one.key, other.key) == shown
     other.press("u")
     other.until("#row-name", "Row 3$")
-    assert sitting.marks[1] == ("answer", "spam")
+    assert session.marks[1] == ("answer", "spam")
     assert other.problems == []
 
 
-def test_a_row_that_was_answered_in_another_tab(arrive, sitting):
+def test_a_row_that_was_answered_in_another_tab(arrive, session):
     one = arrive()
     other = one.duplicate()
     other.press("/")
@@ -195,16 +195,16 @@ def test_a_row_that_was_answered_in_another_tab(arrive, sitting):
     one.press("1")
     one.until("#alert", "Not saved: Row 1 was answered meanwhile")
     one.until("#reason", "You answered ham. Another answer replaces it.")
-    assert sitting.marks[0] == ("answer", "ham")
+    assert session.marks[0] == ("answer", "ham")
     one.press("1")
     one.until("#last", "row 1 is spam")
     expect(one.page.locator("#alert")).to_be_hidden()
-    assert sitting.marks[0] == ("answer", "spam")
+    assert session.marks[0] == ("answer", "spam")
     one.problems.clear()  # the browser reports the refusal
 
 
-def test_long_texts_fold(person, sitting):
-    sitting.texts[0] = "word " * 6000 + "end"
+def test_long_texts_fold(person, session):
+    session.texts[0] = "word " * 6000 + "end"
     person.reload()
     assert len(person.text("#row")) < 2000
     person.until(".fold", "Show all 30,003 characters")
@@ -215,12 +215,12 @@ def test_long_texts_fold(person, sitting):
     person.until(".fold", "Show all")
 
 
-def test_tables_and_pictures(person, sitting):
+def test_tables_and_pictures(person, session):
     png = (
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
         "rkJggg=="
     )
-    sitting.columns = [
+    session.columns = [
         ("price", "number", "12.5"),
         ("city", "category", ""),
         ("photo", "image", png),
@@ -237,9 +237,9 @@ def test_tables_and_pictures(person, sitting):
     expect(person.page.get_by_role("img", name="photo of row 1", exact=True)).to_be_visible()
 
 
-def test_the_end(person, sitting):
+def test_the_end(person, session):
     for row in range(29):
-        sitting.answer(row, "spam")
+        session.answer(row, "spam")
     person.reload()
     assert person.key == "30"
     person.press("1")
@@ -251,7 +251,7 @@ def test_the_end(person, sitting):
     person.until("#row-name", "Row 30")
 
 
-def test_keys_can_be_switched_off(person, sitting):
+def test_keys_can_be_switched_off(person, session):
     person.press("?")
     person.page.uncheck("#keys")
     person.press("Escape")
@@ -259,18 +259,18 @@ def test_keys_can_be_switched_off(person, sitting):
     person.press("1")
     person.press("s")
     person.page.wait_for_timeout(200)
-    assert sitting.events == []
+    assert session.events == []
 
 
-def test_the_model_on_demand(person, sitting):
+def test_the_model_on_demand(person, session):
     person.page.click("#learn")
     person.until("#state", "Saved")
     person.page.click("#learn-auto")
-    wait_until(lambda: sitting.learned[1:])
-    assert sitting.learned == [False, True]
+    wait_until(lambda: session.learned[1:])
+    assert session.learned == [False, True]
 
 
-def test_downloads(person, sitting, tmp_path):
+def test_downloads(person, session, tmp_path):
     person.press_and_wait("2")
     with person.page.expect_download() as waiting:
         person.page.get_by_role("button", name="Labelled file").click()

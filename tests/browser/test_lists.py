@@ -7,7 +7,7 @@ def items(person, tab):
     return person.page.locator(f"#panel-{tab} .item")
 
 
-def test_find_and_change_an_answer(person, sitting):
+def test_find_and_change_an_answer(person, session):
     for key in "1212":
         person.press_and_wait(key)
     person.press("/")
@@ -19,19 +19,19 @@ def test_find_and_change_an_answer(person, sitting):
     person.page.get_by_label("Answer of row 3", exact=True).select_option("ham")
     person.until("#state", "Saved")
     person.until("#said", "Saved: row 3 is ham")
-    assert sitting.marks[2] == ("answer", "ham")
+    assert session.marks[2] == ("answer", "ham")
 
 
-def test_remove_an_answer(person, sitting):
+def test_remove_an_answer(person, session):
     person.press_and_wait("1")
     person.tab("find")
     person.page.get_by_role("button", name="Remove the answer of row 1").click()
     expect(items(person, "find")).to_have_count(0)
-    assert sitting.marks[0] is None
+    assert session.marks[0] is None
     person.until("#found", "No rows are found")
 
 
-def test_open_a_row_and_come_back(person, sitting):
+def test_open_a_row_and_come_back(person, session):
     person.press_and_wait("1")
     person.press_and_wait("1")
     person.tab("find")
@@ -45,18 +45,18 @@ def test_open_a_row_and_come_back(person, sitting):
     person.until("#row-name", "Row 2")
     person.press("2")
     person.until("#row-name", "Row 3")
-    assert sitting.marks[1] == ("answer", "ham")
+    assert session.marks[1] == ("answer", "ham")
 
 
-def test_remove_an_opened_answer(person, sitting):
+def test_remove_an_opened_answer(person, session):
     person.press_and_wait("1")
     person.page.get_by_role("button", name="row 1").click()
     person.page.get_by_role("button", name="Remove the answer").click()
     person.until("#reason", "has no answer")
-    assert sitting.marks[0] is None
+    assert session.marks[0] is None
 
 
-def test_pages_of_a_list(person, sitting):
+def test_pages_of_a_list(person, session):
     person.tab("find")
     person.page.select_option("#which", "all")
     person.until("#found [role=status]", "1 to 20 of 30 rows")
@@ -67,7 +67,7 @@ def test_pages_of_a_list(person, sitting):
     person.until("#found [role=status]", "1 to 20")
 
 
-def test_confirm_many_at_once(person, sitting):
+def test_confirm_many_at_once(person, session):
     person.tab("sure")
     expect(items(person, "sure")).to_have_count(20)
     for row in (1, 3):
@@ -75,18 +75,18 @@ def test_confirm_many_at_once(person, sitting):
     person.page.get_by_role("button", name="Confirm 18 rows as spam").click()
     person.until("#n-labels", "^18$")
     expect(items(person, "sure")).to_have_count(12)
-    confirmed = {row for row, mark in sitting.marks.items() if mark == ("answer", "spam")}
+    confirmed = {row for row, mark in session.marks.items() if mark == ("answer", "spam")}
     assert confirmed == set(range(20)) - {1, 3}
     person.tab("label")
     person.press("u")
     person.until("#last", "Undone: 18 rows")
-    assert not any(sitting.marks.values())
+    assert not any(session.marks.values())
 
 
-def test_the_list_says_why_rows_are_sure(person, sitting, monkeypatch):
-    found = sitting.sure()
+def test_the_list_says_why_rows_are_sure(person, session, monkeypatch):
+    found = session.sure()
     found.rows[0].probability = 0.9996
-    monkeypatch.setattr(sitting, "sure", lambda *given, **more: found)
+    monkeypatch.setattr(session, "sure", lambda *given, **more: found)
     person.tab("sure")
     expect(items(person, "sure").first).to_contain_text("model: spam over 99%")
     person.until("#sure .ground", "40 of 40 such guesses were right")
@@ -100,7 +100,7 @@ def test_tick_none_and_all(person):
     expect(person.page.get_by_role("button", name="Confirm 20 rows as spam")).to_be_enabled()
 
 
-def test_doubts(person, sitting):
+def test_doubts(person, session):
     for key in "121":
         person.press_and_wait(key)
     person.tab("doubts")
@@ -111,12 +111,12 @@ def test_doubts(person, sitting):
     person.page.get_by_role("button", name="Change row 2 to spam").click()
     expect(items(person, "doubts")).to_have_count(0)
     person.until("#doubts", "The models agree with 9 of 10")
-    assert sitting.marks[1] == ("answer", "spam")
+    assert session.marks[1] == ("answer", "spam")
 
 
-def test_without_a_model(person, sitting):
-    sitting.guesses = False
-    sitting.version += 1
+def test_without_a_model(person, session):
+    session.guesses = False
+    session.version += 1
     person.until("#model", "No model yet")
     person.tab("doubts")
     person.until("#doubts", "There is no model yet")
@@ -128,11 +128,11 @@ def test_without_a_model(person, sitting):
     person.until("#guess", "There is no model yet")
 
 
-def test_the_first_model_takes_a_while(person, sitting):
+def test_the_first_model_takes_a_while(person, session):
     """On a new computer its code is compiled; nobody should think that the page hangs."""
-    sitting.guesses, sitting.fitting = False, True
+    session.guesses, session.fitting = False, True
     person.reload()
     person.until("#model", "^Learning now. The first time on a computer this takes up to a minute")
-    sitting.guesses = True
+    session.guesses = True
     person.press_and_wait("1")
     person.until("#model", r"SVM from .*\. Learning now\.$")

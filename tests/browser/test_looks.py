@@ -22,19 +22,19 @@ def visit(person, tab):
         person.page.wait_for_selector(f"#panel-{tab} .pager")
 
 
-def fill(person, sitting):
+def fill(person, session):
     """Have something in every list."""
     for row in range(6):
-        sitting.answer(row, "ham")
+        session.answer(row, "ham")
     person.reload()
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_every_size(person, sitting, width, height):
-    sitting.texts[6] = "averylongwordwithoutanyspaces" * 30
-    sitting.names = ["a class with a rather long name", "Donaudampfschifffahrtsgesellschaft", "c"]
+def test_every_size(person, session, width, height):
+    session.texts[6] = "averylongwordwithoutanyspaces" * 30
+    session.names = ["a class with a rather long name", "Donaudampfschifffahrtsgesellschaft", "c"]
     for row in range(6):
-        sitting.answer(row, "c")
+        session.answer(row, "c")
     person.page.set_viewport_size({"width": width, "height": height})
     person.reload()
     person.press("g")
@@ -52,10 +52,10 @@ def test_every_size(person, sitting, width, height):
 
 
 @pytest.mark.parametrize("size", [(1280, 860), (360, 640)])
-def test_nothing_jumps(person, sitting, size):
+def test_nothing_jumps(person, session, size):
     """Long or short rows, guesses, and answers: what can be clicked stays where it is."""
     person.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    sitting.texts[:4] = ["short", "long " * 3000, "", "line\n" * 200]
+    session.texts[:4] = ["short", "long " * 3000, "", "line\n" * 200]
     person.page.check("#after")
     person.reload()
     places = probe(person, "places")
@@ -69,9 +69,9 @@ def test_nothing_jumps(person, sitting, size):
 
 
 @pytest.mark.parametrize("size", [(1280, 850), (1440, 900), (400, 850)])
-def test_all_columns_of_a_table_are_seen(person, sitting, size):
+def test_all_columns_of_a_table_are_seen(person, session, size):
     """No part of a row is hidden in a box within the page."""
-    sitting.columns = [(f"measure_{k}", "number", f"{k}.5") for k in range(1, 15)]
+    session.columns = [(f"measure_{k}", "number", f"{k}.5") for k in range(1, 15)]
     person.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
     person.reload()
     assert probe(person, "clipped") == []
@@ -79,22 +79,22 @@ def test_all_columns_of_a_table_are_seen(person, sitting, size):
         assert probe(person, "span", "#row")[1] < size[1]
 
 
-def test_a_short_row_is_near_the_answers(person, sitting):
-    sitting.texts[0] = "two lines\nof text"
+def test_a_short_row_is_near_the_answers(person, session):
+    session.texts[0] = "two lines\nof text"
     person.reload()
     (_, answers), (row, _) = probe(person, "span", "#answers"), probe(person, "span", ".prose")
     assert 0 < row - answers < 200
-    sitting.texts[0] = "long " * 3000
+    session.texts[0] = "long " * 3000
     person.reload()
     assert probe(person, "span", "#answers")[1] == answers
 
 
 @pytest.mark.parametrize("n_classes", [2, 4, 12])
-def test_files_can_be_saved_without_scrolling(person, sitting, n_classes):
-    sitting.names = [f"class {k}" for k in range(n_classes)]
+def test_files_can_be_saved_without_scrolling(person, session, n_classes):
+    session.names = [f"class {k}" for k in range(n_classes)]
     person.page.set_viewport_size({"width": 1280, "height": 850})
     for row in range(6):
-        sitting.answer(row, "class 1")
+        session.answer(row, "class 1")
     person.reload()
     person.page.evaluate("() => { document.getElementById('save').hidden = false; }")
     assert probe(person, "span", "#get-report")[1] < 850
@@ -102,25 +102,25 @@ def test_files_can_be_saved_without_scrolling(person, sitting, n_classes):
         assert "shares" not in probe(person, "clipped", "aside")
 
 
-def test_rows_of_a_list_are_low(person, sitting):
+def test_rows_of_a_list_are_low(person, session):
     for row in range(12):
-        sitting.texts[row] = "some words " * 100
-    fill(person, sitting)
+        session.texts[row] = "some words " * 100
+    fill(person, session)
     for tab in ("find", "sure", "doubts"):
         visit(person, tab)
         top, bottom = probe(person, "span", f"#panel-{tab} .item")
         assert bottom - top < 90, tab
 
 
-def test_the_model_in_words(person, sitting):
-    fill(person, sitting)
+def test_the_model_in_words(person, session):
+    fill(person, session)
     person.until("#model", r"^Transductive SVM from 0 of 6 labels\.$")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast(person, sitting, scheme):
+def test_contrast(person, session, scheme):
     person.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    fill(person, sitting)
+    fill(person, session)
     person.press("g")
     person.until("#guess", "The model says")
     for tab in TABS:
@@ -152,8 +152,8 @@ def test_the_theme(person):
     person.page.emulate_media(color_scheme=None)
 
 
-def test_every_control_has_a_name(person, sitting):
-    fill(person, sitting)
+def test_every_control_has_a_name(person, session):
+    fill(person, session)
     for tab in TABS:
         visit(person, tab)
         assert probe(person, "unnamed") == []
@@ -176,7 +176,7 @@ def test_the_order_of_the_focus(person):
     assert seen == order
 
 
-def test_by_keyboard_alone(person, sitting):
+def test_by_keyboard_alone(person, session):
     person.press_and_wait("1")
     for _ in range(2):
         person.press("Tab")
@@ -192,7 +192,7 @@ def test_by_keyboard_alone(person, sitting):
     person.page.locator("#answers button").nth(1).focus()
     person.press_and_wait("Enter")
     expect(person.page.locator("#answers button").nth(1)).to_be_focused()
-    assert sitting.marks[1] == ("answer", "ham")
+    assert session.marks[1] == ("answer", "ham")
 
 
 def test_help(person):

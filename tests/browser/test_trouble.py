@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from fake_session import FakeSitting
+from fake_session import FakeSession
 from semisvm.labelling.server import PageServer
 
 FAILED_LOADS = ("net::ERR_", "the server responded with a status of")
@@ -17,8 +17,8 @@ def unlucky(person):
     person.problems[:] = kept
 
 
-def test_a_full_disk(unlucky, sitting):
-    sitting.fails = OSError(28, "No space left on device")
+def test_a_full_disk(unlucky, session):
+    session.fails = OSError(28, "No space left on device")
     unlucky.press("1")
     unlucky.until("#state", "Not saved")
     unlucky.until("#alert", "Not saved: .*No space left on device")
@@ -28,30 +28,30 @@ def test_a_full_disk(unlucky, sitting):
     expect(unlucky.page.locator("#alert")).to_be_hidden()
     unlucky.press("1")
     unlucky.until("#alert", "No space left")
-    sitting.fails = None
+    session.fails = None
     unlucky.press_and_wait("1")
     unlucky.until("#state", "Saved")
     expect(unlucky.page.locator("#alert")).to_be_hidden()
-    assert sitting.marks == {0: ("answer", "spam")}
+    assert session.marks == {0: ("answer", "spam")}
 
 
-def test_no_connection(unlucky, sitting):
+def test_no_connection(unlucky, session):
     unlucky.page.context.set_offline(True)
     unlucky.press("1")
     unlucky.until("#state", "No connection|Not saved")
     unlucky.until("#alert", "does not answer")
     expect(unlucky.page.get_by_role("button", name="spam")).to_be_disabled()
     unlucky.press("2")
-    assert sitting.events == []
+    assert session.events == []
     unlucky.page.context.set_offline(False)
     expect(unlucky.page.get_by_role("button", name="spam")).to_be_enabled()
     expect(unlucky.page.locator("#alert")).to_be_hidden()
     assert unlucky.key == "1"
     unlucky.press_and_wait("1")
-    assert sitting.marks == {0: ("answer", "spam")}
+    assert session.marks == {0: ("answer", "spam")}
 
 
-def test_an_answer_that_was_kept_though_nobody_heard(unlucky, sitting):
+def test_an_answer_that_was_kept_though_nobody_heard(unlucky, session):
     """The connection breaks between the disk and the page."""
 
     def lose(route):
@@ -64,12 +64,12 @@ def test_an_answer_that_was_kept_though_nobody_heard(unlucky, sitting):
     unlucky.until("#row-name", "Row 2")
     unlucky.until("#last", "row 1 is spam")
     unlucky.page.unroute("**/api/answer")
-    assert len(sitting.events) == 1
+    assert len(session.events) == 1
     unlucky.press_and_wait("2")
-    assert [sitting.marks[row][1] for row in range(2)] == ["spam", "ham"]
+    assert [session.marks[row][1] for row in range(2)] == ["spam", "ham"]
 
 
-def test_an_undo_that_nobody_heard_is_not_done_twice(unlucky, sitting):
+def test_an_undo_that_nobody_heard_is_not_done_twice(unlucky, session):
     for _ in range(3):
         unlucky.press_and_wait("1")
     lost = []
@@ -87,14 +87,14 @@ def test_an_undo_that_nobody_heard_is_not_done_twice(unlucky, sitting):
     unlucky.until("#state", "Connected")
     unlucky.press("u")
     unlucky.until("#last", "Undone: row 3")
-    assert len(sitting.events) == 2
+    assert len(session.events) == 2
 
 
-def test_a_server_that_was_started_anew(arrive, sitting):
-    with PageServer(sitting) as first:
+def test_a_server_that_was_started_anew(arrive, session):
+    with PageServer(session) as first:
         person = arrive(first.address)
         person.press_and_wait("1")
-    with PageServer(sitting, port=first.port) as second:
+    with PageServer(session, port=first.port) as second:
         person.until("#alert", "started anew.*address that it printed")
         person.until("#state", "Closed")
         person.problems.clear()
@@ -112,9 +112,9 @@ HOSTILE = (
 )
 
 
-def test_texts_stay_texts(arrive, server, sitting):
-    FakeSitting.__init__(sitting, HOSTILE, classes=("<b>spam</b>", "<img src=x onerror=alert(5)>"))
-    sitting.columns = [("<i>name</i>", "category", "<script>alert(6)</script>")]
+def test_texts_stay_texts(arrive, server, session):
+    FakeSession.__init__(session, HOSTILE, classes=("<b>spam</b>", "<img src=x onerror=alert(5)>"))
+    session.columns = [("<i>name</i>", "category", "<script>alert(6)</script>")]
     person = arrive()
     for text in HOSTILE[:2]:
         assert person.text(".prose") == text

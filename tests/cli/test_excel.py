@@ -109,11 +109,11 @@ def test_the_sheet_is_named(mail):
     assert "has no sheets" in refusal("predict", "book.xlsx.semisvm", "mail.csv", "--sheet", "Mail")
 
 
-def test_a_sitting_on_a_workbook(mail):
-    with LabelingSession.open("mail.xlsx", label="kind", text="body", background=False) as sitting:
-        assert sitting.status().n_answered == 24
-        query = sitting.ask()
-        sitting.answer(query.row, "spam")
+def test_a_session_on_a_workbook(mail):
+    with LabelingSession.open("mail.xlsx", label="kind", text="body", background=False) as session:
+        assert session.status().n_answered == 24
+        query = session.ask()
+        session.answer(query.row, "spam")
     answers = (mail / "mail.answers.csv").read_text(encoding="utf-8").splitlines()
     assert len(answers) == 2
     with LabelingSession.open("mail.xlsx", label="kind", text="body", background=False) as again:

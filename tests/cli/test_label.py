@@ -47,14 +47,14 @@ def mail(tmp_path, monkeypatch):
 def person(monkeypatch):
     """Answer rows in place of the page."""
 
-    def serve(sitting, host, port, *, tell, watch, model, **options):
+    def serve(session, host, port, *, tell, watch, model, **options):
         told.append({"host": host, "port": port, "model": model, **options})
         tell("Open http://127.0.0.1/")
         for _ in range(person.answers):
-            query = sitting.ask()
-            sitting.answer(query.row, kind_of(query.row))
-        sitting.wait()
-        watch(sitting.status())
+            query = session.ask()
+            session.answer(query.row, kind_of(query.row))
+        session.wait()
+        watch(session.status())
 
     def person():
         return told
@@ -78,7 +78,7 @@ def test_from_no_labels_to_a_model(mail, person):
     facts = json.loads(run("inspect", "mail.semisvm", "--json").stdout)
     assert facts["summary"]["labelled"] == 20
     assert facts["settings"]["label"] == "kind"
-    assert "labelled in a sitting" in Path("mail.html").read_text()
+    assert "labelled in a session" in Path("mail.html").read_text()
     run("predict", "mail.semisvm", "mail.csv", "-o", "found.csv")
     found = read("found.csv").text("label")
     assert np.mean([found[row] == kind_of(row) for row in range(80)]) > 0.9

@@ -184,7 +184,7 @@ def test_results_of_something_else_are_refused(tmp_path, monkeypatch, capsys):
         run(TABLE, tmp_path, 1, jobs=1, resume=kept)
 
 
-def test_a_journal_of_a_sitting_is_none_of_ours(tmp_path):
+def test_a_journal_of_a_session_is_none_of_ours(tmp_path):
     from semisvm.labelling.journal import Journal
 
     Journal(tmp_path / "a.jsonl").close()

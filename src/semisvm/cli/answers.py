@@ -8,6 +8,7 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
+from semisvm.cli.output import print_line, print_notes
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import Answered, Answers, FileFormat, Key, LabelledFile, Marks
 from semisvm.text import visible_json
@@ -107,7 +108,6 @@ def answers(
             "answers are written to a .csv file; tasks for another tool need --to label-studio or "
             "--to prodigy."
         )
-    from semisvm.cli.output import print_line, print_notes
 
     file = LabelledFile(marks=marks, form=form)
     found, notes = file.read_and_join(data, label, Answered(answers, key))

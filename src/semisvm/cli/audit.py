@@ -9,6 +9,7 @@ from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.features import Columns, Words
 from semisvm.cli.options import class_shares
+from semisvm.cli.output import fit_command, print_json, print_line, print_notes, print_table
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import Answered, LabelledFile, check_column, take_weights
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
@@ -70,7 +71,6 @@ def audit(
     The strongest contradictions come first; they are doubts, not verdicts. Models that predict no
     more labels than a guess of the most frequent class cannot judge: then no label is listed.
     """
-    from semisvm.cli.output import fit_command, print_json, print_line, print_notes
     from semisvm.preparing import prepare
     from semisvm.training import features_for
 
@@ -168,7 +168,6 @@ def _write(
 def _show(
     table: "Table | MatrixData", prepared: "Prepared", found: "Audit", n: int, data: Path
 ) -> None:
-    from semisvm.cli.output import print_line, print_table
 
     print_line(found.sentence())
     told = _texts(table, prepared, found.rows[:n].tolist())

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from semisvm.tables.features import ColumnFeatures
     from semisvm.tables.table import MatrixData, Table
 
-PANEL = "Cluster"
 METHODS = ("svm", "tsvm", "da")
 PARTS_PER_WORKER = 2
 """So that the rows of a worker that is lost can go to several others."""
@@ -36,7 +35,6 @@ class Cluster:
             metavar="ADDRESS",
             help="Have the workers of a Dask cluster do the work: address of its scheduler, such "
             "as tcp://10.0.0.1:8786. They must see the files under the same paths.",
-            rich_help_panel=PANEL,
         ),
     ] = None
     workers: Annotated[
@@ -46,7 +44,6 @@ class Cluster:
             min=1,
             metavar="N",
             help="Start so many worker processes on this machine, and have them do the work.",
-            rich_help_panel=PANEL,
         ),
     ] = None
 
@@ -88,7 +85,6 @@ class FitCluster(Cluster):
             metavar="DIR",
             help="Folder for converted rows during the fit, which all workers see. Default: the "
             "folder of the model.",
-            rich_help_panel=PANEL,
         ),
     ] = None
 

@@ -10,6 +10,7 @@ from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
 from semisvm.cli.features import Columns, Words
 from semisvm.cli.options import class_shares
+from semisvm.cli.output import fit_command, print_json, print_line, print_notes, print_table
 from semisvm.cli.outputs import Output, attempt
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
 from semisvm.cli.vectors import TrainingVectors
@@ -88,7 +89,6 @@ def compare(
     shared.check_use(use)
     chosen = _named(methods)
     shared.check(figure)
-    from semisvm.cli.output import print_json
     from semisvm.preparing import prepare
 
     table, notes = file.read_and_join(data, label, answered)
@@ -257,13 +257,8 @@ def _draw(found: "Comparison", figure: Output) -> None:
 
 
 def _show(
-    found: "Comparison",
-    skipped: dict[str, str],
-    planned: "Plan",
-    prepared: "Prepared",
-    data: Path,
+    found: "Comparison", skipped: dict[str, str], planned: "Plan", prepared: "Prepared", data: Path
 ) -> None:
-    from semisvm.cli.output import print_line, print_notes, print_table
 
     against = {d.name: d for d in found.differences}
     rows = []
@@ -307,7 +302,6 @@ def _about_parts(found: "Comparison") -> list[str]:
 
 def _suggest(context: typer.Context, found: "Comparison", data: Path, stopped: bool) -> None:
     """Print the command that fits the recommended method, on a line of its own."""
-    from semisvm.cli.output import fit_command, print_line
     from semisvm.model_selection.verdict import NO_EVIDENCE
 
     if stopped:

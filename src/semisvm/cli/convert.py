@@ -12,6 +12,7 @@ from semisvm.cli.clusters import Cluster
 from semisvm.cli.errors import parameters_are_the_users
 from semisvm.cli.features import Columns, Words
 from semisvm.cli.interrupts import when_stopped
+from semisvm.cli.output import columns_in_short, print_facts, print_json, print_notes
 from semisvm.cli.outputs import Output, rows_output
 from semisvm.cli.reading import LabelledFile
 from semisvm.cli.vectors import Embeddings
@@ -67,7 +68,6 @@ def convert(
     goes with the folder and into models, which predict from files as before. With --workers or
     --cluster, each of several files is converted by a worker.
     """
-    from semisvm.cli.output import print_json
     from semisvm.cli.progress import shown
     from semisvm.distributed.connecting import check_files
     from semisvm.persistence.converting import Progress, files_of
@@ -140,10 +140,7 @@ def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:
     if codes is not None:
         counts = np.bincount(codes + 1, minlength=len(X.classes or ()) + 1).tolist()
         names = [str(label) for label in X.classes or ()]
-        facts |= {
-            "labelled": sum(counts[1:]),
-            "labels": dict(zip(names, counts[1:], strict=True)),
-        }
+        facts |= {"labelled": sum(counts[1:]), "labels": dict(zip(names, counts[1:], strict=True))}
     notes = [*X.notes, *about_missing(X.header.missing_words)]
     features = features_of(MatrixData(X, None, str(X.path), made_by=X.features()))[1]
     if features is not None:
@@ -154,8 +151,6 @@ def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:
 
 def show_rows(X: "RowsOnDisk", facts: dict[str, Any]) -> None:
     """Print what `describe_rows` returns."""
-    from semisvm.cli.output import columns_in_short, print_facts, print_notes
-
     shown = dict(facts)
     if "columns" in shown:
         shown["columns"] = columns_in_short(shown["columns"])

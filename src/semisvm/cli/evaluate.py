@@ -9,6 +9,7 @@ import typer
 from semisvm.cli import clusters, prediction_rules
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
+from semisvm.cli.output import print_facts, print_json, print_line, print_notes, print_table
 from semisvm.cli.predict import as_model
 from semisvm.cli.reading import FileFormat, LabelsFile, Marks, take_weights
 from semisvm.cli.several import LABELS, TAGS, check_plain, show_assessed, take_labels
@@ -52,7 +53,6 @@ def evaluate(
     classes are judged too: how often they hold the true class. Of a model of several labels per
     row, every label is judged, in the columns that it was fitted to.
     """
-    from semisvm.cli.output import print_json
     from semisvm.persistence.files import load
     from semisvm.tables.labels import about_missing
 
@@ -180,12 +180,7 @@ def _read(
     width = bundle.estimator.n_features_in_
     first = bool(bundle.settings.get("zero_based", False))
     return read(
-        data,
-        labels_file=labels,
-        unlabeled=marker,
-        n_features=width,
-        zero_based=first,
-        **options,
+        data, labels_file=labels, unlabeled=marker, n_features=width, zero_based=first, **options
     )
 
 
@@ -283,7 +278,6 @@ def _about_training(found: dict[str, Any] | None, n: int) -> list[str]:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from semisvm.cli.output import print_facts, print_line, print_notes, print_table
 
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
     guess = f"{facts['chance']['guess']:.4g} ({facts['most_frequent_class']})"
@@ -305,8 +299,6 @@ def _show(facts: dict[str, Any]) -> None:
 
 def _show_confusion(names: list[str], counts: list[list[int]]) -> None:
     """Print the confusion table, or for many classes the most frequent errors."""
-    from semisvm.cli.output import print_table
-
     if len(names) <= WIDEST and sum(len(name) + 2 for name in names) <= WIDTH:
         rows = [[name, *row] for name, row in zip(names, counts, strict=True)]
         print_table("\nRows: true class; columns: predicted", ["", *names], rows)

@@ -6,6 +6,7 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.output import print_line, print_notes
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.predict import as_model
 
@@ -41,7 +42,6 @@ def export(
     the columns of a table. The object of scikit-learn
     holds a linear model, and is pickled; if all columns of the model are text, it takes the texts.
     """
-    from semisvm.cli.output import print_line, print_notes
     from semisvm.persistence.files import load
 
     suffix = output.path.suffix.lower()

@@ -21,9 +21,18 @@ from semisvm.cli.errors import (
 from semisvm.cli.features import Columns, Words
 from semisvm.cli.interrupts import when_stopped
 from semisvm.cli.options import class_factors, class_shares
+from semisvm.cli.output import (
+    columns_in_short,
+    print_choice,
+    print_facts,
+    print_json,
+    print_notes,
+    shares_in_short,
+    words_in_short,
+)
 from semisvm.cli.outputs import Output, binary_output, file_option
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
-from semisvm.cli.several import Several, outcome, read_shares, show_fit
+from semisvm.cli.several import Several, read_shares, show_labels
 from semisvm.cli.vectors import TrainingVectors
 from semisvm.estimators.registry import AUTO, get
 from semisvm.estimators.registry import methods as all_methods
@@ -46,8 +55,7 @@ class Keeping:
         ),
     ] = None
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on from the file of --checkpoint, if it is there."),
+        bool, typer.Option("--resume", help="Go on from the file of --checkpoint, if it is there.")
     ] = False
 
     def check(self, algorithm: str) -> None:
@@ -333,7 +341,6 @@ def _write(
     model: "Model", output: Output, report: Output | None, title: str, shown: bool, as_json: bool
 ) -> None:
     """Save the model and its report, and show a summary."""
-    from semisvm.cli.output import print_json
     from semisvm.persistence.files import save
 
     for note in model.summary.get("choice", {}).get("notes", []):
@@ -342,13 +349,11 @@ def _write(
     when_stopped(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
     failure = reporting.write(model, report, title=title, created=reporting.today())
-    told = outcome(model) if model.label_names else _outcome(model)
+    told = _outcome(model)
     if as_json:
         print_json({"model": output, **model.summary, **told})
-    elif shown and model.label_names:
-        show_fit(model, f"Model {output}")
     elif shown:
-        _show(model, output)
+        _show(model, output, told)
     if failure is not None:
         raise UserError(f"the model was saved to {output}; the report was not: {failure}")
     if shown:
@@ -371,39 +376,35 @@ def _name(data: list[Path]) -> str:
 def _outcome(model: "Model") -> dict[str, Any]:
     from semisvm.reporting.data import prior_source
 
-    estimator = model.estimator
-    classes = [str(label) for label in estimator.classes_.tolist()]
-    features = model.features
-    return {
+    estimator, features = model.estimator, model.features
+    names = model.label_names or [str(label) for label in estimator.classes_.tolist()]
+    found = {
         **({} if features is None else {"kept_words": features.kept_words()}),
         "reg": getattr(estimator, "reg_", None),
-        "objective": estimator.objective_,
-        "rounds": estimator.n_iter_,
-        "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
-        "prior_source": prior_source(estimator),
+        "prior": dict(zip(names, estimator.class_prior_.tolist(), strict=True)),
         "probabilities": model.has_probabilities,
     }
+    if model.label_names:
+        return found
+    trained = {"objective": estimator.objective_, "rounds": estimator.n_iter_}
+    return {**found, **trained, "prior_source": prior_source(estimator)}
 
 
-def _show(model: "Model", output: Output) -> None:
-    from semisvm.cli.output import (
-        columns_in_short,
-        print_facts,
-        print_notes,
-        shares_in_short,
-        words_in_short,
-    )
-
+def _show(model: "Model", output: Output, told: dict[str, Any]) -> None:
     summary = dict(model.summary)
     notes, choice = summary.pop("notes"), summary.pop("choice", None)
     summary.pop("scores", None)
+    counts = summary.pop("several_labels", {})
     if model.features is not None:
         summary["columns"] = columns_in_short(model.features.kinds_)
-        summary |= words_in_short(model.features.kept_words())
-    facts = {**summary, **shares_in_short(_outcome(model))}
-    facts.pop("kept_words", None)  # said in short already
-    print_facts(f"Model {output}", {k: value for k, value in facts.items() if value is not None})
-    if choice is not None:
-        cost = [choice["cost"]] if choice.get("cost") else []
-        print_notes("why", [*choice["reasons"], *cost])
+        summary |= words_in_short(told["kept_words"])
+    if model.label_names:
+        print_facts(f"Model {output}", {**summary, "probabilities": model.has_probabilities})
+        show_labels(model, counts)
+    else:
+        facts = {**summary, **shares_in_short(told)}
+        facts.pop("kept_words", None)  # in short already
+        known = {name: value for name, value in facts.items() if value is not None}
+        print_facts(f"Model {output}", known)
+    print_choice(choice)
     print_notes("note", notes)

@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli import prediction_rules, several
+from semisvm.cli import prediction_rules
 from semisvm.cli.convert import describe_rows, show_rows
 from semisvm.cli.errors import UserError
+from semisvm.cli.output import (
+    columns_in_short,
+    print_choice,
+    print_facts,
+    print_json,
+    print_notes,
+    print_table,
+    shares_in_short,
+    words_in_short,
+)
 from semisvm.cli.predict import as_model
+from semisvm.cli.several import show_labels
 from semisvm.estimators.registry import Method
 from semisvm.estimators.registry import methods as all_methods
 
@@ -19,8 +30,6 @@ if TYPE_CHECKING:
 
 def methods(as_json: shared.Json = False) -> None:
     """List the methods for --algorithm."""
-    from semisvm.cli.output import print_json, print_table
-
     if as_json:
         print_json({"methods": [_facts(method) for method in all_methods()]})
         return
@@ -47,8 +56,7 @@ def inspect(
     ],
     top: shared.TopWords = 10,
     words: Annotated[
-        int,
-        typer.Option("--words", min=0, help="Number of kept words to name, the most frequent."),
+        int, typer.Option("--words", min=0, help="Number of kept words to name, the most frequent.")
     ] = 10,
     vocabulary: prediction_rules.Vocabulary = None,
     as_json: shared.Json = False,
@@ -58,7 +66,6 @@ def inspect(
     Of a model: its parameters, the class shares, how it was trained, and the most indicative words
     per class. Of a folder: its size, labels and columns; its checksums are compared.
     """
-    from semisvm.cli.output import print_json
     from semisvm.persistence.files import load
 
     if model.is_dir():
@@ -68,20 +75,14 @@ def inspect(
         return
     bundle = as_model(load(model), several=True)
     names = None if vocabulary is None else prediction_rules.feature_names(bundle, vocabulary)
-    if bundle.label_names:
-        facts = several.describe(bundle, top, words, names)
-    else:
-        facts = describe(bundle, top, words, names)
+    facts = describe(bundle, top, words, names)
     if as_json:
         print_json({"model": model, **facts})
-    elif bundle.label_names:
-        several.show(bundle, facts)
     else:
-        show(facts)
+        show(bundle, facts)
 
 
 def _inspect_rows(folder: Path, as_json: bool) -> None:
-    from semisvm.cli.output import print_json
     from semisvm.designs.disk import open_rows
     from semisvm.designs.disk_header import RowsError
     from semisvm.tables.errors import DataError
@@ -100,26 +101,40 @@ def _inspect_rows(folder: Path, as_json: bool) -> None:
 
 def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
     """Return what is in a model as data; a matrix may have names of its columns."""
-    from semisvm.cli.output import facts_of
-    from semisvm.reporting.data import prior_source
-
-    estimator = bundle.estimator
-    defaults = type(estimator)().get_params()
-    parameters = estimator.get_params()
+    estimator, features = bundle.estimator, bundle.features
     classes = [str(label) for label in bundle.classes_.tolist()]
+    about = _about_labels(bundle, classes) if bundle.label_names else _about_one(estimator)
+    shares = estimator.class_prior_.tolist()
     return {
         "estimator": type(estimator).__name__,
-        "parameters": parameters,
-        "changed_parameters": {
-            name: value
-            for name, value in parameters.items()
-            if type(value) is not type(defaults[name]) or value != defaults[name]
-        },
+        **about,
         "calibrated": bundle.calibrator is not None,
-        "prior": dict(zip(classes, estimator.class_prior_.tolist(), strict=True)),
-        "prior_source": prior_source(estimator),
-        **facts_of(bundle, top, words, names),
+        "prior": dict(zip(bundle.label_names or classes, shares, strict=True)),
+        "columns": {} if features is None else features.kinds_,
+        "kept_words": {} if features is None else features.kept_words(words),
+        "settings": bundle.settings,
+        "summary": bundle.summary,
+        "top": bundle.top_features(top, names),
     }
+
+
+def _about_labels(bundle: "Model", values: list[str]) -> dict[str, Any]:
+    machine = bundle.estimator.estimator
+    named = "the default" if machine is None else repr(machine)
+    return {"machine": named, "labels": bundle.label_names, "values": values}
+
+
+def _about_one(estimator: Any) -> dict[str, Any]:
+    from semisvm.reporting.data import prior_source
+
+    defaults, parameters = type(estimator)().get_params(), estimator.get_params()
+    changed = {
+        name: value
+        for name, value in parameters.items()
+        if type(value) is not type(defaults[name]) or value != defaults[name]
+    }
+    source = prior_source(estimator)
+    return {"parameters": parameters, "changed_parameters": changed, "prior_source": source}
 
 
 def _members(changed: dict[str, Any]) -> dict[str, str]:
@@ -133,30 +148,29 @@ def _members(changed: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def show(facts: dict[str, Any]) -> None:
+def show(bundle: "Model", facts: dict[str, Any]) -> None:
     """Print what `describe` returns."""
-    from semisvm.cli.output import (
-        features_in_short,
-        print_facts,
-        print_notes,
-        print_table,
-        shares_in_short,
-    )
-
-    summary = dict(facts["summary"])
+    summary, head = dict(facts["summary"]), {}
     notes, choice = summary.pop("notes", []), summary.pop("choice", None)
     summary.pop("scores", None)
-    changed = dict(facts["changed_parameters"])
-    head: dict[str, Any] = {"members": members} if (members := _members(changed)) else {}
-    head["parameters"] = changed or "all defaults"
-    head |= shares_in_short({k: facts[k] for k in ("prior", "prior_source")})
-    head |= features_in_short(facts)
+    counts = summary.pop("several_labels", {})
+    if bundle.label_names:
+        head["machine"] = facts["machine"]
+        summary["calibrated"] = facts["calibrated"]
+    else:
+        changed = dict(facts["changed_parameters"])
+        head |= {"members": members} if (members := _members(changed)) else {}
+        head["parameters"] = changed or "all defaults"
+        head |= shares_in_short({k: facts[k] for k in ("prior", "prior_source")})
+    if facts["columns"]:
+        head["columns"] = columns_in_short(facts["columns"])
+        head |= words_in_short(facts["kept_words"])
     if facts["settings"].get("encoder"):
         head["encoder"] = f"{facts['settings']['encoder']}, to be named with --encoder"
     print_facts(facts["estimator"], {**head, **summary})
-    if choice is not None:
-        cost = [choice["cost"]] if choice.get("cost") else []
-        print_notes("why", [*choice["reasons"], *cost])
+    if bundle.label_names:
+        show_labels(bundle, counts)
+    print_choice(choice)
     print_notes("note", notes)
     for label, words in facts["top"].items():
         print_table(f"\n{label}", ["feature", "weight"], words)

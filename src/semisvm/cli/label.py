@@ -12,7 +12,7 @@ from semisvm.cli import reporting
 from semisvm.cli.errors import UserError, say
 from semisvm.cli.features import Columns, OtherColumns, Words
 from semisvm.cli.interrupts import finish_when_stopped, when_stopped
-from semisvm.cli.output import fit_command
+from semisvm.cli.output import fit_command, print_line
 from semisvm.cli.outputs import Output, answers_output, binary_output, check_apart, file_option
 from semisvm.cli.reading import FileFormat, Key, Marks
 from semisvm.cli.vectors import TrainingVectors
@@ -52,7 +52,7 @@ def label(
         Output | None,
         file_option(
             "--answers",
-            help="CSV file of the answers, for 'semisvm fit --answers'. The sitting goes on from "
+            help="CSV file of the answers, for 'semisvm fit --answers'. The session goes on from "
             "it. Default: NAME.answers.csv beside the data.",
             parser=answers_output,
         ),
@@ -98,7 +98,7 @@ def label(
     check_apart([data], [file for file in written if file is not None])
 
     try:
-        sitting = LabelingSession.open(
+        session = LabelingSession.open(
             data,
             label=label,
             classes=_names(classes),
@@ -114,11 +114,11 @@ def label(
     finish_when_stopped()
     when_stopped(message=f"stopped; all answers are in {journal_of(place)}")
     progress = Progress(sys.stderr)
-    with sitting:
-        for note in sitting.status().notes:
+    with session:
+        for note in session.status().notes:
             say(f"note: {note}")
         serve(
-            sitting,
+            session,
             host,
             port,
             title=data.name,
@@ -129,8 +129,8 @@ def label(
             watch=progress.show,
         )
         progress.end()
-        _finish(sitting, output, report)
-        status = sitting.status()
+        _finish(session, output, report)
+        status = session.status()
     _tell(context, status, place, output, f"{data.stem}.semisvm")
 
 
@@ -155,7 +155,7 @@ def _names(classes: str | None) -> list[str]:
 
 
 class Progress:
-    """Shows how far a sitting is: one line that changes, or one per model for other streams.
+    """Shows how far a session is: one line that changes, or one per model for other streams.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class Progress:
 
 
 def in_short(status: "Status") -> str:
-    """Print in a line how far a sitting is."""
+    """Print in a line how far a session is."""
     parts = [f"{status.n_answered:,} of {status.n_rows:,} rows labelled"]
     if status.n_skipped:
         parts.append(f"{status.n_skipped:,} skipped")
@@ -198,11 +198,11 @@ def in_short(status: "Status") -> str:
     return "; ".join(parts)
 
 
-def _finish(sitting: "LabelingSession", output: Output | None, report: Output | None) -> None:
+def _finish(session: "LabelingSession", output: Output | None, report: Output | None) -> None:
     """Write the model and the report, if there can be one."""
     from semisvm.labelling import LabelingError
 
-    for place, write in ((output, sitting.save), (report, sitting.report)):
+    for place, write in ((output, session.save), (report, session.report)):
         if place is None:
             continue
         try:
@@ -214,7 +214,6 @@ def _finish(sitting: "LabelingSession", output: Output | None, report: Output | 
 def _tell(
     context: typer.Context, status: "Status", place: Path, output: Output | None, model: str
 ) -> None:
-    from semisvm.cli.output import print_line
 
     print_line(f"{status.n_answered - status.n_given:,} answers are in {place}.")
     if output is not None and status.model_number:

@@ -20,7 +20,7 @@ from semisvm.estimators.registry import get, methods
 from semisvm.text import measured_time, plain, visible, visible_json
 
 if TYPE_CHECKING:
-    from semisvm.model import Model
+    pass
 
 MOST_SHOWN = 30
 """Entries of a dict or list in a table; ``--json`` has them all."""
@@ -91,6 +91,13 @@ def print_notes(word: str, notes: Sequence[str]) -> None:
         print_line(f"{word}: {in_options(note) if word == NOTE else note}")
 
 
+def print_choice(choice: dict[str, Any] | None) -> None:
+    """Print why a method was chosen, if one was."""
+    if choice is not None:
+        cost = [choice["cost"]] if choice.get("cost") else []
+        print_notes("why", [*choice["reasons"], *cost])
+
+
 def _cell(value: Any) -> Text:
     text = visible(show(value))
     return Text(text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…")
@@ -137,25 +144,6 @@ def show(value: Any) -> str:
         more = f" and {rest} more" if rest > 0 else ""
         return ", ".join(show(item) for item in value[:MOST_SHOWN]) + more
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def facts_of(bundle: "Model", top: int, words: int, names: Any) -> dict[str, Any]:
-    """Return the facts that models of one label and of several have in common."""
-    features = bundle.features
-    return {
-        "columns": {} if features is None else features.kinds_,
-        "kept_words": {} if features is None else features.kept_words(words),
-        "settings": bundle.settings,
-        "summary": bundle.summary,
-        "top": bundle.top_features(top, names),
-    }
-
-
-def features_in_short(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return columns and words of `facts_of` in a few words, if there are any."""
-    if not facts["columns"]:
-        return {}
-    return {"columns": columns_in_short(facts["columns"]), **words_in_short(facts["kept_words"])}
 
 
 LEFT_OUT = ("as_json",)

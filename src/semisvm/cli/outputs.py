@@ -36,19 +36,16 @@ class Output:
         "-" and "/dev/stdout" are standard output.
     binary : bool
         Whether it is unfit for a terminal.
-    folder : bool
-        Whether it is a folder, which is created if it does not exist.
     rows : bool
         Whether it is a folder of rows, which appears whole.
     answers : bool
-        Whether it is the file of answers of a sitting, which nothing else replaces.
+        Whether it is the file of answers of a labelling session, which nothing else replaces.
     stream : text stream, optional
         What standard output is.
     """
 
     path: Path
     binary: bool = False
-    folder: bool = False
     rows: bool = False
     answers: bool = False
     stream: TextIO | None = field(default=None, compare=False)
@@ -59,7 +56,7 @@ class Output:
     @property
     def is_standard(self) -> bool:
         """Whether this is standard output."""
-        return not self.folder and not self.rows and str(self.path) in STANDARD
+        return not self.rows and str(self.path) in STANDARD
 
     @property
     def target(self) -> Path | BinaryIO:
@@ -90,25 +87,20 @@ class Output:
 
     def state(self) -> Any:
         """Return what changes when it is written; nothing for standard output."""
-        files = sorted(self.path.glob("*")) if self.folder else [self.path]
         try:
-            stats = [] if self.is_standard else [path.stat() for path in files]
+            found = None if self.is_standard else self.path.stat()
         except OSError:
             return None
-        return [(found.st_dev, found.st_ino, found.st_mtime_ns) for found in stats]
+        return found and (found.st_dev, found.st_ino, found.st_mtime_ns)
 
     def check(self) -> None:
         """Refuse a place that cannot be written to."""
-        from semisvm.tables.writing import check_place, explained
+        from semisvm.tables.writing import check_place
 
         if self.rows:
             from semisvm.tables.folders import check_folder_place
 
             check_folder_place(self.path)
-        elif self.folder:
-            with explained(self.path):
-                self.path.mkdir(parents=True, exist_ok=True)
-            check_place(self.path / "output")
         elif not self.is_standard:
             check_place(self.path)
             self._check_answers()
@@ -118,7 +110,7 @@ class Output:
             )
 
     def _check_answers(self) -> None:
-        """Refuse to replace the answers of a sitting, or its journal."""
+        """Refuse to replace the answers of a labelling session, or its journal."""
         from semisvm.labelling.journal import is_journal, journal_of
 
         if is_journal(self.path):
@@ -145,29 +137,17 @@ class _Shown:
             self.write(line)
 
 
-def text_output(value: Any) -> Output:
-    """Read an option that names a text file to be written."""
-    return value if isinstance(value, Output) else Output(Path(value))
+def output_parser(**kind: Any) -> Callable[[Any], Output]:
+    """Return what reads an option that names a file to be written, of such a kind."""
+
+    def parse(value: Any) -> Output:
+        return value if isinstance(value, Output) else Output(Path(value), **kind)
+
+    return parse
 
 
-def binary_output(value: Any) -> Output:
-    """Read an option that names another file to be written."""
-    return value if isinstance(value, Output) else Output(Path(value), binary=True)
-
-
-def folder_output(value: Any) -> Output:
-    """Read an option that names a folder for what is written."""
-    return value if isinstance(value, Output) else Output(Path(value), folder=True)
-
-
-def answers_output(value: Any) -> Output:
-    """Read an option that names the file of answers of a sitting."""
-    return value if isinstance(value, Output) else Output(Path(value), answers=True)
-
-
-def rows_output(value: Any) -> Output:
-    """Read an option that names a folder of rows to be written."""
-    return value if isinstance(value, Output) else Output(Path(value), rows=True)
+text_output, binary_output = output_parser(), output_parser(binary=True)
+answers_output, rows_output = output_parser(answers=True), output_parser(rows=True)
 
 
 def file_option(*names: str, help: str, parser: Callable[[Any], Output] = text_output) -> Any:
@@ -245,8 +225,7 @@ def check_apart(inputs: list[Path], outputs: list[Output]) -> None:
     for path in inputs:
         if _is_standard_output(path):
             raise UserError(f"{path} is read by this command, but its output is sent there.")
-    files = [output for output in outputs if not output.folder]
-    for k, output in enumerate(files):
+    for k, output in enumerate(outputs):
         for path in inputs:
             if not output.is_standard and _same(output.path, path):
                 read = "" if str(path) == str(output) else f" as {path}"
@@ -254,7 +233,7 @@ def check_apart(inputs: list[Path], outputs: list[Output]) -> None:
                     f"{output} is read by this command{read}, and would be overwritten: name "
                     "another file to write."
                 )
-        for other in files[:k]:
+        for other in outputs[:k]:
             if (output.is_standard and other.is_standard) or _same(output.path, other.path):
                 raise UserError(
                     f"{other} and {output} are the same file: name a different one for each output."

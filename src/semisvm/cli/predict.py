@@ -77,7 +77,7 @@ def predict(
                 "--vocabulary": vocabulary is not None,
                 "--cluster or --workers": cluster.asked,
                 **rules.given,
-            },
+            }
         )
     asked = prediction_rules.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
     added = Added(bundle, vectors)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from semisvm.model import Model
     from semisvm.model_selection.decisions import Decision
 
-PANEL = "Trust"
 USUAL_COVERAGE = 0.9
 LOOKED_AT = 500
 """Rows of a piece of data that are compared with those of the fit."""
@@ -25,11 +24,7 @@ LOOKED_AT = 500
 Top = Annotated[
     int | None,
     typer.Option(
-        "--top",
-        min=1,
-        metavar="K",
-        help="Write the K most probable classes, with probabilities.",
-        rich_help_panel=PANEL,
+        "--top", min=1, metavar="K", help="Write the K most probable classes, with probabilities."
     ),
 ]
 Explain = Annotated[
@@ -40,7 +35,6 @@ Explain = Annotated[
         metavar="K",
         help="Write the K words or columns that speak most for each label; with a kernel, the K "
         "training rows.",
-        rich_help_panel=PANEL,
     ),
 ]
 Vocabulary = Annotated[
@@ -64,7 +58,6 @@ class Rules:
             metavar="P",
             help="Give no label if its probability is below P (with --cost: if the expected cost "
             "is above 1 - P).",
-            rich_help_panel=PANEL,
         ),
     ] = None
     threshold: Annotated[
@@ -74,7 +67,6 @@ class Rules:
             metavar="CLASS=P",
             help="Give this label only if its probability is at least P, as in spam=0.9; "
             "repeatable.",
-            rich_help_panel=PANEL,
         ),
     ] = None
     cost: Annotated[
@@ -84,7 +76,6 @@ class Rules:
             metavar="TRUE:GIVEN=COST",
             help="What an error costs, as in spam:ham=5 for spam that is labelled ham; other "
             "errors cost 1. The label of the least expected cost is given. Repeatable.",
-            rich_help_panel=PANEL,
         ),
     ] = None
     coverage: Annotated[
@@ -94,7 +85,6 @@ class Rules:
             metavar="SHARE",
             help="Sets of classes that hold the true one for about this share of the rows; needs "
             "a model fitted with --probabilities.",
-            rich_help_panel=PANEL,
         ),
     ] = None
 

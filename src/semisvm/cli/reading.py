@@ -12,12 +12,8 @@ if TYPE_CHECKING:
 
     from semisvm.tables.table import MatrixData, Table
 
-PANEL = "Reading"
 LabelsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--labels", help="A separate file with one label per line.", rich_help_panel=PANEL
-    ),
+    Path | None, typer.Option("--labels", help="A separate file with one label per line.")
 ]
 Answers = Annotated[
     list[Path] | None,
@@ -45,30 +41,19 @@ class FileFormat:
             "--format",
             help="csv, tsv, jsonl, parquet, xlsx, svmlight or npz. Default: by the name of the "
             "file.",
-            rich_help_panel=PANEL,
         ),
     ] = None
     encoding: Annotated[
-        str | None,
-        typer.Option(
-            "--encoding", help="Encoding of text files. Default: UTF-8.", rich_help_panel=PANEL
-        ),
+        str | None, typer.Option("--encoding", help="Encoding of text files. Default: UTF-8.")
     ] = None
     delimiter: Annotated[
-        str | None,
-        typer.Option("--delimiter", help="Separator of cells in CSV files.", rich_help_panel=PANEL),
+        str | None, typer.Option("--delimiter", help="Separator of cells in CSV files.")
     ] = None
     no_quotes: Annotated[
-        bool,
-        typer.Option(
-            "--no-quotes", help='Do not treat " as a quote around cells.', rich_help_panel=PANEL
-        ),
+        bool, typer.Option("--no-quotes", help='Do not treat " as a quote around cells.')
     ] = False
     sheet: Annotated[
-        str | None,
-        typer.Option(
-            "--sheet", help="Sheet of an Excel file. Default: the first.", rich_help_panel=PANEL
-        ),
+        str | None, typer.Option("--sheet", help="Sheet of an Excel file. Default: the first.")
     ] = None
 
     def arguments(self) -> dict[str, Any]:
@@ -91,7 +76,6 @@ class Marks:
         typer.Option(
             "--unlabeled",
             help="Marker of unlabelled rows, besides blank; 'none' if all rows have labels.",
-            rich_help_panel=PANEL,
         ),
     ] = None
     na_is_class: Annotated[
@@ -99,7 +83,6 @@ class Marks:
         typer.Option(
             "--na-is-class",
             help="Treat NA, NaN, None, null and the like as classes, not as missing labels.",
-            rich_help_panel=PANEL,
         ),
     ] = False
 
@@ -146,7 +129,6 @@ class LabelledFile:
         typer.Option(
             "--zero-based/--one-based",
             help="First index in svmlight files. Default: zero-based if there is an index 0.",
-            rich_help_panel=PANEL,
         ),
     ] = None
     max_columns: Annotated[
@@ -155,7 +137,6 @@ class LabelledFile:
             "--columns",
             min=1,
             help="Maximum number of columns of a sparse matrix; a larger index is an error.",
-            rich_help_panel=PANEL,
         ),
     ] = None
     form: FileFormat
@@ -171,12 +152,7 @@ class LabelledFile:
         }
 
     def read(
-        self,
-        data: Path,
-        label: str | None,
-        *,
-        on_disk: bool = False,
-        label_comes: bool = False,
+        self, data: Path, label: str | None, *, on_disk: bool = False, label_comes: bool = False
     ) -> "Table | MatrixData":
         """Read a file.
 
@@ -197,7 +173,7 @@ class LabelledFile:
 
 
 def _about_journals(answers: list[Path]) -> list[str]:
-    """Report which answers of a sitting are in its journal only, as after a crash."""
+    """Report which answers of a session are in its journal only, as after a crash."""
     from semisvm.labelling.journal import journal_of
     from semisvm.labelling.store import unwritten
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli.output import print_json, print_line
 from semisvm.cli.outputs import Output, attempt, file_option
 from semisvm.cli.predict import as_model
 from semisvm.cli.reading import FileFormat
@@ -29,8 +30,7 @@ def report(
         file_option("-o", "--output", help="HTML file to write; - is standard output."),
     ] = None,
     card: Annotated[
-        Output | None,
-        file_option("--card", help="Markdown file to write: a model card."),
+        Output | None, file_option("--card", help="Markdown file to write: a model card.")
     ] = None,
     evaluate: Annotated[
         Path | None,
@@ -55,7 +55,6 @@ def report(
 ) -> None:
     """Write a report about a model as one HTML file, or a model card in Markdown."""
     from semisvm.cli.errors import UserError
-    from semisvm.cli.output import print_json
     from semisvm.persistence.files import load
     from semisvm.reporting.card import write_card
     from semisvm.reporting.data import report_data
@@ -125,8 +124,6 @@ def write(
 
 def tell(output: Output | None, what: str = "Report") -> None:
     """Report that the file was written, if one was."""
-    from semisvm.cli.output import print_line
-
     if output is not None and not output.is_standard:
         print_line(f"{what} {output}")
 

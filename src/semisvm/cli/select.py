@@ -8,6 +8,7 @@ from semisvm.cli import options as shared
 from semisvm.cli.answers import Tool, about_tool, check_tool, text_of, write_tasks
 from semisvm.cli.errors import UserError, parameters_are_the_users
 from semisvm.cli.features import Columns, Words
+from semisvm.cli.output import fit_command, print_json, print_line, print_notes
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.reading import Answered, Answers, Key, LabelledFile, check_column
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
@@ -63,7 +64,6 @@ def select(
     check_tool(to, output)
     check_new(output, WHAT, any_suffix=to is not None)
     selection = _selection(by, seed)
-    from semisvm.cli.output import fit_command, print_json, print_line, print_notes
     from semisvm.preparing import features_of
     from semisvm.tables.answers import LABEL, check_columns, to_fill_in, to_tasks
     from semisvm.tables.labels import about_missing

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli.errors import UserError
+from semisvm.cli.output import print_facts, print_notes, print_table
 from semisvm.cli.reading import Marks, check_column
 from semisvm.cli.rows import with_kept
 
@@ -118,69 +119,8 @@ def read_shares(text: str | None, names: Sequence[str]) -> Any:
     return read_numbers(text, names, "--prior", ("label", "labels"))
 
 
-def outcome(model: "Model") -> dict[str, Any]:
-    """Return what a fit found."""
-    estimator = model.estimator
-    features = model.features
-    return {
-        **({} if features is None else {"kept_words": features.kept_words()}),
-        "reg": estimator.reg_,
-        "prior": dict(zip(model.label_names, estimator.class_prior_.tolist(), strict=True)),
-        "probabilities": model.has_probabilities,
-    }
-
-
-def show_fit(model: "Model", title: str) -> None:
-    """Print a summary of a fit."""
-    from semisvm.cli.output import columns_in_short, print_facts, print_notes, words_in_short
-
-    summary = dict(model.summary)
-    notes = summary.pop("notes")
-    counts = summary.pop("several_labels")
-    if model.features is not None:
-        summary["columns"] = columns_in_short(model.features.kinds_)
-        summary |= words_in_short(model.features.kept_words())
-    print_facts(title, {**summary, "probabilities": model.has_probabilities})
-    show_labels(model, counts)
-    print_notes("note", notes)
-
-
-def describe(bundle: "Model", top: int, words: int = 10, names: Any = None) -> dict[str, Any]:
-    """Return what is in a model as data; a matrix may have names of its columns."""
-    from semisvm.cli.output import facts_of
-
-    machine = bundle.estimator.estimator
-    shares = bundle.estimator.class_prior_.tolist()
-    return {
-        "estimator": type(bundle.estimator).__name__,
-        "machine": "the default" if machine is None else repr(machine),
-        "labels": bundle.label_names,
-        "values": [str(value) for value in bundle.classes_.tolist()],
-        "calibrated": bundle.calibrator is not None,
-        "prior": dict(zip(bundle.label_names, shares, strict=True)),
-        **facts_of(bundle, top, words, names),
-    }
-
-
-def show(bundle: "Model", facts: dict[str, Any]) -> None:
-    """Print what `describe` returns."""
-    from semisvm.cli.output import features_in_short, print_facts, print_notes, print_table
-
-    summary = dict(facts["summary"])
-    notes, counts = summary.pop("notes", []), summary.pop("several_labels", {})
-    head = {"machine": facts["machine"]}
-    head |= features_in_short(facts)
-    print_facts(facts["estimator"], {**head, **summary, "calibrated": facts["calibrated"]})
-    show_labels(bundle, counts)
-    print_notes("note", notes)
-    for label, words in facts["top"].items():
-        print_table(f"\n{label}", ["feature", "weight"], words)
-
-
 def show_labels(model: "Model", counts: dict[str, dict[str, int]]) -> None:
     """Print a table of the labels: known rows and shares."""
-    from semisvm.cli.output import print_table
-
     values = [str(value) for value in model.classes_.tolist()]
     shares, errors = model.estimator.class_prior_, model.estimator.class_prior_std_
     rows = [
@@ -265,8 +205,6 @@ def assess(
 
 def show_assessed(facts: dict[str, Any]) -> None:
     """Print what `assess` found."""
-    from semisvm.cli.output import print_facts, print_notes, print_table
-
     names = ("rows", "unlabelled_rows", "micro_f", "macro_f", "all_right")
     print_facts("Evaluation", {name: facts[name] for name in names if facts[name] is not None})
     rows = [

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from semisvm.tables.table import MatrixData, Table
     from semisvm.tables.vectors import Encoder, RowVectors
 
-PANEL = "Vectors"
 Embeddings = Annotated[
     Path | None,
     typer.Option(
         "--embeddings",
         metavar="FILE",
         help="An array of vectors (.npy), one for each row of the data, in their order.",
-        rich_help_panel=PANEL,
     ),
 ]
 
@@ -73,7 +71,6 @@ class Vectors:
             metavar="MODULE:FUNCTION",
             help="Your own function from a list of texts to an array with a row for each. It is "
             "imported and run; a model remembers its name only, so name it again to predict.",
-            rich_help_panel=PANEL,
         ),
     ] = None
 
@@ -90,9 +87,7 @@ class TrainingVectors(Vectors):
     no_words: Annotated[
         bool,
         typer.Option(
-            "--no-words",
-            help="With --encoder: leave out the words of the texts that are encoded.",
-            rich_help_panel=PANEL,
+            "--no-words", help="With --encoder: leave out the words of the texts that are encoded."
         ),
     ] = False
 

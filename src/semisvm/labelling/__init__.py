@@ -1,4 +1,4 @@
-"""Labelling in one sitting: which row next, answers that are never lost, a model that learns.
+"""Labelling in one session: which row next, answers that are never lost, a model that learns.
 
 `LabelingSession` needs no web server: it can be used in a notebook, and the page of
 ``semisvm label`` shows it. The public names are imported when they are first used.

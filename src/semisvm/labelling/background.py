@@ -80,7 +80,7 @@ class Background:
         self._running: str | None = None
         self._ended = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._work, name="semisvm-sitting", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="semisvm-session", daemon=True)
         self._thread.start()
 
     def ask(self, name: str) -> None:

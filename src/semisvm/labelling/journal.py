@@ -84,12 +84,16 @@ class Journal:
         What was wrong with the file.
     damaged : bool
         Whether lines may be missing.
+    format, of, entry : str
+        Name of the format, and words for messages: what the journal is of, and what it keeps.
 
     Raises
     ------
     DataError
         If another process has it open, or it is something else or cannot be written.
     """
+
+    format, of, entry = FORMAT, "a labelling session", "answer"
 
     def __init__(self, path: str | Path) -> None:
         self.path = settle(path)
@@ -106,7 +110,7 @@ class Journal:
                 sync_folder(self.path.parent)
             program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
             process = {"pid": os.getpid(), "host": socket.gethostname(), "program": program}
-            self.append({"kind": OPENED, **process, "format": FORMAT, "version": VERSION})
+            self.append({"kind": OPENED, **process, "format": self.format, "version": VERSION})
         except BaseException:
             os.close(self._file)
             raise
@@ -158,30 +162,32 @@ class Journal:
         rest = content.removeprefix(text)
         if ordered and text + rest == content and _is_start(rest, _following(lines)):
             self.notes.append(
-                f"the last line of {self._name} was cut off and is dropped: its answer had not "
-                f"been saved. The file as it was is {aside}."
+                f"the last line of {self._name} was cut off and is dropped: its {self.entry} had "
+                f"not been saved. The file as it was is {aside}."
             )
             return lines
         self.damaged = True
         missing = ", ".join(f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in gaps)
         what = f"; the numbers {missing} are missing" if gaps else ""
         self.notes.append(
-            f"{self._name} is damaged{what}. Every answer whose line is whole is kept. The file "
-            f"as it was is {aside}."
+            f"{self._name} is damaged{what}. Every {self.entry} whose line is whole is kept. The "
+            f"file as it was is {aside}."
         )
         return lines
 
     def _check_ours(self, content: bytes, whole: list[tuple[bytes, Line]]) -> None:
         """Refuse what is not a journal of this version."""
-        if any(line.get("version", 0) > VERSION for _, line in whole):
-            raise DataError("this journal is of a newer version of semisvm.", self._name)
+        opened = [line for _, line in whole if line["kind"] == OPENED]
+        other = any(line["format"] != self.format for line in opened)
         # without a whole line it may be one whose first line was being written
-        if not whole and not _is_start(content.rstrip(b"\0"), 1):
+        if other or not (whole or _is_start(content.rstrip(b"\0"), 1)):
             raise DataError(
-                "this is not a journal of a labelling session, and it is left as it is. Name "
-                "another file, or move this one.",
+                f"this is not a journal of {self.of}, and it is left as it is. Name another file, "
+                "or move this one.",
                 self._name,
             )
+        if any(line["version"] > VERSION for line in opened):
+            raise DataError("this journal is of a newer version of semisvm.", self._name)
 
     def _put_aside(self, content: bytes) -> Path:
         """Write a copy of the file as it is, which nothing removes."""
@@ -240,8 +246,8 @@ class Journal:
                 self._take_back()
                 why = "the disk is full" if error.errno == errno.ENOSPC else str(error.strerror)
                 raise LabelingError(
-                    f"not saved: {self._name} cannot be written ({why}). All earlier answers are "
-                    "safe."
+                    f"not saved: {self._name} cannot be written ({why}). All earlier "
+                    f"{self.entry}s are safe."
                 ) from error
             self._end += len(content)
             self._next += 1
@@ -314,7 +320,7 @@ def is_journal(path: Path) -> bool:
             head = stream.read(1 << 12)
     except OSError:
         return False
-    return head.startswith(BEGIN) and f'"format":"{FORMAT}"'.encode() in head
+    return head.startswith(BEGIN) and b'"format":"semisvm-' in head
 
 
 def _whole(content: bytes) -> list[tuple[bytes, Line]]:

@@ -264,7 +264,7 @@ class Outlook:
         saved: bool,
         notes: Sequence[str],
     ) -> Status:
-        """Return how far the sitting is; called under its lock."""
+        """Return how far the session is; called under its lock."""
         known = self._estimates(fitted, version)
         store = self._store
         given = sum(1 for mark in store.marks.values() if not mark.seq)
@@ -350,8 +350,8 @@ class Outlook:
         )
 
     def sentences(self, status: Status) -> list[str]:
-        """Describe the model for a report, by the answers of the sitting."""
-        asked = f"{status.n_answered - status.n_given} rows were labelled in a sitting"
+        """Describe the model for a report, by the answers of the session."""
+        asked = f"{status.n_answered - status.n_given} rows were labelled in a session"
         found = [f"{asked}; {status.n_skipped} were skipped."]
         if status.accuracy is not None:
             a = status.accuracy

@@ -1,4 +1,4 @@
-"""The rows of a sitting: what a person sees, what identifies them, what a model learns from."""
+"""The rows of a session: what a person sees, what identifies them, what a model learns from."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -84,7 +84,7 @@ CHOSEN, SURE, FILE = "chosen", "sure", "file"
 
 
 class Record:
-    """Base of the dataclasses that a sitting returns."""
+    """Base of the dataclasses that a session returns."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as dicts, lists, text and numbers."""
@@ -298,7 +298,7 @@ class CurvePoint(Record):
 
 @dataclass(frozen=True)
 class Status(Record):
-    """How far a sitting is.
+    """How far a session is.
 
     Attributes
     ----------
@@ -326,7 +326,7 @@ class Status(Record):
     advice : str
         What to do next, in a sentence.
     saved : bool
-        Whether all answers are on the disk; False for a sitting in memory.
+        Whether all answers are on the disk; False for a session in memory.
     version : int
         Rises with every change.
     notes : list of str

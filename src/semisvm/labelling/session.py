@@ -1,4 +1,4 @@
-"""One sitting: a person is asked, answers, and a model learns."""
+"""One session: a person is asked, answers, and a model learns."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -82,15 +82,15 @@ class LabelingSession(SessionViews):
     >>> from semisvm.labelling import LabelingSession
     >>> texts = ["cheap pills", "lunch on monday", "cheap cheap flights", "monday plan"] * 5
     >>> table, words = {"body": texts}, ColumnFeatures(text=["body"])
-    >>> sitting = LabelingSession(table, classes=["spam", "ham"], features=words, background=False)
+    >>> session = LabelingSession(table, classes=["spam", "ham"], features=words, background=False)
     >>> for _ in range(6):
-    ...     query = sitting.ask()
-    ...     _ = sitting.answer(query.row, "spam" if "cheap" in texts[query.row] else "ham")
-    >>> sitting.fit()
-    >>> guess = sitting.guess(2)
+    ...     query = session.ask()
+    ...     _ = session.answer(query.row, "spam" if "cheap" in texts[query.row] else "ham")
+    >>> session.fit()
+    >>> guess = session.guess(2)
     >>> guess.value, guess.because[0][0]
     ('spam', 'cheap')
-    >>> sitting.close()
+    >>> session.close()
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class LabelingSession(SessionViews):
         reading: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
-        """Begin a sitting, or go on with one, on a file.
+        """Begin a session, or go on with one, on a file.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class LabelingSession(SessionViews):
         Parameters
         ----------
         client : str, optional
-            Only changes of this client, and those of earlier sittings, whose clients are gone. By
+            Only changes of this client, and those of earlier sessions, whose clients are gone. By
             default the last change of all.
         number : int, optional
             ``seq`` of the change that `last_change` returned: it is undone no matter who made it.
@@ -420,7 +420,7 @@ class LabelingSession(SessionViews):
             self._exported = version
 
     def close(self) -> None:
-        """End the sitting: wait for the fit that runs, write the file of answers, unlock."""
+        """End the session: wait for the fit that runs, write the file of answers, unlock."""
         self._learner.end()
         if self._exports is not None:
             self._exports.end()

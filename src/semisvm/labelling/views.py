@@ -1,4 +1,4 @@
-"""What a sitting can be asked without changing anything."""
+"""What a session can be asked without changing anything."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,7 @@ WHICH = ("all", "answered", "open", "skipped")
 
 
 class SessionViews:
-    """Rows, guesses, lists and the status of a sitting."""
+    """Rows, guesses, lists and the status of a session."""
 
     _lock: Any
     _pool: Pool
@@ -154,7 +154,7 @@ class SessionViews:
         return value, outlook.probabilities(fitted, row)[value] if outlook.is_calibrated else None
 
     def status(self) -> Status:
-        """Return how far the sitting is."""
+        """Return how far the session is."""
         with self._lock:
             learner = self._learner
             notes = [*self._store.notes, *self._pool_notes()]

@@ -47,23 +47,23 @@ def clipped(view: dict[str, Any], most: int) -> dict[str, Any]:
     return {**view, "fields": fields}
 
 
-def shown(sitting: LabelingSession, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
+def shown(session: LabelingSession, row: int, most: int = LONG_TEXT) -> dict[str, Any]:
     """Return a row as the page shows it."""
-    return clipped(sitting.view(row).as_json(), most)
+    return clipped(session.view(row).as_json(), most)
 
 
-def guessed(sitting: LabelingSession, row: int) -> dict[str, Any] | None:
+def guessed(session: LabelingSession, row: int) -> dict[str, Any] | None:
     """Return the model's guess, if there is a model."""
-    guess = sitting.guess(row)
+    guess = session.guess(row)
     return None if guess is None else guess.as_json()
 
 
-def following(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def following(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Return the next row of a browser, with what the page shows beside it."""
-    query = sitting.ask(client=values.text("client"))
-    row = None if query is None else shown(sitting, query.row)
+    query = session.ask(client=values.text("client"))
+    row = None if query is None else shown(session, query.row)
     asked = None if query is None else query.as_json()
-    return {"query": asked, "view": row, "status": sitting.status().as_json()}
+    return {"query": asked, "view": row, "status": session.status().as_json()}
 
 
 def who(values: Values) -> dict[str, Any]:
@@ -71,93 +71,93 @@ def who(values: Values) -> dict[str, Any]:
     return {"client": values.text("client"), "version": values.optional_integer("version")}
 
 
-def answer(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def answer(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Keep an answer. The guess is that of before the answer."""
     row, value = values.integer("row"), values.text("value")
-    guess = guessed(sitting, row) if values.flag("want_guess") else None
-    sitting.answer(row, value, seen_guess=values.flag("seen_guess"), **who(values))
-    return {"saved": {"row": row, "value": value, "guess": guess}, **following(sitting, values)}
+    guess = guessed(session, row) if values.flag("want_guess") else None
+    session.answer(row, value, seen_guess=values.flag("seen_guess"), **who(values))
+    return {"saved": {"row": row, "value": value, "guess": guess}, **following(session, values)}
 
 
-def skip(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def skip(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Set a row aside."""
     row = values.integer("row")
-    sitting.skip(row, **who(values))
-    return {"saved": {"row": row, "value": None}, **following(sitting, values)}
+    session.skip(row, **who(values))
+    return {"saved": {"row": row, "value": None}, **following(session, values)}
 
 
-def undo(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def undo(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Take the last change of this browser back, and show its row again.
 
     If it made none, ``other`` is the last change of another window, which the page offers to undo
     by its number.
     """
-    event = sitting.undo(values.text("client"), number=values.optional_integer("number"))
+    event = session.undo(values.text("client"), number=values.optional_integer("number"))
     told: dict[str, Any] = {"undone": None, "other": None, "view": None}
     if event is not None:
-        told |= {"undone": event.as_json(), "view": only_row(sitting, event)}
+        told |= {"undone": event.as_json(), "view": only_row(session, event)}
     else:
-        other = sitting.last_change()
+        other = session.last_change()
         if other is not None:
-            told |= {"other": other.as_json(), "view": only_row(sitting, other)}
-    return {**told, "status": sitting.status().as_json()}
+            told |= {"other": other.as_json(), "view": only_row(session, other)}
+    return {**told, "status": session.status().as_json()}
 
 
-def only_row(sitting: LabelingSession, event: Any) -> dict[str, Any] | None:
+def only_row(session: LabelingSession, event: Any) -> dict[str, Any] | None:
     """Return the row of a change, if it is about one."""
-    return shown(sitting, event.rows[0]) if len(event.rows) == 1 else None
+    return shown(session, event.rows[0]) if len(event.rows) == 1 else None
 
 
-def remove(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def remove(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Remove an answer: the row is unlabelled again."""
-    sitting.remove(values.integer("row"), **who(values))
-    return {"status": sitting.status().as_json()}
+    session.remove(values.integer("row"), **who(values))
+    return {"status": session.status().as_json()}
 
 
-def change(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def change(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Change an answer from a list, where no next row is wanted."""
     row, value = values.integer("row"), values.text("value")
-    sitting.answer(row, value, seen_guess=True, **who(values))
-    return {"status": sitting.status().as_json()}
+    session.answer(row, value, seen_guess=True, **who(values))
+    return {"status": session.status().as_json()}
 
 
-def confirm(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def confirm(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Give many rows the class that the model guessed."""
-    sitting.confirm(values.integers("rows"), values.text("value"), client=values.text("client"))
-    return {"status": sitting.status().as_json()}
+    session.confirm(values.integers("rows"), values.text("value"), client=values.text("client"))
+    return {"status": session.status().as_json()}
 
 
-def add_class(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def add_class(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Add a class."""
-    sitting.add_class(values.text("name"), client=values.text("client"))
-    return {"status": sitting.status().as_json()}
+    session.add_class(values.text("name"), client=values.text("client"))
+    return {"status": session.status().as_json()}
 
 
-def learn(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def learn(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Ask for a fit in the background."""
-    sitting.learn(auto=values.flag("auto"))
-    return {"status": sitting.status().as_json()}
+    session.learn(auto=values.flag("auto"))
+    return {"status": session.status().as_json()}
 
 
-def status(sitting: LabelingSession, values: Values) -> dict[str, Any]:
-    """Return how far the sitting is."""
-    return {"status": sitting.status().as_json()}
+def status(session: LabelingSession, values: Values) -> dict[str, Any]:
+    """Return how far the session is."""
+    return {"status": session.status().as_json()}
 
 
-def one_row(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def one_row(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Return a row, in full if asked."""
     most = MAX_WHOLE if values.optional("whole") else LONG_TEXT
-    return {"view": shown(sitting, values.integer("row"), most)}
+    return {"view": shown(session, values.integer("row"), most)}
 
 
-def guess(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def guess(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Return the model's guess of a row."""
-    return {"guess": guessed(sitting, values.integer("row"))}
+    return {"guess": guessed(session, values.integer("row"))}
 
 
-def search(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def search(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Find rows by their words."""
-    found = sitting.search(
+    found = session.search(
         values.text("words", ""),
         which=values.text("which", "all"),
         start=values.integer("start", 0),
@@ -166,16 +166,16 @@ def search(sitting: LabelingSession, values: Values) -> dict[str, Any]:
     return listed(found)
 
 
-def sure(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def sure(session: LabelingSession, values: Values) -> dict[str, Any]:
     """List rows that the model is sure about."""
     start, count = values.integer("start", 0), min(values.integer("count", 20), MAX_LIST)
-    return listed(sitting.sure(values.optional("value"), start=start, count=count))
+    return listed(session.sure(values.optional("value"), start=start, count=count))
 
 
-def doubts(sitting: LabelingSession, values: Values) -> dict[str, Any]:
+def doubts(session: LabelingSession, values: Values) -> dict[str, Any]:
     """List answers that the model disagrees with."""
     start, count = values.integer("start", 0), min(values.integer("count", 20), MAX_LIST)
-    return listed(sitting.doubts(start=start, count=count))
+    return listed(session.doubts(start=start, count=count))
 
 
 def listed(found: Any) -> dict[str, Any]:
@@ -240,29 +240,29 @@ class Places:
             "report": f"{stem}.report.html",
         }
 
-    def about(self, sitting: LabelingSession, values: Values) -> dict[str, Any]:
+    def about(self, session: LabelingSession, values: Values) -> dict[str, Any]:
         """Return what the page shows (a handler)."""
         saves = None if self.model is None else self.model.name
         return {"title": self.title, "downloads": self.downloads(), "saves": saves}
 
-    def save(self, sitting: LabelingSession, values: Values) -> dict[str, Any]:
+    def save(self, session: LabelingSession, values: Values) -> dict[str, Any]:
         """Save the model and the report (a handler)."""
         if self.model is None:
             raise LabelingError("No file was named for the model when the page was started.")
-        sitting.save(self.model)
+        session.save(self.model)
         if self.report is not None:
-            sitting.report(self.report)
+            session.report(self.report)
         return {"files": [str(path) for path in (self.model, self.report) if path is not None]}
 
-    def download(self, sitting: LabelingSession, values: Values) -> Response:
-        """Return a file that the sitting writes for this request (a handler)."""
+    def download(self, session: LabelingSession, values: Values) -> Response:
+        """Return a file that the session writes for this request (a handler)."""
         what = values.text("what")
         if what not in self.downloads():
             raise RefusedError(404, "There is no such file.")
         write: dict[str, Callable[[Path], None]] = {
-            "labelled": sitting.export,
-            "model": sitting.save,
-            "report": sitting.report,
+            "labelled": session.export,
+            "model": session.save,
+            "report": session.report,
         }
         folder, name = Path(tempfile.mkdtemp(prefix="semisvm-")), self.downloads()[what]
         try:
@@ -285,12 +285,12 @@ class Answers:
 
     Parameters
     ----------
-    sitting : LabelingSession
+    session : LabelingSession
     places : Places
     """
 
-    def __init__(self, sitting: LabelingSession, places: Places) -> None:
-        self.sitting = sitting
+    def __init__(self, session: LabelingSession, places: Places) -> None:
+        self.session = session
         self.places = places
         self._once = Once()
 
@@ -301,13 +301,13 @@ class Answers:
             name = values.optional("id")
         except RefusedError as error:
             return as_json({"error": error.reason}, error.status)
-        work = partial(self._once.run, name, partial(handler, self.sitting, values))
+        work = partial(self._once.run, name, partial(handler, self.session, values))
         return await self.answered(work)
 
     async def view(self, handler: WebHandler, request: Request) -> Response:
         """Answer a request that changes nothing."""
         values = Values(request.query_params)
-        return await self.answered(partial(handler, self.sitting, values))
+        return await self.answered(partial(handler, self.session, values))
 
     async def answered(self, work: Callable[[], Any]) -> Response:
         """Return the result of work, a response or something for JSON."""
@@ -341,9 +341,9 @@ async def posted(request: Request) -> dict[str, Any]:
     return found
 
 
-def picture(sitting: LabelingSession, values: Values) -> Response:
+def picture(session: LabelingSession, values: Values) -> Response:
     """Return an image of a row (a handler)."""
-    found = sitting.picture(values.integer("row"), values.text("name"))
+    found = session.picture(values.integer("row"), values.text("name"))
     return Response(found.content, media_type=found.media_type)
 
 
@@ -362,9 +362,9 @@ def static(name: str, kind: str) -> Callable[[Request], Response]:
     return give
 
 
-def application(sitting: LabelingSession, places: Places) -> Starlette:
-    """Return the application of a sitting, which must stand behind a `Guard`."""
-    answers = Answers(sitting, places)
+def application(session: LabelingSession, places: Places) -> Starlette:
+    """Return the application of a session, which must stand behind a `Guard`."""
+    answers = Answers(session, places)
     actions: dict[str, WebHandler] = {**ACTIONS, "save": places.save}
     views: dict[str, WebHandler] = {
         **VIEWS,

@@ -72,7 +72,7 @@ def join_answers(
 
     A line belongs to the row whose number is in its column ``semisvm_row``. The columns that
     both files have must agree, so that labels never go to other rows after the data have
-    changed. If there is a column ``semisvm_check``, as in the answers of a sitting, a row that has
+    changed. If there is a column ``semisvm_check``, as in the answers of a session, a row that has
     moved is found by its content. With ``key`` a line belongs to the row with the same key. Blank
     labels change nothing; a label that disagrees with another one is an error, unless the column
     ``semisvm_before`` marks that it replaces it.

@@ -1,8 +1,8 @@
-"""A page on a sitting in memory."""
+"""A page on a session in memory."""
 
 import pytest
 
-from fake_session import FakeSitting
+from fake_session import FakeSession
 from page_client import TOKEN
 from semisvm.labelling.server import PageServer
 from waiting import PATIENCE
@@ -12,19 +12,19 @@ TEXTS = [f"text {k}" for k in range(30)]
 
 @pytest.fixture(scope="module")
 def one_server():
-    kept = FakeSitting(TEXTS)
+    kept = FakeSession(TEXTS)
     with PageServer(kept, token=TOKEN, quiet_seconds=PATIENCE, body_seconds=PATIENCE) as running:
         yield running, kept
 
 
 @pytest.fixture
-def sitting(one_server):
+def session(one_server):
     _, kept = one_server
-    FakeSitting.__init__(kept, TEXTS)
+    FakeSession.__init__(kept, TEXTS)
     return kept
 
 
 @pytest.fixture
-def server(one_server, sitting):
+def server(one_server, session):
     running, _ = one_server
     return running

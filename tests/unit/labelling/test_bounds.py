@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from fake_session import FakeSitting
+from fake_session import FakeSession
 from page_client import TOKEN, content, cookie, post, send
 from semisvm.labelling import server as server_module
 from semisvm.labelling.security import MAX_BODY, Hosts, Keys, RefusedError, RequestGuard
@@ -47,10 +47,10 @@ def begun(server, *more):
     return closing(raw)
 
 
-def test_large_bodies_are_refused(server, sitting):
+def test_large_bodies_are_refused(server, session):
     body = json.dumps({"client": "a", "row": 0, "value": "x" * MAX_BODY}).encode()
     assert post(server, "answer", body).status == 413
-    assert sitting.events == []
+    assert session.events == []
 
 
 def test_large_bodies_are_refused_before_they_come(server):
@@ -71,7 +71,7 @@ def test_a_head_without_end_is_refused(server):
         assert raw.recv(100).startswith(b"HTTP/1.1 400")
 
 
-def test_values_are_bounded(server, sitting):
+def test_values_are_bounded(server, session):
     wrong = [
         ("answer", {"client": "a", "row": -1, "value": "spam"}),
         ("answer", {"client": "a", "row": 1.5, "value": "spam"}),
@@ -94,13 +94,13 @@ def test_values_are_bounded(server, sitting):
         answer = post(server, name, body)
         assert (name, answer.status) == (name, 400)
         assert content(answer)["error"]
-    assert sitting.events == []
+    assert session.events == []
 
 
 @pytest.fixture(scope="module")
 def hasty():
     """A server that soon closes a connection on which no whole request comes."""
-    with PageServer(FakeSitting(["text"]), token=TOKEN, quiet_seconds=1.0) as running:
+    with PageServer(FakeSession(["text"]), token=TOKEN, quiet_seconds=1.0) as running:
         yield running
 
 
@@ -148,9 +148,9 @@ def test_a_head_that_trickles_is_closed(hasty):
         assert breaks(raw, b"X-A: b\r\n", every=0.1)
 
 
-def test_a_body_that_trickles_is_refused(sitting):
+def test_a_body_that_trickles_is_refused(session):
     with (
-        PageServer(sitting, token=TOKEN, quiet_seconds=PATIENCE, body_seconds=0.5) as server,
+        PageServer(session, token=TOKEN, quiet_seconds=PATIENCE, body_seconds=0.5) as server,
         begun(server, "Content-Length: 90") as raw,
     ):
         raw.sendall(b'{"client"')
@@ -168,9 +168,9 @@ def closed(raw):
         return True
 
 
-def test_the_number_of_connections_is_bounded(sitting):
+def test_the_number_of_connections_is_bounded(session):
     with (
-        PageServer(sitting, token=TOKEN, quiet_seconds=PATIENCE) as server,
+        PageServer(session, token=TOKEN, quiet_seconds=PATIENCE) as server,
         ExitStack() as stack,
     ):
         raws = [
@@ -188,9 +188,9 @@ def test_the_number_of_connections_is_bounded(sitting):
         assert wait_until(status) == 401
 
 
-def test_idle_connections_do_not_block_new_ones(sitting):
+def test_idle_connections_do_not_block_new_ones(session):
     with (
-        PageServer(sitting, token=TOKEN, quiet_seconds=PATIENCE) as server,
+        PageServer(session, token=TOKEN, quiet_seconds=PATIENCE) as server,
         ExitStack() as stack,
     ):
         kept = stack.enter_context(closing(answered(server)))  # one of the person at work
@@ -201,18 +201,18 @@ def test_idle_connections_do_not_block_new_ones(sitting):
         assert not closed(kept)
 
 
-def test_too_many_requests_are_refused(sitting, monkeypatch):
+def test_too_many_requests_are_refused(session, monkeypatch):
     monkeypatch.setattr(server_module, "RequestGuard", partial(RequestGuard, clock=lambda: 0.0))
-    with PageServer(sitting, token=TOKEN) as server:
+    with PageServer(session, token=TOKEN) as server:
         answers = (send(server, "GET", "/?token=guess") for _ in range(1000))
         refused = next(answer for answer in answers if answer.status != 401)
         assert refused.status == 429
         assert refused.getheader("Retry-After") == "1"
 
 
-def test_a_flood_does_not_keep_the_token_out(sitting, monkeypatch):
+def test_a_flood_does_not_keep_the_token_out(session, monkeypatch):
     monkeypatch.setattr(server_module, "RequestGuard", partial(RequestGuard, clock=lambda: 0.0))
-    with PageServer(sitting, token=TOKEN) as server:
+    with PageServer(session, token=TOKEN) as server:
         ticket = server.ticket().partition("token=")[2]
         flood = (send(server, "GET", "/?token=guess").status for _ in range(1000))
         assert 429 in flood

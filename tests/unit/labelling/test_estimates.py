@@ -1,4 +1,4 @@
-"""What a sitting says about its model: intervals, curves, shares, advice."""
+"""What a session says about its model: intervals, curves, shares, advice."""
 
 from types import SimpleNamespace
 

@@ -1,20 +1,20 @@
-"""The sitting that stands in for the real one in tests of the page has its interface."""
+"""The session that stands in for the real one in tests of the page has its interface."""
 
 import inspect
 from dataclasses import fields
 
 import pytest
 
-from fake_session import FakeSitting
+from fake_session import FakeSession
 from semisvm.labelling import LabelingSession
 from semisvm.labelling import records as real
 
-CALLS = [name for name in vars(FakeSitting) if not name.startswith("_")]
+CALLS = [name for name in vars(FakeSession) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_same_calls(name):
-    ours = inspect.signature(getattr(FakeSitting, name)).parameters
+    ours = inspect.signature(getattr(FakeSession, name)).parameters
     theirs = inspect.signature(getattr(LabelingSession, name)).parameters
     # the real one may take more, with defaults
     assert [n for n in theirs if n in ours] == list(ours)
@@ -23,7 +23,7 @@ def test_the_same_calls(name):
 
 
 def test_the_same_facts():
-    fake = FakeSitting(["a text", "another"])
+    fake = FakeSession(["a text", "another"])
     fake.answer(0, "ham")
     pairs = [
         (fake.status(), real.Status),

@@ -1,4 +1,4 @@
-"""Several people at one sitting: nothing is lost, the order is kept; the benchmark in short."""
+"""Several people at one session: nothing is lost, the order is kept; the benchmark in short."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,8 +29,8 @@ def test_many_answers_at_once(table):
             expert.answer()
 
     with (
-        LabelingSession.open(table, classes=CLASSES) as sitting,
-        PageServer(sitting) as server,
+        LabelingSession.open(table, classes=CLASSES) as session,
+        PageServer(session) as server,
         experts(server.address, truth) as people,
         ThreadPoolExecutor(len(people)) as pool,
     ):
@@ -38,7 +38,7 @@ def test_many_answers_at_once(table):
             done.result()
         # what was said to be saved is on the disk while the server still runs
         kept = journal(table)
-        assert sitting.status().n_answered == N_ANSWERS * len(people)
+        assert session.status().n_answered == N_ANSWERS * len(people)
     assert {expert.client.name: expert.given for expert in people} == kept
     rows = [row for given in kept.values() for row, _ in given]
     assert len(set(rows)) == len(rows)

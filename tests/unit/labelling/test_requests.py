@@ -10,14 +10,14 @@ from semisvm.labelling.server import PageServer
 from semisvm.labelling.web import Places
 
 
-def test_an_answer_is_saved_and_the_next_row_comes(server, sitting):
+def test_an_answer_is_saved_and_the_next_row_comes(server, session):
     first = content(post(server, "next", {"client": "a"}))
     assert first["view"]["fields"][0]["value"] == "text 0"
     second = content(answer_row(server))
     assert second["saved"] == {"row": 0, "value": "spam", "guess": None}
     assert second["query"]["row"] == 1
     assert second["status"]["n_answered"] == 1
-    assert sitting.marks == {0: ("answer", "spam")}
+    assert session.marks == {0: ("answer", "spam")}
 
 
 def test_the_guess_comes_with_the_answer_if_wanted(server):
@@ -30,60 +30,60 @@ def test_two_browsers_get_different_rows(server):
     assert rows == [0, 1, 0]
 
 
-def test_an_answer_that_is_sent_twice_counts_once(server, sitting):
+def test_an_answer_that_is_sent_twice_counts_once(server, session):
     body = {"client": "a", "row": 0, "value": "spam", "id": "one"}
     first, again = (content(post(server, "answer", body)) for _ in range(2))
     assert first == again
-    assert len(sitting.events) == 1
+    assert len(session.events) == 1
     assert content(post(server, "undo", {"client": "a", "id": "two"}))["undone"]["rows"] == [0]
     content(post(server, "undo", {"client": "a", "id": "two"}))
-    assert sitting.events == []
+    assert session.events == []
 
 
-def test_what_failed_can_be_tried_again(server, sitting):
+def test_what_failed_can_be_tried_again(server, session):
     body = {"client": "a", "row": 0, "value": "spam", "id": "three"}
-    sitting.fails = OSError(28, "No space left on device")
+    session.fails = OSError(28, "No space left on device")
     answer = post(server, "answer", body)
     assert answer.status == 507
     assert "No space left" in content(answer)["error"]
-    sitting.fails = None
+    session.fails = None
     assert post(server, "answer", body).status == 200
-    assert len(sitting.events) == 1
+    assert len(session.events) == 1
 
 
-def test_an_answer_to_a_row_that_changed_meanwhile(server, sitting):
+def test_an_answer_to_a_row_that_changed_meanwhile(server, session):
     """Another window has found the row and answered it."""
     seen = content(post(server, "next", {"client": "a"}))["view"]["version"]
-    sitting.answer(0, "ham")
+    session.answer(0, "ham")
     for name in ("answer", "change", "skip", "remove"):
         body = {"client": "a", "row": 0, "value": "spam", "version": seen}
         answer = post(server, name, body)
         assert answer.status == 409
         assert "Row 1 was answered meanwhile" in content(answer)["error"]
-    assert sitting.marks == {0: ("answer", "ham")}
+    assert session.marks == {0: ("answer", "ham")}
     bad = post(server, "answer", {"client": "a", "row": 0, "value": "spam", "version": "x"})
     assert (bad.status, content(bad)) == (400, {"error": "version must be a whole number."})
 
 
-def test_errors_are_sentences(server, sitting):
+def test_errors_are_sentences(server, session):
     answer = answer_row(server, value="other")
     assert answer.status == 422
     assert content(answer) == {"error": "there is no class 'other'."}
     assert send(server, "GET", "/api/row?row=99", Cookie=cookie(server)).status == 422
 
 
-def test_an_unexpected_error_tells_nothing_to_the_page(server, sitting, caplog):
-    sitting.fails = RuntimeError("a secret")
+def test_an_unexpected_error_tells_nothing_to_the_page(server, session, caplog):
+    session.fails = RuntimeError("a secret")
     answer = answer_row(server)
     assert answer.status == 500
     assert b"secret" not in answer.content
     assert "a secret" in caplog.text
 
 
-def test_lists(server, sitting):
+def test_lists(server, session):
     known = cookie(server)
     for row in range(5):
-        sitting.answer(row, "ham")
+        session.answer(row, "ham")
 
     def get(path):
         return content(send(server, "GET", f"/api/{path}", Cookie=known))
@@ -94,19 +94,19 @@ def test_lists(server, sitting):
     assert get("doubts")["total"] == 5
 
 
-def test_texts_are_shortened_but_not_lost(server, sitting):
+def test_texts_are_shortened_but_not_lost(server, session):
     known = cookie(server)
-    sitting.texts[3] = "x" * 300_000 + "\ud800<script>"
+    session.texts[3] = "x" * 300_000 + "\ud800<script>"
     short = content(send(server, "GET", "/api/row?row=3", Cookie=known))["view"]["fields"][0]
     assert len(short["value"]) == 20_000
     assert short["length"] == 300_009
     whole = content(send(server, "GET", "/api/row?row=3&whole=yes", Cookie=known))
-    assert whole["view"]["fields"][0]["value"] == sitting.texts[3]
+    assert whole["view"]["fields"][0]["value"] == session.texts[3]
 
 
-def test_downloads(server, sitting):
+def test_downloads(server, session):
     known = cookie(server)
-    sitting.answer(0, "ham")
+    session.answer(0, "ham")
     answer = send(server, "GET", "/api/download?what=labelled", Cookie=known)
     assert answer.getheader("Content-Disposition").startswith("attachment")
     assert answer.content.startswith(b"text,kind\ntext 0,ham\n")
@@ -128,23 +128,23 @@ def test_files_of_the_package_are_not_served(server):
         assert send(server, "GET", path, Cookie=known).status == 404
 
 
-def test_a_slow_answer_holds_up_nobody(server, sitting):
-    sitting.gate.clear()
+def test_a_slow_answer_holds_up_nobody(server, session):
+    session.gate.clear()
     known = cookie(server)
     with closing(http.client.HTTPConnection("127.0.0.1", server.port)) as slow:
         headers = {"Cookie": known, "Origin": origin(server), "Content-Type": "application/json"}
         slow.request("POST", "/api/answer", '{"client": "a", "row": 0, "value": "spam"}', headers)
         for _ in range(5):
             assert send(server, "GET", "/api/row?row=1", Cookie=known).status == 200
-        assert sitting.marks == {}
-        sitting.gate.set()
+        assert session.marks == {}
+        session.gate.set()
         assert slow.getresponse().status == 200
-    assert sitting.marks == {0: ("answer", "spam")}
+    assert session.marks == {0: ("answer", "spam")}
 
 
-def test_the_model_and_the_report_are_saved_where_the_server_was_told(sitting, tmp_path):
+def test_the_model_and_the_report_are_saved_where_the_server_was_told(session, tmp_path):
     places = Places("mail.csv", tmp_path / "mail.semisvm", tmp_path / "mail.html")
-    with PageServer(sitting, token=TOKEN, places=places) as server:
+    with PageServer(session, token=TOKEN, places=places) as server:
         about = content(send(server, "GET", "/api/about", Cookie=cookie(server)))
         assert (about["title"], about["saves"]) == ("mail.csv", "mail.semisvm")
         assert about["downloads"]["labelled"] == "mail.labelled.csv"
@@ -167,11 +167,11 @@ PNG = (
 )
 
 
-def test_pictures_of_a_real_sitting():
+def test_pictures_of_a_real_session():
     columns = {"photo": [PNG] * 4, "size": [1.0, 2.0, 3.0, 4.0]}
     with (
-        LabelingSession(columns, classes=["a", "b"], background=False) as sitting,
-        PageServer(sitting, token=TOKEN) as server,
+        LabelingSession(columns, classes=["a", "b"], background=False) as session,
+        PageServer(session, token=TOKEN) as server,
     ):
         known = cookie(server)
         view = content(send(server, "GET", "/api/row?row=2", Cookie=known))["view"]
@@ -185,11 +185,11 @@ def test_pictures_of_a_real_sitting():
             assert content(refused)["error"]
 
 
-def test_a_real_sitting_from_the_first_row_to_the_files():
+def test_a_real_session_from_the_first_row_to_the_files():
     texts = [f"{'cheap pills for you' if k % 2 else 'the lunch plan'} {k}" for k in range(40)]
     with (
-        LabelingSession({"text": texts}, classes=["spam", "ham"], background=False) as sitting,
-        PageServer(sitting, token=TOKEN) as server,
+        LabelingSession({"text": texts}, classes=["spam", "ham"], background=False) as session,
+        PageServer(session, token=TOKEN) as server,
     ):
         row = content(post(server, "next", {"client": "a"}))["query"]["row"]
         for _ in range(8):

@@ -15,14 +15,14 @@ from semisvm.labelling.server import PageServer, listen, serve
 from waiting import wait_until
 
 
-def test_only_this_machine_by_default(sitting):
-    with PageServer(sitting) as running:
+def test_only_this_machine_by_default(session):
+    with PageServer(session) as running:
         assert running.host == "127.0.0.1"
         assert running.address.startswith(f"http://127.0.0.1:{running.port}/?token=")
 
 
-def test_other_hosts_are_warned_about_and_want_the_token(sitting):
-    with PageServer(sitting, "0.0.0.0", token=TOKEN) as running:
+def test_other_hosts_are_warned_about_and_want_the_token(session):
+    with PageServer(session, "0.0.0.0", token=TOKEN) as running:
         assert f"{socket.gethostname()}:{running.port}" in running.address
         assert send(running, "GET", "/api/status").status == 401
         assert send(running, "GET", "/", Host="evil.example").status == 421
@@ -31,7 +31,7 @@ def test_other_hosts_are_warned_about_and_want_the_token(sitting):
 
 
 @pytest.fixture
-def served(sitting, monkeypatch):
+def served(session, monkeypatch):
     """Call `serve` with a server that does something else; return what it told and opened."""
 
     def run(meanwhile=lambda opened: None, **options):
@@ -43,7 +43,7 @@ def served(sitting, monkeypatch):
 
         monkeypatch.setattr("webbrowser.get", get)
         monkeypatch.setattr(PageServer, "run", lambda server: meanwhile(opened))
-        serve(sitting, tell=told.append, **options)
+        serve(session, tell=told.append, **options)
         return told, opened
 
     return run
@@ -69,13 +69,13 @@ def test_serve_warns_if_others_get_in(served):
     assert "token=" in told[1]
 
 
-def test_serve_reports_changes_once(served, sitting, monkeypatch):
+def test_serve_reports_changes_once(served, session, monkeypatch):
     monkeypatch.setattr("semisvm.labelling.server.WATCH_SECONDS", 0.01)
     seen = []
 
     def label(_):
         wait_until(lambda: seen == [0])
-        sitting.answer(0, "spam")
+        session.answer(0, "spam")
         wait_until(lambda: seen[1:])
         time.sleep(0.1)
 

@@ -1,4 +1,4 @@
-"""A sitting from the first question to the model, without a page."""
+"""A session from the first question to the model, without a page."""
 
 import threading
 
@@ -37,7 +37,7 @@ def mails(n=120, seed=0):
 TEXTS, KINDS = mails()
 
 
-def sitting(texts=TEXTS, **options):
+def session(texts=TEXTS, **options):
     options = {"classes": ["spam", "ham"], "background": False, **options}
     return LabelingSession({"body": texts}, **options)
 
@@ -54,7 +54,7 @@ def label(found, n, kinds=KINDS, fit_every=None, client=None):
 
 
 def test_ask_answer_fit():
-    with sitting() as found:
+    with session() as found:
         queries = label(found, 30, fit_every=5)
         assert len({query.row for query in queries}) == 30
         assert [query.number for query in queries] == list(range(1, 31))
@@ -70,7 +70,7 @@ def test_ask_answer_fit():
 
 
 def test_a_guess_names_words_of_the_row():
-    with sitting() as found:
+    with session() as found:
         label(found, 20)
         found.fit()
         row = next(row for row in range(len(TEXTS)) if found.guess(row).value == "spam")
@@ -82,7 +82,7 @@ def test_a_guess_names_words_of_the_row():
 
 
 def test_no_guess_before_the_first_fit():
-    with sitting() as found:
+    with session() as found:
         assert found.guess(0) is None
         assert found.sure().total == 0
         for learn in (found.learn, found.model):
@@ -93,7 +93,7 @@ def test_no_guess_before_the_first_fit():
 
 
 def test_a_client_keeps_its_row_and_two_get_different_ones():
-    with sitting() as found:
+    with session() as found:
         first, second = found.ask("a"), found.ask("b")
         assert found.ask("a") == first
         assert second.row != first.row
@@ -102,7 +102,7 @@ def test_a_client_keeps_its_row_and_two_get_different_ones():
 
 
 def test_a_row_that_nobody_answers_is_given_to_others():
-    with sitting(["the same words", "the same words again"]) as found:
+    with session(["the same words", "the same words again"]) as found:
         first = found.ask("a")
         second = found.ask("b")
         assert found.ask("c") is None
@@ -111,7 +111,7 @@ def test_a_row_that_nobody_answers_is_given_to_others():
 
 
 def test_skipped_is_not_unlabelled():
-    with sitting() as found:
+    with session() as found:
         row = found.ask().row
         found.skip(row)
         assert found.ask().row != row
@@ -126,7 +126,7 @@ def test_skipped_is_not_unlabelled():
 
 
 def test_change_remove_and_undo():
-    with sitting() as found:
+    with session() as found:
         found.answer(3, "spam")
         found.answer(3, "ham")
         assert found.view(3).answer == "ham"
@@ -144,12 +144,12 @@ def test_change_remove_and_undo():
 
 
 def test_undo_after_the_window_was_opened_anew(tmp_path):
-    """Windows of an earlier sitting are gone: any new one can undo their changes."""
+    """Windows of an earlier session are gone: any new one can undo their changes."""
     path = tmp_path / "answers.csv"
-    with sitting(answers=path) as found:
+    with session(answers=path) as found:
         found.answer(1, "spam", client="a")
         found.answer(2, "ham", client="b")
-    with sitting(answers=path) as found:
+    with session(answers=path) as found:
         found.answer(3, "ham", client="c")
         assert found.undo("d").rows == (2,)
         assert found.undo("c").rows == (3,)
@@ -159,7 +159,7 @@ def test_undo_after_the_window_was_opened_anew(tmp_path):
 
 
 def test_the_last_change_of_another_window_is_undone_by_its_number():
-    with sitting() as found:
+    with session() as found:
         assert found.last_change() is None
         found.answer(1, "spam", client="a")
         assert found.undo("b") is None
@@ -173,7 +173,7 @@ def test_the_last_change_of_another_window_is_undone_by_its_number():
 
 
 def test_undo_is_of_one_client():
-    with sitting() as found:
+    with session() as found:
         found.answer(1, "spam", client="a")
         found.answer(2, "ham", client="b")
         assert found.undo("a").rows == (1,)
@@ -185,7 +185,7 @@ def test_undo_is_of_one_client():
 
 
 def test_classes_are_added_and_taken_back():
-    with sitting(classes=[]) as found:
+    with session(classes=[]) as found:
         with pytest.raises(LabelingError, match="no class 'spam'"):
             found.answer(0, "spam")
         found.add_class(" spam ")
@@ -199,7 +199,7 @@ def test_classes_are_added_and_taken_back():
 
 
 def test_a_class_with_answers_is_not_taken_back():
-    with sitting(classes=["ham"]) as found:
+    with session(classes=["ham"]) as found:
         found.add_class("spam", client="a")
         found.answer(0, "spam", client="b")
         with pytest.raises(LabelingError, match="has answers"):
@@ -211,8 +211,8 @@ MANY_TEXTS, MANY_KINDS = mails(400, seed=1)
 
 @pytest.fixture(scope="module")
 def learned():
-    """A sitting with enough answers to tell which guesses are sure."""
-    with sitting(MANY_TEXTS) as found:
+    """A session with enough answers to tell which guesses are sure."""
+    with session(MANY_TEXTS) as found:
         label(found, 120, MANY_KINDS)
         found.fit()
         yield found
@@ -261,7 +261,7 @@ def test_guesses_beside_answers_are_those_without_them(learned):
 
 
 def test_no_row_is_sure_before_enough_answers_say_so():
-    with sitting() as found:
+    with session() as found:
         assert found.sure("spam").note.startswith("There is no model yet")
         label(found, 20)
         found.fit()
@@ -272,7 +272,7 @@ def test_no_row_is_sure_before_enough_answers_say_so():
 
 
 def test_lists_that_wait_for_a_check_say_so(monkeypatch):
-    with sitting() as found:
+    with session() as found:
         label(found, 12)
         found.fit()
         monkeypatch.setattr(found._learner, "check", lambda: None)
@@ -284,7 +284,7 @@ def test_lists_that_wait_for_a_check_say_so(monkeypatch):
 
 
 def test_few_answers_are_not_checked():
-    with sitting() as found:
+    with session() as found:
         assert found.doubts().note.startswith("There is no model yet")
         label(found, 8)
         found.fit()
@@ -293,7 +293,7 @@ def test_few_answers_are_not_checked():
 
 def test_no_row_is_sure_if_the_classes_have_nothing_to_do_with_the_texts():
     kinds = np.random.default_rng(5).permutation(MANY_KINDS).tolist()
-    with sitting(MANY_TEXTS) as found:
+    with session(MANY_TEXTS) as found:
         label(found, 150, kinds, fit_every=10)
         for name in ("spam", "ham"):
             nothing = found.sure(name)
@@ -310,7 +310,7 @@ def test_no_row_is_sure_if_the_classes_have_nothing_to_do_with_the_texts():
 
 
 def test_search_finds_all_words_in_any_case():
-    with sitting() as found:
+    with session() as found:
         rows = [item.row for item in found.search("CHEAP Pills", count=1000).rows]
         assert rows == [k for k, text in enumerate(TEXTS) if "cheap" in text and "pills" in text]
         with pytest.raises(LabelingError, match="which"):
@@ -318,7 +318,7 @@ def test_search_finds_all_words_in_any_case():
 
 
 def test_lists_of_answered_open_and_skipped_rows():
-    with sitting() as found:
+    with session() as found:
         for row in (7, 3, 5):
             found.answer(row, KINDS[row])
         found.skip(4)
@@ -337,7 +337,7 @@ def test_lists_of_answered_open_and_skipped_rows():
 
 
 def test_a_row_that_changed_meanwhile_is_not_overwritten():
-    with sitting() as found:
+    with session() as found:
         seen = found.view(2).version
         assert seen == 0
         found.answer(2, "ham", version=seen)
@@ -363,7 +363,7 @@ def test_a_row_that_changed_meanwhile_is_not_overwritten():
 
 def test_what_is_said_while_a_model_that_is_right_learns():
     texts, kinds = mails(400, seed=1)
-    with sitting(texts) as found:
+    with session(texts) as found:
         said = []
         for _ in range(10):
             label(found, 10, kinds, fit_every=5)
@@ -379,7 +379,7 @@ def test_what_is_said_while_a_model_that_is_right_learns():
 
 @pytest.mark.parametrize("row", [-1, 120, "3", None, 1.5])
 def test_unknown_rows(row):
-    with sitting() as found:
+    with session() as found:
         for call in (found.view, found.skip, found.remove, found.guess):
             with pytest.raises(LabelingError, match="no row"):
                 call(row)
@@ -389,7 +389,7 @@ def test_unknown_rows(row):
 
 
 def test_all_rows_answered():
-    with sitting(TEXTS[:10]) as found:
+    with session(TEXTS[:10]) as found:
         label(found, 10)
         assert found.ask() is None
         assert "Every row" in found.status().advice
@@ -398,7 +398,7 @@ def test_all_rows_answered():
 def test_everything_is_json():
     import json
 
-    with sitting() as found:
+    with session() as found:
         label(found, 20)
         found.fit()
         found.skip(found.ask().row)
@@ -428,20 +428,20 @@ def test_answers_from_many_threads_are_all_kept(tmp_path):
             query = found.ask(client)
             found.answer(query.row, KINDS[query.row], client=client)
 
-    with sitting(answers=path, background=True, every=3) as found:
+    with session(answers=path, background=True, every=3) as found:
         threads = [threading.Thread(target=work, args=(f"c{k}",)) for k in range(5)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         assert found.status().n_answered == 100
-    with sitting(answers=path) as again:
+    with session(answers=path) as again:
         assert again.status().n_answered == 100
         assert all(again.view(i).answer in (None, KINDS[i]) for i in range(len(TEXTS)))
 
 
 def test_the_background_learns_by_itself():
-    with sitting(background=True) as found:
+    with session(background=True) as found:
         found.wait()
         label(found, 20)
         assert found.wait(PATIENCE)
@@ -455,7 +455,7 @@ def test_the_background_learns_by_itself():
 
 
 def test_a_failed_fit_is_told_and_the_next_row_comes():
-    with sitting(background=True, reg=-1.0) as found:
+    with session(background=True, reg=-1.0) as found:
         label(found, 10)
         assert found.wait(PATIENCE)
         assert "reg" in found.status().fit_error
@@ -464,7 +464,7 @@ def test_a_failed_fit_is_told_and_the_next_row_comes():
 
 def test_mistakes_are_found():
     texts, kinds = mails(300, seed=3)
-    with sitting(texts) as found:
+    with session(texts) as found:
         queries = label(found, 60, kinds)
         rows = [query.row for query in queries]
         wrong = set(np.random.default_rng(3).choice(rows, 6, replace=False).tolist())
@@ -489,7 +489,7 @@ def test_the_most_certain_doubt_comes_first():
     kinds = rng.choice(["a", "b", "c"], 150).tolist()
     own = {"a": ["x", "y", "u"], "b": ["y", "z", "v"], "c": ["z", "x", "w"]}
     texts = [" ".join([*rng.choice(own[kind], 2), *rng.choice(WORDS["ham"], 4)]) for kind in kinds]
-    with sitting(texts, classes=["a", "b", "c"]) as found:
+    with session(texts, classes=["a", "b", "c"]) as found:
         label(found, 100, kinds)
         found.fit()
         shown = [item.probability for item in found.doubts(count=100).rows]
@@ -498,7 +498,7 @@ def test_the_most_certain_doubt_comes_first():
 
 
 def test_right_answers_are_hardly_doubted():
-    with sitting() as found:
+    with session() as found:
         label(found, 40)
         found.fit()
         assert found.doubts().total <= 4

@@ -46,7 +46,7 @@ def labels(found):
     return {found.view(row).fields[0].value: found.view(row).answer for row in range(30)}
 
 
-def test_a_sitting_goes_on(folder):
+def test_a_session_goes_on(folder):
     with opened(folder) as found:
         found.answer(3, "a")
         found.skip(4)
@@ -239,7 +239,7 @@ def test_edits_of_corrected_labels_are_taken(folder):
 
 @pytest.mark.parametrize("recorded", [True, False])
 def test_an_edited_file_does_not_revert_newer_answers(folder, recorded):
-    """A sitting was killed before its last answers came to the file, which was edited then."""
+    """A session was killed before its last answers came to the file, which was edited then."""
     path, journal = folder / "data.answers.csv", folder / "data.answers.csv.journal"
     with opened(folder) as found:
         found._exports.end()
@@ -283,7 +283,7 @@ def test_what_a_damaged_journal_has_lost_comes_back_from_the_file(folder):
         assert not any("damaged" in note for note in found.status().notes)
 
 
-def test_a_link_to_the_answers_is_the_same_sitting(folder):
+def test_a_link_to_the_answers_is_the_same_session(folder):
     link = folder / "link.csv"
     link.symlink_to(folder / "data.answers.csv")
     answered(folder, range(3), answers=link)
@@ -298,7 +298,7 @@ def test_a_link_to_the_answers_is_the_same_sitting(folder):
     assert link.is_symlink()
 
 
-def test_a_sitting_whose_journal_was_replaced_leaves_the_answers_alone(folder):
+def test_a_session_whose_journal_was_replaced_leaves_the_answers_alone(folder):
     path = folder / "data.answers.csv"
     first = opened(folder)
     first._exports.end()
@@ -397,7 +397,7 @@ for row in range(30):
 """
 
 
-def test_kill_in_the_middle_of_a_sitting(folder):
+def test_kill_in_the_middle_of_a_session(folder):
     worker = subprocess.Popen(
         [sys.executable, "-c", LABEL, str(folder / "data.csv")], stdout=subprocess.PIPE, text=True
     )

@@ -10,7 +10,7 @@ from semisvm.labelling.server import PageServer
 # --- the token and the cookie
 
 
-def test_without_token_there_is_nothing(server, sitting):
+def test_without_token_there_is_nothing(server, session):
     for path in (
         "/",
         "/app.js",
@@ -27,7 +27,7 @@ def test_without_token_there_is_nothing(server, sitting):
         server, "POST", "/api/answer", {"row": 0, "value": "spam"}, Origin=origin(server)
     )
     assert refused.status == 401
-    assert sitting.events == []
+    assert session.events == []
 
 
 @pytest.mark.parametrize("token", ["", "x", "the-toke", "the-token2", "%00", "%ff", "the-token%20"])
@@ -83,8 +83,8 @@ def test_a_stale_cookie_of_the_same_name_does_not_lock_out(server):
     assert send(server, "GET", "/api/status", Cookie=f"{stale}; {own}").status == 200
 
 
-def test_tokens_cannot_be_guessed(sitting):
-    with PageServer(sitting) as one, PageServer(sitting) as other:
+def test_tokens_cannot_be_guessed(session):
+    with PageServer(session) as one, PageServer(session) as other:
         tokens = {server.address.partition("token=")[2] for server in (one, other)}
     assert len(tokens) == 2
     assert all(len(token) >= 43 for token in tokens)
@@ -126,10 +126,10 @@ def test_names_of_this_machine_are_allowed(server):
 @pytest.mark.parametrize(
     "source", [None, "null", "http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1", ""]
 )
-def test_posts_of_other_sites_are_refused(server, sitting, source):
+def test_posts_of_other_sites_are_refused(server, session, source):
     """Other local servers too: a cookie is sent to all ports of a host."""
     assert answer_row(server, Origin=source).status == 403
-    assert sitting.events == []
+    assert session.events == []
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -147,18 +147,18 @@ def test_reading_with_a_foreign_origin_is_refused(server):
     assert answer.getheader("Access-Control-Allow-Origin") is None
 
 
-def test_a_form_cannot_post(server, sitting):
+def test_a_form_cannot_post(server, session):
     """Forms of other sites can send these kinds of content without asking."""
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         assert answer_row(server, Content_Type=kind).status == 415
-    assert sitting.events == []
+    assert session.events == []
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE"])
-def test_changes_are_only_posted(server, sitting, method):
+def test_changes_are_only_posted(server, session, method):
     answer = send(server, method, "/api/answer", Cookie=cookie(server), Origin=origin(server))
     assert answer.status == 405
-    assert sitting.events == []
+    assert session.events == []
 
 
 # --- what the page may do

@@ -1,4 +1,4 @@
-// How far the sitting is: numbers, the curve, class shares, the model.
+// How far the session is: numbers, the curve, class shares, the model.
 
 import { byId, count, draw, make, percent, plural, say } from "./dom.js";
 

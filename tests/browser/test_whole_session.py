@@ -79,7 +79,7 @@ def answers_in(path):
         return list(csv.reader(stream))[1:]
 
 
-def test_a_whole_sitting(browser, server, texts, tmp_path):
+def test_a_whole_session(browser, server, texts, tmp_path):
     train, test = texts[::2][:500], texts[1::2][:400]
     truth = [group for _, group in train]
     write(tmp_path / "posts.csv", ["text"], [[text] for text, _ in train])
