@@ -37,9 +37,9 @@ from benchmarks.fuzzing.documents import (
 )
 from semisvm.cli.inspect import describe
 from semisvm.cli.inspect import show as show_facts
-from semisvm.cli.output import print_json
 from semisvm.cli.predict import as_model, predicted_rows
 from semisvm.cli.prediction_rules import Rules, wanted
+from semisvm.cli.printing import print_json
 from semisvm.estimators import registry
 from semisvm.model_selection.explaining import column_weights, has_row_weights
 from semisvm.persistence import ModelFileError
@@ -304,7 +304,7 @@ def _predict(bundle: Any) -> None:
     explain = None if column_weights(bundle.estimator) is None and not by_rows else 3
     asked = wanted(bundle, rules, top=2 if likely else None, explain=explain)
     bundle.unlike(piece)
-    for row in predicted_rows(bundle, piece, [], True, asked):
+    for row in predicted_rows(bundle, piece, asked, [], True):
         json.dumps(row, ensure_ascii=False).encode("utf-8")
     assert len(bundle.predict(piece)) == 3
 

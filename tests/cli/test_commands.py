@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from commands import run
 from semisvm.cli.app import app
 from semisvm.cli.evaluate import _show
-from semisvm.cli.output import show
+from semisvm.cli.printing import show
 from semisvm.cli.progress import describe, share_done
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])

@@ -11,7 +11,7 @@ pytest.importorskip("rich")
 
 from problems import hide, two_blobs
 from semisvm.cli import progress
-from semisvm.cli.progress import Counted, Traced, counting, watching
+from semisvm.cli.progress import Counted, Shown, Traced, counting
 from semisvm.estimators import registry
 from semisvm.model_selection.watching import Step
 from waiting import wait_until
@@ -74,7 +74,7 @@ def test_quick_work_is_silent(capsys, monkeypatch):
         tell(STEPS[0])
     with counting(False) as tell:
         assert tell is None
-    with watching(False, "da") as callback:
+    with Shown(False).fitting("da") as callback:
         assert callback is None
     assert capsys.readouterr().err == ""
 

@@ -8,8 +8,8 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
-from semisvm.cli.output import print_line, print_notes
 from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.printing import print_line, print_notes
 from semisvm.cli.reading import Answered, Answers, FileFormat, Key, LabelledFile, Marks
 from semisvm.text import visible_json
 

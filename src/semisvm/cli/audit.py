@@ -7,10 +7,9 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
-from semisvm.cli.features import Columns, Words
-from semisvm.cli.options import class_shares
-from semisvm.cli.output import fit_command, print_json, print_line, print_notes, print_table
+from semisvm.cli.options import Columns, Words, class_shares
 from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.printing import fit_command, print_json, print_line, print_notes, print_table
 from semisvm.cli.reading import Answered, LabelledFile, check_column, take_weights
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
 from semisvm.estimators.registry import get

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -209,12 +210,17 @@ def predicted(
 ) -> Any:
     """Yield what `predicted_rows` returns for pieces of data, computed by workers, in order."""
     from semisvm.cli.predict import predicted_rows
+
+    work = partial(predicted_rows, keep=keep, all_scores=all_scores)
+    yield from _by_workers(client, work, bundle, pieces, asked)
+
+
+def _by_workers(client: Any, work: Any, bundle: "Model", pieces: Any, asked: Any) -> Iterator[Any]:
+    """Yield what work gives for a model, pieces of data and rules, in order."""
     from semisvm.distributed.ordered import in_order
 
-    model = client.submit(_same, bundle, pure=False)
-    wanted = client.submit(_same, asked, pure=False)
-    arguments = ((model, piece, keep, all_scores, wanted) for piece in pieces)
-    yield from in_order(client, predicted_rows, arguments)
+    model, rules = (client.submit(_same, value, pure=False) for value in (bundle, asked))
+    yield from in_order(client, work, ((model, piece, rules) for piece in pieces))
 
 
 def _same(value: Any) -> Any:
@@ -226,12 +232,8 @@ def answers_of(client: Any, bundle: "Model", data: "Table | MatrixData", asked: 
     import numpy as np
 
     from semisvm.cli import prediction_rules
-    from semisvm.distributed.ordered import in_order
 
-    model = client.submit(_same, bundle, pure=False)
-    wanted = client.submit(_same, asked, pure=False)
-    arguments = ((model, piece, wanted) for piece in _pieces(data))
-    parts = list(in_order(client, prediction_rules.answers_of, arguments))
+    parts = _by_workers(client, prediction_rules.answers_of, bundle, _pieces(data), asked)
     codes, answered, inside = zip(*parts, strict=True)
     sets = None if any(part is None for part in inside) else np.concatenate(inside)
     return prediction_rules.Answers(np.concatenate(codes), np.concatenate(answered), sets)

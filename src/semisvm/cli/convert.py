@@ -10,10 +10,10 @@ import typer
 from semisvm.cli import options as shared
 from semisvm.cli.clusters import Cluster
 from semisvm.cli.errors import parameters_are_the_users
-from semisvm.cli.features import Columns, Words
 from semisvm.cli.interrupts import when_stopped
-from semisvm.cli.output import columns_in_short, print_facts, print_json, print_notes
+from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import Output, rows_output
+from semisvm.cli.printing import columns_in_short, print_facts, print_json, print_notes
 from semisvm.cli.reading import LabelledFile
 from semisvm.cli.vectors import Embeddings
 

@@ -9,8 +9,8 @@ import typer
 from semisvm.cli import clusters, prediction_rules
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError
-from semisvm.cli.output import print_facts, print_json, print_line, print_notes, print_table
 from semisvm.cli.predict import as_model
+from semisvm.cli.printing import print_facts, print_json, print_line, print_notes, print_table
 from semisvm.cli.reading import FileFormat, LabelsFile, Marks, take_weights
 from semisvm.cli.several import LABELS, TAGS, check_plain, show_assessed, take_labels
 from semisvm.cli.several import assess as assess_labels
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from semisvm.model import Model
     from semisvm.tables.table import MatrixData, Table
 
+MARKS = Marks()
 WIDEST, WIDTH, MOST_ERRORS = 10, 70, 10
 """Maximum classes and characters of a confusion table; else the length of the list of errors."""
 
@@ -67,12 +68,7 @@ def evaluate(
             show_assessed(facts)
         return
     asked = prediction_rules.wanted(bundle, rules)
-    options = form.arguments()
-    options["na_is_class"] = marks.na_is_class or bundle.settings.get("na_is_class") is True
-    added = Added(bundle, vectors)
-    table = _read(bundle, data, label, labels, marks.unlabeled, options, added, sample_weight)
-    table, weight = take_weights(table, sample_weight)
-    (table,) = added.to_all(iter([table]))
+    table, weight = _read(bundle, data, label, vectors, form, labels, marks, sample_weight)
     with cluster.connected() as client:
         if client is None:
             answers = prediction_rules.answers_of(bundle, table, asked)
@@ -106,11 +102,7 @@ def assessed_file(
     """Compare predictions with the labels of a file, without rules; return the rows too."""
     from semisvm.tables.labels import about_missing
 
-    marks, added = Marks(), Added(bundle, vectors)
-    options = form.arguments()
-    options["na_is_class"] = bundle.settings.get("na_is_class") is True
-    table = _read(bundle, data, label, None, marks.unlabeled, options, added)
-    (table,) = added.to_all(iter([table]))
+    table, _ = _read(bundle, data, label, vectors, form)
     likeness = prediction_rules.Likeness(bundle)
     list(likeness.watch([table]))
     facts = assess(bundle, table, bundle.classes_[bundle.codes(bundle.matrix(table))])
@@ -139,11 +131,7 @@ def _several(
     columns = [*added.columns(bundle.features.columns_), *weights, *names]
     table = read(data, columns=list(dict.fromkeys(columns)), **form.arguments())
     table, weight = take_weights(table, sample_weight)
-    marks = Marks(
-        marks.unlabeled or settings.get("unlabeled"),
-        marks.na_is_class or settings.get("na_is_class") is True,
-    )
-    table, found = take_labels(table, settings, marks, bundle.label_names)
+    table, found = take_labels(table, settings, _marks_of(bundle, marks), bundle.label_names)
     (table,) = added.to_all(iter([table]))
     likeness = prediction_rules.Likeness(bundle)
     list(likeness.watch([table]))
@@ -153,35 +141,46 @@ def _several(
     return {**assess_labels(bundle, table, found, weight), "trained_on": trained, "notes": notes}
 
 
+def _marks_of(bundle: "Model", marks: Marks) -> Marks:
+    """Return the marks that are given, or those of the fit."""
+    fitted = bundle.settings
+    unlabeled = fitted.get("unlabeled") if marks.unlabeled is None else marks.unlabeled
+    return Marks(unlabeled, marks.na_is_class or fitted.get("na_is_class") is True)
+
+
 def _read(
     bundle: "Model",
-    data: Any,
+    data: Path,
     label: str | None,
-    labels: Any,
-    unlabeled: Any,
-    options: Any,
-    added: Added,
+    vectors: Vectors,
+    form: FileFormat,
+    labels: Path | None = None,
+    given: Marks = MARKS,
     sample_weight: str | None = None,
-) -> "Table | MatrixData":
+) -> tuple["Table | MatrixData", Any]:
+    """Read labelled rows with their vectors; return them and the weights of the rows."""
     from semisvm.tables.reading import read
 
+    added, options = Added(bundle, vectors), {"labels_file": labels, **form.arguments()}
+    marks = _marks_of(bundle, given)
     if data.is_dir():
-        return read(data, label=label, labels_file=labels, unlabeled=unlabeled, **options)
-    marker = bundle.settings.get("unlabeled") if unlabeled is None else unlabeled
-    if bundle.features is not None:
+        options |= {"label": label, "unlabeled": given.unlabeled, "na_is_class": marks.na_is_class}
+    elif bundle.features is not None:
         name = bundle.settings.get("label") if label is None and labels is None else label
         if name is None and labels is None:
             raise UserError("name the label column of the data with --label.")
-        weights = [sample_weight] if sample_weight else []
-        columns = [*added.columns(bundle.features.columns_), *weights]
-        return read(
-            data, label=name, labels_file=labels, columns=columns, unlabeled=marker, **options
-        )
-    width = bundle.estimator.n_features_in_
-    first = bool(bundle.settings.get("zero_based", False))
-    return read(
-        data, labels_file=labels, unlabeled=marker, n_features=width, zero_based=first, **options
-    )
+        columns = [
+            *added.columns(bundle.features.columns_),
+            *([sample_weight] if sample_weight else []),
+        ]
+        options |= {"label": name, "columns": columns, **marks.arguments()}
+    else:
+        first = bool(bundle.settings.get("zero_based", False))
+        width = bundle.estimator.n_features_in_
+        options |= {"n_features": width, "zero_based": first, **marks.arguments()}
+    table, weight = take_weights(read(data, **options), sample_weight)
+    (table,) = added.to_all(iter([table]))
+    return table, weight
 
 
 def assess(

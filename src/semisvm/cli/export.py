@@ -6,9 +6,9 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.errors import UserError, parameters_are_the_users
-from semisvm.cli.output import print_line, print_notes
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.predict import as_model
+from semisvm.cli.printing import print_line, print_notes
 
 if TYPE_CHECKING:
     from semisvm.model import Model

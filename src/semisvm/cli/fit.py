@@ -18,10 +18,10 @@ from semisvm.cli.errors import (
     remarks_in_summary,
     say,
 )
-from semisvm.cli.features import Columns, Words
 from semisvm.cli.interrupts import when_stopped
-from semisvm.cli.options import class_factors, class_shares
-from semisvm.cli.output import (
+from semisvm.cli.options import Columns, Words, class_factors, class_shares
+from semisvm.cli.outputs import Output, binary_output, file_option
+from semisvm.cli.printing import (
     columns_in_short,
     print_choice,
     print_facts,
@@ -30,7 +30,6 @@ from semisvm.cli.output import (
     shares_in_short,
     words_in_short,
 )
-from semisvm.cli.outputs import Output, binary_output, file_option
 from semisvm.cli.reading import Answered, LabelledFile, take_weights
 from semisvm.cli.several import Several, read_shares, show_labels
 from semisvm.cli.vectors import TrainingVectors

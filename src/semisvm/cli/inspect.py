@@ -9,7 +9,8 @@ from semisvm.cli import options as shared
 from semisvm.cli import prediction_rules
 from semisvm.cli.convert import describe_rows, show_rows
 from semisvm.cli.errors import UserError
-from semisvm.cli.output import (
+from semisvm.cli.predict import as_model
+from semisvm.cli.printing import (
     columns_in_short,
     print_choice,
     print_facts,
@@ -19,7 +20,6 @@ from semisvm.cli.output import (
     shares_in_short,
     words_in_short,
 )
-from semisvm.cli.predict import as_model
 from semisvm.cli.several import show_labels
 from semisvm.estimators.registry import Method
 from semisvm.estimators.registry import methods as all_methods

@@ -101,7 +101,7 @@ def predict(
         elif client is not None:
             found = clusters.predicted(client, bundle, watched, kept, all_scores, asked)
         else:
-            found = (predicted_rows(bundle, piece, kept, all_scores, asked) for piece in watched)
+            found = (predicted_rows(bundle, piece, asked, kept, all_scores) for piece in watched)
         for k, rows in enumerate(found):
             if k == 0:
                 tell_of_new_names(kept, rows)
@@ -151,9 +151,9 @@ def _pieces(
 def predicted_rows(
     bundle: "Model",
     piece: "Table | MatrixData",
+    asked: prediction_rules.Wanted,
     keep: list[str],
     all_scores: bool,
-    asked: prediction_rules.Wanted,
 ) -> list[dict[str, Any]]:
     """Return label, score and, where there is one, probability of every row.
 

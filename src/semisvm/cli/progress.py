@@ -6,7 +6,7 @@ On a terminal this is one line that is redrawn; otherwise a few plain lines.
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
@@ -146,7 +146,7 @@ class Shown:
 
     @contextmanager
     def choosing(self) -> Iterator[Told | None]:
-        """Show the fits that choose a method; an interrupt ends them, and what is known decides."""
+        """Show the fits that choose a method; after Ctrl-C those tried so far decide."""
         with first_interrupt() as interrupted, counting(self.wanted) as show:
 
             def tell(step: Step) -> bool:
@@ -156,20 +156,12 @@ class Shown:
 
             yield tell
 
-    def fitting(self, method: str) -> AbstractContextManager[Callback | None]:
+    @contextmanager
+    def fitting(self, method: str) -> Iterator[Callback | None]:
         """Show the last fit."""
-        return watching(self.wanted, method)
-
-
-@contextmanager
-def watching(wanted: bool, name: str) -> Iterator[Callback | None]:
-    """Show the progress of one fit; yield its callback, or None if not wanted."""
-    if not wanted:
-        yield None
-        return
-    traced = Traced(name)
-    with shown(traced):
-        yield traced.tell
+        traced = Traced(method)
+        with shown(traced, self.wanted):
+            yield traced.tell if self.wanted else None
 
 
 @contextmanager
@@ -182,12 +174,9 @@ def counting(wanted: bool, costs: Mapping[str, float] | None = None) -> Iterator
     costs : mapping, optional
         Expected seconds of a fit, by name.
     """
-    if not wanted:
-        yield None
-        return
     counted = Counted(costs or {})
-    with shown(counted):
-        yield counted.tell
+    with shown(counted, wanted):
+        yield counted.tell if wanted else None
 
 
 class State(Protocol):

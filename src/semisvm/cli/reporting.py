@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.output import print_json, print_line
 from semisvm.cli.outputs import Output, attempt, file_option
 from semisvm.cli.predict import as_model
+from semisvm.cli.printing import print_json, print_line
 from semisvm.cli.reading import FileFormat
 from semisvm.cli.vectors import Vectors
 

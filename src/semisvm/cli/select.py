@@ -7,9 +7,9 @@ import typer
 from semisvm.cli import options as shared
 from semisvm.cli.answers import Tool, about_tool, check_tool, text_of, write_tasks
 from semisvm.cli.errors import UserError, parameters_are_the_users
-from semisvm.cli.features import Columns, Words
-from semisvm.cli.output import fit_command, print_json, print_line, print_notes
+from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.printing import fit_command, print_json, print_line, print_notes
 from semisvm.cli.reading import Answered, Answers, Key, LabelledFile, check_column
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
 from semisvm.cli.vectors import TrainingVectors

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli.errors import UserError
-from semisvm.cli.output import print_facts, print_notes, print_table
+from semisvm.cli.printing import print_facts, print_notes, print_table
 from semisvm.cli.reading import Marks, check_column
 from semisvm.cli.rows import with_kept
 

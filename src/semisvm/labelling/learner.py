@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.labelling.answer_store import AnswerStore
-from semisvm.labelling.background import Background
-from semisvm.labelling.checking import HeldOut, hold_out
-from semisvm.labelling.learning import METHOD, Fitted, choose_method, fit_answers
+from semisvm.labelling.learning import METHOD, Fitted, HeldOut, choose_method, fit_answers, hold_out
 from semisvm.labelling.policy import Centres, Policy, least_certain
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import CLUSTER, UNCERTAIN
@@ -22,6 +20,74 @@ CANDIDATES = 200
 NEW_CENTRES = 10
 """Clusters that are looked for at a time."""
 FIT, AUTO, CENTRES, CHECK = "fit", "auto", "centres", "check"
+
+
+class Background:
+    """One thread that does the jobs that were asked for, each once, one after the other.
+
+    A job that is asked for again while it waits is done once; while it runs, once more.
+
+    Parameters
+    ----------
+    jobs : dict of functions
+        By name, the most urgent first. They report their own errors.
+    delay : float, default=0
+        Seconds to wait before a job, in which more requests may come.
+    """
+
+    def __init__(self, jobs: dict[str, Callable[[], None]], delay: float = 0.0) -> None:
+        self._jobs = jobs
+        self._delay = delay
+        self._wanted: set[str] = set()
+        self._running: str | None = None
+        self._ended = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._work, name="semisvm-session", daemon=True)
+        self._thread.start()
+
+    def ask(self, name: str) -> None:
+        """Have a job done; return at once."""
+        with self._changed:
+            self._wanted.add(name)
+            self._changed.notify_all()
+
+    def busy(self, *names: str) -> bool:
+        """Return whether one of some jobs runs or waits."""
+        with self._changed:
+            return self._running in names or any(name in self._wanted for name in names)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is left to do; return whether that is so."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._ended or (not self._wanted and self._running is None), timeout
+            )
+
+    def end(self, timeout: float | None = None) -> None:
+        """Do no more jobs, and wait for the one that runs."""
+        with self._changed:
+            self._ended = True
+            self._wanted.clear()
+            self._changed.notify_all()
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._ended or bool(self._wanted))
+                if self._delay and not self._ended:
+                    self._changed.wait_for(lambda: self._ended, self._delay)
+                if self._ended:
+                    return
+                self._running = next(name for name in self._jobs if name in self._wanted)
+                self._wanted.discard(self._running)
+            try:
+                self._jobs[self._running]()
+            finally:
+                with self._changed:
+                    self._running = None
+                    self._changed.notify_all()
 
 
 class Learner:

@@ -8,8 +8,6 @@ import numpy as np
 
 from semisvm.estimators.registry import get
 from semisvm.labelling.answer_store import AnswerStore
-from semisvm.labelling.checking import FEWEST as FEWEST_HELD_OUT
-from semisvm.labelling.checking import HeldOut, Index
 from semisvm.labelling.estimates import (
     SURE_ACCURACY,
     SURE_LEVEL,
@@ -26,7 +24,7 @@ from semisvm.labelling.estimates import (
     sure_margin,
     trials_of,
 )
-from semisvm.labelling.learning import Fitted
+from semisvm.labelling.learning import FEWEST_HELD_OUT, Fitted, HeldOut, Index
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import RANDOM, UNCERTAIN, ClassStatus, Guess, Interval, Status
 from semisvm.model_selection.explaining import column_weights, reasons

@@ -1,5 +1,10 @@
-"""The rows of a session: what a person sees, what identifies them, what a model learns from."""
+"""The rows of a session: what a person sees, what identifies them, what a model learns from.
 
+Columns of pictures have paths beside the data file, or PNG and JPEG in base64.
+"""
+
+import base64
+import binascii
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,19 +14,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.labelling.pictures import IMAGE, holds_pictures
-from semisvm.labelling.records import Field
+from semisvm.labelling.records import Field, LabelingError, Picture
 from semisvm.labelling.searching import WordIndex
 from semisvm.preparing import Prepared, features_of
 from semisvm.tables.answers import LABEL, check_columns
 from semisvm.tables.contents import counted, row_hashes
-from semisvm.tables.errors import DataError
+from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
 from semisvm.tables.options import Options
 from semisvm.tables.scaling import fit_scaling
 from semisvm.tables.table import MatrixData, Table, as_table
 
+IMAGE = "image"
+ENDINGS = (".png", ".jpg", ".jpeg")
+SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+IN_BASE64 = ("iVBORw0KGgo", "/9j/")
+"""How both begin in base64."""
+LARGEST = 20_000_000
+"""Bytes of a picture that are shown."""
+LOOKED_AT = 100
 AddVectors = Callable[[Table, ColumnFeatures], tuple[Table, dict[str, Any]]]
 """Adds columns of vectors to a table; returns it, and what a model has to remember."""
 SHOWN = {TEXT: "text", NUMERIC: "number", CATEGORICAL: "category", IMAGE: IMAGE}
@@ -250,3 +262,72 @@ def _by_length(table: Table, name: str) -> str:
     """Find out how to show a column that is no feature."""
     first = table[:100].text(name)
     return "text" if sum(map(len, first)) > LONG * len(first) else "category"
+
+
+def holds_pictures(cells: Any) -> bool:
+    """Return whether all cells of a column, as far as there are any, are pictures."""
+    found: list[Any] = []
+    for cell in cells:
+        if len(found) == LOOKED_AT:
+            break
+        if not is_missing(cell) and not (isinstance(cell, str) and not cell.strip()):
+            found.append(cell)
+    return bool(found) and all(isinstance(cell, str) and _is_picture(cell) for cell in found)
+
+
+def _is_picture(cell: str) -> bool:
+    text = cell.strip()
+    if text.lower().endswith(ENDINGS) and len(text) < 1000 and "\n" not in text:
+        return " " not in text or "/" in text or "\\" in text
+    return _base64(text).startswith(IN_BASE64) and len(text) > 40
+
+
+def _base64(text: str) -> str:
+    """Return what is in base64, without the head of a data address."""
+    head, comma, _ = text[:100].partition(",")
+    if comma and head.startswith("data:image/") and head.endswith(";base64"):
+        return text[len(head) + 1 :]
+    return text
+
+
+def read_picture(cell: str, folder: Path | None) -> Picture:
+    """Return the picture that a cell holds or names.
+
+    Parameters
+    ----------
+    cell : str
+    folder : Path or None
+        Where paths begin; a file outside of it is not read, whatever is in the data.
+    """
+    text = cell.strip()
+    coded = _base64(text)
+    content = _decoded(coded) if coded.startswith(IN_BASE64) else _file(text, folder)
+    for signature, media_type in SIGNATURES.items():
+        if content.startswith(signature):
+            return Picture(media_type, content)
+    raise LabelingError("this picture is neither PNG nor JPEG.")
+
+
+def _decoded(text: str) -> bytes:
+    if len(text) > LARGEST * 4 // 3:
+        raise LabelingError("this picture is too large to be shown.")
+    try:
+        return base64.b64decode(text, validate=False)
+    except (binascii.Error, ValueError) as error:
+        raise LabelingError("this picture is not valid base64.") from error
+
+
+def _file(text: str, folder: Path | None) -> bytes:
+    if folder is None:
+        raise LabelingError("there is no data file beside which this picture could lie.")
+    try:
+        path = (folder / text).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise LabelingError(f"{text} is outside of the folder of the data, so it is not shown.")
+        if path.stat().st_size > LARGEST:
+            raise LabelingError("this picture is too large to be shown.")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        if isinstance(error, LabelingError):
+            raise
+        raise LabelingError(f"there is no picture {text}.") from error

@@ -17,8 +17,7 @@ from semisvm.labelling.answer_store import (
     class_name,
     class_names,
 )
-from semisvm.labelling.background import Background
-from semisvm.labelling.learner import EVERY, Learner
+from semisvm.labelling.learner import EVERY, Background, Learner
 from semisvm.labelling.learning import METHOD, model_of
 from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.policy import Policy, Queries

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from semisvm.labelling.learner import Learner
 from semisvm.labelling.outlook import Outlook
-from semisvm.labelling.pictures import IMAGE, read_picture
-from semisvm.labelling.pool import Pool
+from semisvm.labelling.pool import IMAGE, Pool, read_picture
 from semisvm.labelling.records import (
     ChangedError,
     Found,

@@ -8,11 +8,14 @@ import json
 import logging
 import shutil
 import tempfile
+from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from starlette.applications import Starlette
@@ -22,7 +25,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from semisvm.labelling.background import Once
 from semisvm.labelling.records import ChangedError, LabelingError, Values
 from semisvm.labelling.security import RefusedError
 from semisvm.labelling.session import LabelingSession
@@ -278,6 +280,55 @@ def as_json(content: Any, status_code: int = 200) -> Response:
     """Return an answer for the script. ASCII: texts of users may hold halves of characters."""
     text = json.dumps(plain(content), allow_nan=False)
     return Response(text, status_code, media_type="application/json")
+
+
+class Once:
+    """Results of the last requests, by the name that the page gave them.
+
+    A page that gets no reply after an answer cannot determine whether it was kept, and sends it
+    again under the same name.
+
+    Parameters
+    ----------
+    most : int, default=64
+        How many results are remembered.
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._results: OrderedDict[str, Future[Any]] = OrderedDict()
+        self._lock = Lock()
+
+    def run(self, name: str | None, work: Callable[[], Any]) -> Any:
+        """Return the result of work, which is not done again under a name that was used.
+
+        Parameters
+        ----------
+        name : str or None
+            None: the work is always done.
+        work : callable
+            Work that fails is forgotten, and may be tried again.
+        """
+        if name is None:
+            return work()
+        with self._lock:
+            future, mine = self._results.get(name), Future[Any]()
+            if future is None:
+                self._results[name] = mine
+                while len(self._results) > self._most:
+                    self._results.popitem(last=False)
+        return self._done(name, mine, work) if future is None else future.result()
+
+    def _done(self, name: str, future: Future[Any], work: Callable[[], Any]) -> Any:
+        try:
+            result = work()
+        except BaseException as error:
+            with self._lock:
+                self._results.pop(name, None)
+            future.set_exception(error)
+            raise
+        future.set_result(result)
+        return result
 
 
 class Answers:

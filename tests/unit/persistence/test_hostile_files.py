@@ -14,7 +14,7 @@ import pytest
 from benchmarks.fuzzing import models
 
 import semisvm
-from semisvm.cli.output import MOST_LETTERS, print_facts
+from semisvm.cli.printing import MOST_LETTERS, print_facts
 from semisvm.persistence import ModelFileError
 from semisvm.persistence.archive import FREE_BYTES
 from semisvm.tables import DataError
