@@ -42,7 +42,7 @@ import sys
 from semisvm.labelling import LabelingSession
 from semisvm.labelling.server import serve
 with LabelingSession.open(sys.argv[1], label="kind", classes=sys.argv[2].split(",")) as session:
-    serve(session, open_browser=False, tell=lambda text: print(text, flush=True))
+    serve(session, open_browser=False, echo=lambda text: print(text, flush=True))
 """
 
 

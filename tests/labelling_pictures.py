@@ -45,7 +45,7 @@ def take(person, path, kinds):
     """Answer by keyboard, and take a picture with the guess of the next row."""
     person.press_and_wait(KEYS[kinds[int(person.key) - 1]])
     person.press("g")
-    person.until("#guess", "The model says")
+    person.until("#guess", "The model predicts")
     write(person.page.screenshot(), path)
 
 

@@ -79,10 +79,10 @@ def test_no_percentage_before_it_is_calibrated(person, session, monkeypatch):
     known.calibrated = False
     monkeypatch.setattr(session, "guess", lambda row: known)
     person.press("g")
-    person.until("#guess", r"The model says spam\s*word\s*other")
+    person.until("#guess", r"The model predicts spam\s*word\s*other")
     known.seen_answer = True
     person.press("g")
-    person.until("#guess", r"The model says spam\. It has learned from your answer\.")
+    person.until("#guess", r"The model predicts spam\. It has learned from your answer\.")
 
 
 def test_go_on_after_undo(person, session):
@@ -125,7 +125,7 @@ def test_without_classes_the_page_asks_for_names(arrive, session):
 def test_the_guess_is_hidden_until_asked(person, session):
     assert person.text("#guess") == ""
     person.press("g")
-    person.until("#guess", r"The model says spam \(70%\)\s*word\s*other")
+    person.until("#guess", r"The model predicts spam \(70%\)\s*word\s*other")
     person.press_and_wait("2")
     assert person.text("#guess") == ""
     person.press_and_wait("2")
@@ -135,7 +135,7 @@ def test_the_guess_is_hidden_until_asked(person, session):
 def test_the_guess_after_the_answer(person, session):
     person.page.check("#after")
     person.press_and_wait("2")
-    person.until("#last", r"row 1 is ham\s*The model says spam \(70%\)")
+    person.until("#last", r"row 1 is ham\s*The model predicts spam \(70%\)")
     person.press_and_wait("1")
     person.until("#last", r"The model agrees \(70%\)")
     # it was seen after the answers

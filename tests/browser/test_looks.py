@@ -61,7 +61,7 @@ def test_nothing_jumps(person, session, size):
     places = probe(person, "places")
     for _ in range(4):
         person.press("g")
-        person.until("#guess", "The model says")
+        person.until("#guess", "The model predicts")
         assert probe(person, "places") == places
         person.press_and_wait("2")
         person.until("#state", "Saved")
@@ -122,7 +122,7 @@ def test_contrast(person, session, scheme):
     person.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     fill(person, session)
     person.press("g")
-    person.until("#guess", "The model says")
+    person.until("#guess", "The model predicts")
     for tab in TABS:
         visit(person, tab)
         assert probe(person, "faintTexts")["faint"] == []

@@ -163,7 +163,7 @@ def test_evaluate_with_a_class_that_is_not_known(mail):
     path = mail / "more.csv"
     path.write_text((mail / "test.csv").read_text() + "m99,win cash,1,fraud\n")
     result = run("evaluate", mail / "m.semisvm", path)
-    assert "does not know fraud" in result.stdout
+    assert "has no class fraud" in result.stdout
     facts = json.loads(run("evaluate", mail / "m.semisvm", path, "--json").stdout)
     assert facts["accuracy"] == pytest.approx(40 / 41)
 

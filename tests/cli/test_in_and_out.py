@@ -203,13 +203,13 @@ def test_what_a_conversion_cannot_join(mail):
 
 def test_predict_tells_how_many_texts_are_encoded(mail, monkeypatch):
     told = []
-    shown = vectors_module.Encoded.tell
+    shown = vectors_module.Encoded.update
 
     def tell(state, done, total):
         shown(state, done, total)
         told.append(state.text())
 
-    monkeypatch.setattr(vectors_module.Encoded, "tell", tell)
+    monkeypatch.setattr(vectors_module.Encoded, "update", tell)
     run(*FIT, "-o", "m", "--encoder", "my_text_encoder:encode", "-q")
     told.clear()
     run("predict", "m", "mail.csv", "mail.csv", "--encoder", "my_text_encoder:encode")

@@ -24,9 +24,9 @@ STEPS = [
 def test_the_fit_that_runs_is_named():
     counted = Counted()
     assert counted.text() == "starting"
-    counted.tell(STEPS[0])
+    counted.update(STEPS[0])
     assert counted.text() == "a, fold 1 of 3 (fit 1 of 6)"
-    counted.tell(Step("da reg=0.1", 2, 3, 1, 6))
+    counted.update(Step("da reg=0.1", 2, 3, 1, 6))
     assert counted.text() == "da reg=0.1, fold 2 of 3 (fit 2 of 6)"
     assert counted.share() == pytest.approx(1 / 6)
 
@@ -36,7 +36,7 @@ def test_the_time_left_goes_by_costs_and_by_times(monkeypatch):
     monkeypatch.setattr(progress, "perf_counter", lambda: clock[0])
     counted = Counted({"a": 1.0, "b": 10.0})
     for step, seconds in zip(STEPS[:4], (50.0, 2.0, 2.0, 0.0), strict=True):
-        counted.tell(step)
+        counted.update(step)
         clock[0] += seconds
     # a took 2 s a fit, twice its cost: so b will take 20 s, three times
     assert counted.text().endswith("(fit 4 of 6), about 60 s left")
@@ -84,7 +84,7 @@ def test_quick_work_is_silent(capsys, monkeypatch):
 def test_every_method_can_be_watched(method):
     X, y = two_blobs(40)
     traced = Traced(method.name)
-    method.make(callback=traced.tell).fit(X, hide(y, 10))
+    method.make(callback=traced.update).fit(X, hide(y, 10))
     assert traced.text().startswith(f"fitting {method.name}")
     assert 0.0 <= traced.share() <= 1.0
     assert np.isfinite(traced.share())

@@ -272,7 +272,7 @@ def test_names_of_the_columns_of_a_matrix(tmp_path):
 def test_names_are_not_for_models_of_columns(mail):
     (mail / "words.txt").write_text("a\n")
     said = run("inspect", mail / "m", "--vocabulary", mail / "words.txt", code=2).stderr
-    assert "this one knows its words" in said
+    assert "has names of its own" in said
 
 
 def test_audit_finds_wrong_labels_and_reads_them_back(tmp_path):

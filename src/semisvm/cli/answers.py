@@ -85,7 +85,7 @@ def answers(
         file_option(
             "-o",
             "--output",
-            help="File to write: .csv for --answers of other commands, or what --to says.",
+            help="File to write: .csv for --answers of other commands, or of the format of --to.",
         ),
     ],
     *,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.errors import UserError, as_usage_error, remarks_in_summary
 from semisvm.cli.options import Columns, Words, class_shares
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes, print_table
@@ -74,7 +74,7 @@ def audit(
     from semisvm.training import features_for
 
     check_new(output, WHAT)
-    with parameters_are_the_users():
+    with as_usage_error():
         method = get(algorithm)
     if sample_weight is not None and not method.takes_weights:
         raise UserError(f"the method {method.name!r} takes no --sample-weight.")
@@ -82,7 +82,7 @@ def audit(
     for name in keep or ():
         check_column(table, name)
     features = features_for(method.name, columns.features(words))
-    with parameters_are_the_users(), remarks_in_summary(not as_json):
+    with as_usage_error(), remarks_in_summary(not as_json):
         rows, weight = take_weights(answered.without_key(table), sample_weight)
         prepared = prepare(rows, features, as_is=as_is, sample_weight=weight)
         prepared.notes += notes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.errors import UserError, as_usage_error
 from semisvm.cli.reading import Answered, FileFormat, LabelledFile
 from semisvm.cli.vectors import Vectors
 
@@ -196,7 +196,7 @@ def _convert(
     from semisvm.persistence.converting import Progress, convert
 
     progress = Progress()
-    with parameters_are_the_users(), show(Reading(progress), shown):
+    with as_usage_error(), show(Reading(progress), shown):
         convert(paths, output, features=features, progress=progress, cluster=client, **reading)
 
 

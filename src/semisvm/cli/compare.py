@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError, parameters_are_the_users, remarks_in_summary
+from semisvm.cli.errors import UserError, as_usage_error, remarks_in_summary
 from semisvm.cli.options import Columns, Words, class_shares
 from semisvm.cli.outputs import Output, attempt
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes, print_table
@@ -94,7 +94,7 @@ def compare(
     table, weight = take_weights(table, sample_weight)
     features = columns.features(words)
     shares = class_shares(prior, table)
-    with parameters_are_the_users(), remarks_in_summary(not as_json):
+    with as_usage_error(), remarks_in_summary(not as_json):
         table, _ = vectors.add(answered.without_key(table), features, shown=not as_json)
         prepared = prepare(table, features, as_is=as_is, sample_weight=weight)
         prepared.notes += notes
@@ -130,7 +130,7 @@ def _named(text: str | None) -> list[Method]:
         return [
             m for m in all_methods() if m.compared and (m is baseline or m.suits.needs_unlabeled)
         ]
-    with parameters_are_the_users():
+    with as_usage_error():
         named = {get(name.strip()).name for name in text.split(",") if name.strip()}
     return [m for m in all_methods() if m is baseline or m.name in named]
 

@@ -9,7 +9,7 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.clusters import Cluster
-from semisvm.cli.errors import parameters_are_the_users
+from semisvm.cli.errors import as_usage_error
 from semisvm.cli.interrupts import when_stopped
 from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import Output, rows_output
@@ -77,7 +77,7 @@ def convert(
     progress, start = Progress(), perf_counter()
     with (
         cluster.connected() as client,
-        parameters_are_the_users(),
+        as_usage_error(),
         shown(Reading(progress), not quiet and not as_json),
     ):
         paths = files_of(data)

@@ -112,14 +112,14 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             _give_up_stdout()
             raise typer.Exit(0) from None
         except OSError as error:
-            place = "standard output" if _give_up_stdout() else error.filename or "the system says"
-            say(f"error: {place}: {str(error.strerror or error).rstrip('.')}.")
+            place = "standard output" if _give_up_stdout() else error.filename or "system"
+            print_stderr(f"error: {place}: {str(error.strerror or error).rstrip('.')}.")
             raise typer.Exit(MISTAKE) from None
         except Exception as error:
             if not is_mistake(error):
-                say(f"internal error in semisvm: {type(error).__name__}: {error}")
+                print_stderr(f"internal error in semisvm: {type(error).__name__}: {error}")
                 raise
-            say(f"error: {message_of(error)}")
+            print_stderr(f"error: {message_of(error)}")
             raise typer.Exit(MISTAKE) from None
 
     return run
@@ -157,7 +157,7 @@ def message_of(error: Exception) -> str:
 
 
 @contextmanager
-def parameters_are_the_users() -> Iterator[None]:
+def as_usage_error() -> Iterator[None]:
     """Treat a ValueError in this block as the user's: estimators check their parameters."""
     try:
         yield
@@ -180,7 +180,7 @@ def remarks_in_summary(shown: bool) -> Iterator[None]:
         yield
 
 
-def say(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Write a line to the error stream, which may be gone."""
     with suppress(OSError):
         typer.echo(visible(text), err=True)
@@ -207,7 +207,7 @@ def _short_warnings() -> Iterator[None]:
         kind = NUMBER.sub("#", text)
         kinds[kind] += 1
         if kinds[kind] == 1:
-            say(f"warning: {text}")
+            print_stderr(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -217,4 +217,4 @@ def _short_warnings() -> Iterator[None]:
         yield
     more = kinds.total() - len(kinds)
     if more:
-        say(f"{counted(more, 'more warning')} differed from these in numbers only")
+        print_stderr(f"{counted(more, 'more warning')} differed from these in numbers only")

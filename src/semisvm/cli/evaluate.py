@@ -189,7 +189,7 @@ def assess(
     """Compute accuracy, macro F, the scores of every class, and the confusion table.
 
     Labels are compared as text, so that 1 in one file is 1 in another. Classes that the
-    model does not know count as errors. ``labels`` are the predicted ones, ``weight`` the weights
+    model does not have count as errors. ``labels`` are the predicted ones, ``weight`` the weights
     of the rows, if they have some.
     """
     import numpy as np
@@ -236,7 +236,7 @@ def assess(
 def _trained_on(
     bundle: "Model", data: "Table | MatrixData", labels: Any, weight: Any = None
 ) -> dict[str, Any] | None:
-    """Count labelled rows that trained the model; None if it does not know them.
+    """Count labelled rows that trained the model; None if it has no record of them.
 
     ``labels`` are the predicted ones, ``weight`` the weights of the rows.
     """
@@ -268,8 +268,8 @@ def _about_training(found: dict[str, Any] | None, n: int) -> list[str]:
     trained, accuracy = found["rows"], found["accuracy_on_others"]
     equal = "" if trained == n else " or equal rows that did"
     note = (
-        f"{trained:,} of these {n:,} labelled rows trained the model{equal}: accuracy on them says "
-        "nothing about new rows"
+        f"{trained:,} of these {n:,} labelled rows trained the model{equal}: accuracy on them is "
+        "no estimate for new rows"
     )
     if accuracy is None:
         return [note]
@@ -292,7 +292,7 @@ def _show(facts: dict[str, Any]) -> None:
     _show_confusion(list(classes), facts["confusion"])
     if facts["unknown_classes"]:
         listed = ", ".join(facts["unknown_classes"])
-        print_notes("note", [f"the model does not know {listed}; these rows count as errors"])
+        print_notes("note", [f"the model has no class {listed}; these rows count as errors"])
     print_notes("note", facts["notes"])
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.errors import UserError, as_usage_error
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.predict import as_model
 from semisvm.cli.printing import print_line, print_notes
@@ -35,7 +35,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write a model for programs that know nothing of semisvm.
+    """Write a model for programs without semisvm.
 
     ONNX files are read in many languages. They hold linear models, kernels and committees of them,
     and take the numbers of a matrix or, with --columns,
@@ -49,7 +49,7 @@ def export(
         listed = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
         raise UserError(f"models are exported to {listed}, not {suffix or output}.")
     bundle = as_model(load(model))
-    with parameters_are_the_users():
+    with as_usage_error():
         _write(bundle, output, suffix, columns)
     print_line(f"{model} is exported to {output}.")
     print_notes("note", [_about_input(bundle, suffix, columns), *_about_pickles(suffix)])

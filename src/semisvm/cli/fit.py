@@ -13,10 +13,10 @@ from semisvm.cli import options as shared
 from semisvm.cli.errors import (
     OPTIONS,
     UserError,
+    as_usage_error,
     in_options,
-    parameters_are_the_users,
+    print_stderr,
     remarks_in_summary,
-    say,
 )
 from semisvm.cli.interrupts import when_stopped
 from semisvm.cli.options import Columns, Words, class_factors, class_shares
@@ -96,14 +96,14 @@ class _Kept:
         from semisvm.persistence.checkpoints import Checkpoint
 
         class Told(Checkpoint):
-            """A checkpoint that says how to go on in the words of the command line."""
+            """A checkpoint whose hint names the option of the command line."""
 
             def how_to_resume(self) -> str:
-                """Say how to go on after the fit was stopped."""
+                """Return how to go on after the fit was stopped."""
                 return f"{self.path} holds the fit: to go on, run the same command with --resume"
 
             def wrote(self) -> None:
-                """Have that said also if the process is killed before it can say so."""
+                """Print that too if the process is killed."""
                 when_stopped(message=f"stopped; {self.how_to_resume()}")
 
         with self._progress.fitting(method) as callback:
@@ -111,7 +111,7 @@ class _Kept:
             if self._resume and self._path.exists():
                 keeper.wrote()
             elif self._resume:
-                say(f"note: there is no {self._path} yet: the fit starts at the beginning")
+                print_stderr(f"note: there is no {self._path} yet: the fit starts at the beginning")
             yield keeper
 
 
@@ -237,8 +237,8 @@ def fit(
     """Train a model on a file in which few rows have labels.
 
     Without --algorithm several methods are tried on labels that are held out. The best one, or
-    a committee, is fitted, and the summary says why. Ctrl-C ends the trials; what is known by
-    then decides.
+    a committee, is fitted, and the summary has the reasons. Ctrl-C ends the trials; the
+    methods tried so far decide.
 
     With --workers or --cluster, several files are converted and fitted by worker processes, which
     share the rows.
@@ -291,7 +291,7 @@ def fit(
             label_comes=bool(answered.answers),
             shown=shown,
         ) as table,
-        parameters_are_the_users(),
+        as_usage_error(),
         remarks_in_summary(shown),
     ):
         table, notes = answered.join(table, label, file.marks)
@@ -343,7 +343,7 @@ def _write(
     from semisvm.persistence.files import save
 
     for note in model.summary.get("choice", {}).get("notes", []):
-        say(f"note: {in_options(note)}")
+        print_stderr(f"note: {in_options(note)}")
     save(model, output.target, created=reporting.today())
     when_stopped(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
@@ -356,12 +356,12 @@ def _write(
     if failure is not None:
         raise UserError(f"the model was saved to {output}; the report was not: {failure}")
     if shown:
-        reporting.tell(report)
+        reporting.print_written(report)
 
 
 def _check_has(algorithm: str, names: list[str]) -> None:
     """Refuse parameters that the method does not have."""
-    with parameters_are_the_users():
+    with as_usage_error():
         method = get(algorithm)
     for name in names:
         if method.parameter(name) is None:

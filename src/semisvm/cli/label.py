@@ -9,7 +9,7 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli import reporting
-from semisvm.cli.errors import UserError, say
+from semisvm.cli.errors import UserError, print_stderr
 from semisvm.cli.interrupts import finish_when_stopped, when_stopped
 from semisvm.cli.options import Columns, OtherColumns, Words
 from semisvm.cli.outputs import Output, answers_output, binary_output, check_apart, file_option
@@ -86,8 +86,8 @@ def label(
 ) -> None:
     """Label rows in the browser while a model learns from the answers.
 
-    The page asks for the rows that matter most, and says how accurate the model is. Every answer is
-    on the disk when the page says so: the same command goes on where you left. Ctrl-C ends it.
+    The page asks for the rows that matter most, and shows how accurate the model is. An answer that
+    is shown as saved is on the disk: the same command goes on where you left. Ctrl-C ends it.
     """
     serve = _server()
     place = _place(data, answers)
@@ -116,7 +116,7 @@ def label(
     progress = Progress(sys.stderr)
     with session:
         for note in session.status().notes:
-            say(f"note: {note}")
+            print_stderr(f"note: {note}")
         serve(
             session,
             host,
@@ -125,7 +125,7 @@ def label(
             model=None if output is None else output.path,
             report=None if report is None else report.path,
             open_browser=not no_browser,
-            tell=say,
+            echo=print_stderr,
             watch=progress.show,
         )
         progress.end()
@@ -175,7 +175,7 @@ class Progress:
             self._stream.flush()
         elif (status.model_number, status.fit_error) != self._last:
             self._last = status.model_number, status.fit_error
-            say(text)
+            print_stderr(text)
 
     def end(self) -> None:
         """Leave the line."""
@@ -208,7 +208,7 @@ def _finish(session: "LabelingSession", output: Output | None, report: Output | 
         try:
             write(place.target, created=reporting.today())
         except LabelingError as error:
-            say(f"note: {place} was not written. {error}")
+            print_stderr(f"note: {place} was not written. {error}")
 
 
 def _tell(

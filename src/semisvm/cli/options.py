@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.errors import UserError, as_usage_error
 from semisvm.cli.outputs import Output, binary_output, file_option
 from semisvm.text import near_match
 
@@ -195,7 +195,7 @@ class Words:
         else:
             found |= {"ngram_range": _lengths(self.char_ngrams), "analyzer": "char_wb"}
         if self.stop_words:
-            with parameters_are_the_users():
+            with as_usage_error():
                 lists = [read_stop_words(source) for source in self.stop_words]
             found["stop_words"] = sorted({word for listed in lists for word in listed})
         return found

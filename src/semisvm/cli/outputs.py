@@ -1,6 +1,6 @@
 """Files that a command writes, known by their type and checked before any work is done.
 
-Whatever a command writes to is an `Output`, and a `Path` is what it reads: `checked` knows
+Whatever a command writes to is an `Output`, and a `Path` is what it reads: `checked` finds
 both from the signature, so that a new command is covered by its types.
 """
 

@@ -59,9 +59,9 @@ def predict(
 ) -> None:
     """Predict the labels of files, which may be larger than memory.
 
-    A row that gets no answer, as --abstain-below asks for, has a blank label. A warning says if the
-    rows look unlike those of the fit, or if the predicted labels are mixed differently. A model of
-    several labels per row writes one column per label.
+    A row that gets no answer, as --abstain-below asks for, has a blank label. A warning is
+    printed if the rows look unlike those of the fit, or if the predicted labels are mixed
+    differently. A model of several labels per row writes one column per label.
 
     With --workers or --cluster, workers compute what this process reads.
     """
@@ -89,7 +89,7 @@ def predict(
     )
     likeness = prediction_rules.Likeness(bundle)
     watched = likeness.watch(pieces)
-    # labels by other rules are not those of which the fit knows the shares
+    # labels by other rules are not those whose shares the fit has
     counted = not bundle.label_names and asked.decision.is_usual
     with (
         cluster.connected() as client,
@@ -114,7 +114,7 @@ def predict(
 def as_model(loaded: Any, several: bool = False) -> "Model":
     """Return a bundle, also for an estimator that was saved on its own.
 
-    Models of several labels per row are refused, unless the command knows what to do with them.
+    Models of several labels per row are refused, unless the command takes them.
     """
     from semisvm.model import Model
 

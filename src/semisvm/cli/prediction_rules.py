@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from semisvm.cli.errors import UserError, parameters_are_the_users, say
+from semisvm.cli.errors import UserError, as_usage_error, print_stderr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,7 +193,7 @@ def wanted(
                 f"{option} needs probabilities, which this model does not have. Fit it with "
                 "--probabilities, or by a method that has them (see 'semisvm methods')."
             )
-    with parameters_are_the_users():
+    with as_usage_error():
         decision = rules.decision(bundle)
         if rules.coverage is not None:
             bundle.check_coverage(rules.coverage)
@@ -214,7 +214,7 @@ def feature_names(bundle: "Model", vocabulary: Path | None) -> Any:
     if vocabulary is None:
         return bundle.names_of_features()
     if bundle.features is not None:
-        raise UserError("--vocabulary is for models of matrices: this one knows its words.")
+        raise UserError("--vocabulary is for models of matrices: this one has names of its own.")
     return bundle.names_of_features(read_names(vocabulary, int(bundle.estimator.n_features_in_)))
 
 
@@ -373,4 +373,4 @@ class Likeness:
     def warn(self) -> None:
         """Write notes to the error stream."""
         for sentence in self.sentences():
-            say(f"warning: {sentence}")
+            print_stderr(f"warning: {sentence}")

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from semisvm.cli.errors import say
+from semisvm.cli.errors import print_stderr
 from semisvm.cli.interrupts import first_interrupt
 from semisvm.methods.loop import SETTLING
 from semisvm.model_selection.watching import Step, Told
@@ -49,7 +49,7 @@ class Counted:
     since: float = 0.0
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def tell(self, step: Step) -> None:
+    def update(self, step: Step) -> None:
         """Record that a fit begins, so the one before is done."""
         now = perf_counter()
         # the first fit compiles, and would make all others look slow
@@ -118,7 +118,7 @@ class Traced:
     row: Mapping[str, Any] | None = None
     done: float = 0.0
 
-    def tell(self, row: Mapping[str, Any]) -> None:
+    def update(self, row: Mapping[str, Any]) -> None:
         """Record a row of the trace."""
         self.done = share_done(row)
         self.row = row
@@ -161,7 +161,7 @@ class Shown:
         """Show the last fit."""
         traced = Traced(method)
         with shown(traced, self.wanted):
-            yield traced.tell if self.wanted else None
+            yield traced.update if self.wanted else None
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def counting(wanted: bool, costs: Mapping[str, float] | None = None) -> Iterator
     """
     counted = Counted(costs or {})
     with shown(counted, wanted):
-        yield counted.tell if wanted else None
+        yield counted.update if wanted else None
 
 
 class State(Protocol):
@@ -247,7 +247,7 @@ def _print_lines(text: Callable[[], str], ended: threading.Event) -> None:
         now, line = perf_counter(), text()
         # the same fit is named again only after a long while
         if now - last >= (STILL if line.partition(",")[0] == said else PAUSE):
-            say(f"{line}, {now - start:.0f} s so far")
+            print_stderr(f"{line}, {now - start:.0f} s so far")
             last, said = now, line.partition(",")[0]
 
 

@@ -75,8 +75,8 @@ def report(
     if as_json:
         print_json(report_data(bundle, **options))
     else:
-        tell(output)
-        tell(card, "Card")
+        print_written(output)
+        print_written(card, "Card")
 
 
 def _check_unused(label: str | None, vectors: Vectors, form: FileFormat) -> None:
@@ -122,7 +122,7 @@ def write(
     return attempt(lambda: write_report(model, output.target, comparison, **options))
 
 
-def tell(output: Output | None, what: str = "Report") -> None:
+def print_written(output: Output | None, what: str = "Report") -> None:
     """Report that the file was written, if one was."""
     if output is not None and not output.is_standard:
         print_line(f"{what} {output}")

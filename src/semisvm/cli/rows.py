@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from semisvm.cli.errors import UserError, say
+from semisvm.cli.errors import UserError, print_stderr
 from semisvm.cli.outputs import Output
 from semisvm.text import visible_json
 
@@ -56,9 +56,9 @@ def tell_of_new_names(keep: list[str], rows: Rows) -> None:
     # columns that are kept come first
     for name, written in zip(keep, next(iter(rows), {}), strict=False):
         if written != name:
-            say(
+            print_stderr(
                 f"note: the column {name!r} of the data is written as {written!r}, since "
-                f"{name!r} is what the model says."
+                f"{name!r} is a column of the predictions."
             )
 
 
@@ -120,7 +120,7 @@ def row_writer(
         cells = _Cells(stream, DELIMITERS[suffix], escape)
         yield cells.write
     if escape is None and cells.n_formulas:
-        say(
+        print_stderr(
             f"warning: {cells.n_formulas:,} cells of {to} look like formulas, the first of them "
             f"{cells.first!r}, and a spreadsheet may run them. Write them as text with "
             "--escape-formulas, or keep them, without this warning, with --keep-formulas."

@@ -6,7 +6,7 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.answers import Tool, about_tool, check_tool, text_of, write_tasks
-from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.errors import UserError, as_usage_error
 from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes
@@ -79,7 +79,7 @@ def select(
     X, transformer = features_of(table, features)
     notes += [] if transformer is None else transformer.notes_
     notes += about_missing(found.missing_words)
-    with parameters_are_the_users():
+    with as_usage_error():
         rows = selection.select(X, n, found.labels)
     if to is None:
         lines = to_fill_in(found, rows.tolist(), label=label, key=key, keep=keep)

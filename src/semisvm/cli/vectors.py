@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli.errors import UserError, parameters_are_the_users
+from semisvm.cli.errors import UserError, as_usage_error
 
 if TYPE_CHECKING:
     from semisvm.model import Model
@@ -45,7 +45,7 @@ class Encoded:
     total: int = 1
     before: int = 0
 
-    def tell(self, done: int, total: int) -> None:
+    def update(self, done: int, total: int) -> None:
         """Count texts."""
         self.done, self.total = done, total
 
@@ -139,7 +139,7 @@ class TrainingVectors(Vectors):
         names = list(features.text or text_columns(data))
         progress = Encoded()
         with show(progress, shown):
-            data = encode_texts(data, names, function, tell=progress.tell)
+            data = encode_texts(data, names, function, tell=progress.update)
         if self.no_words:
             features.set_params(text=None)
             data = data.without(names)
@@ -155,7 +155,7 @@ def _loaded(path: Path) -> "RowVectors":
 def _imported(encoder: str) -> "Encoder":
     from semisvm.tables.vectors import load_encoder
 
-    with parameters_are_the_users():
+    with as_usage_error():
         return load_encoder(encoder)
 
 
@@ -225,7 +225,7 @@ class Added:
         if self._function is not None:
             told = self._progress
             with show(told, True):
-                data = encode_texts(data, self._columns, self._function, tell=told.tell)
+                data = encode_texts(data, self._columns, self._function, tell=told.update)
             told.before += len(self._columns) * len(data)
         return data
 

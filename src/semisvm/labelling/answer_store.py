@@ -100,7 +100,7 @@ class AnswerStore:
         }
         found = sorted(set(given.values()))
         self.classes: list[str] = []
-        self.know([*classes, *found])
+        self.add_classes([*classes, *found])
         self.counts: Counter[str] = Counter(given.values())
         self.asked: Counter[str] = Counter()
         self.n_skipped = 0
@@ -119,7 +119,7 @@ class AnswerStore:
         """Return whether a row has neither an answer nor been skipped."""
         return row not in self.marks
 
-    def know(self, classes: Iterable[str]) -> None:
+    def add_classes(self, classes: Iterable[str]) -> None:
         """Add classes that are not there yet."""
         self.classes += [name for name in dict.fromkeys(classes) if name not in self.classes]
 
@@ -130,7 +130,7 @@ class AnswerStore:
             return
         self._done.append(_Done(event, {row: self.marks.get(row) for row in event.rows}))
         # a journal may be opened with other classes than it was written with
-        self.know([] if event.value is None else [event.value])
+        self.add_classes([] if event.value is None else [event.value])
         for row in event.rows:
             mark = Mark(event.seq, event.value, event.facts)
             self._put(row, None if event.kind == REMOVE else mark)

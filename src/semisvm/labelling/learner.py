@@ -158,7 +158,7 @@ class Learner:
         self._work = Background(jobs) if background and pool.prepared is not None else None
         if self._work is not None:
             self._work.ask(CENTRES)
-            self.told(0)
+            self.answers_changed(0)
 
     @property
     def is_fitting(self) -> bool:
@@ -170,8 +170,8 @@ class Learner:
         """Whether the last model has seen all answers; read under the lock."""
         return self.fitted is not None and self.fitted.answers == self._store.answers()
 
-    def told(self, n_changes: int) -> None:
-        """Learn that answers have changed; called under the lock."""
+    def answers_changed(self, n_changes: int) -> None:
+        """Count changes of answers, and fit after enough of them; called under the lock."""
         self._since += n_changes
         if self._work is None or not self._can_fit():
             return
@@ -210,13 +210,13 @@ class Learner:
             self._work.end()
 
     def _fit(self) -> None:
-        self._told_of_failure(self._fit_now)
+        self._catching(self._fit_now)
 
     def _choose(self) -> None:
-        self._told_of_failure(self._choose_now)
-        self._told_of_failure(self._fit_now)
+        self._catching(self._choose_now)
+        self._catching(self._fit_now)
 
-    def _told_of_failure(self, work: Callable[[], None]) -> None:
+    def _catching(self, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception as error:

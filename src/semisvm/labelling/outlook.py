@@ -325,7 +325,7 @@ class Outlook:
         if sum(1 for count in store.counts.values() if count) < 2:
             return "Go on: a model needs answers of two classes."
         if accuracy is None:
-            return "Go on: more random rows are needed to say how accurate the model is."
+            return "Go on: more random rows are needed to estimate how accurate the model is."
         if accuracy.low >= HIGH:
             return "You can stop: the model is right on nearly all random rows."
         if gain is not None and gain.low > 0:

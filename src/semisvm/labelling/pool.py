@@ -47,7 +47,7 @@ SUMMARY = 200
 
 @dataclass(frozen=True)
 class Pool:
-    """Rows and what is known of them before anybody answers.
+    """Rows and what is known of them before the first answer.
 
     Attributes
     ----------

@@ -134,7 +134,7 @@ class Keys:
                 return True
         return hmac.compare_digest(self.token.encode(), given)
 
-    def knows(self, header: str | None) -> bool:
+    def has_cookie(self, header: str | None) -> bool:
         """Return whether a Cookie header holds the cookie of this server.
 
         Browsers send the cookies of all programs on this host. Those may have any form, so only
@@ -222,7 +222,7 @@ class RequestGuard:
         if not self.hosts.allows(headers.get("host")):
             raise RefusedError(421, "This server has another name. Open the address it printed.")
         self._check_source(method, path, headers)
-        known = self.keys.knows(headers.get("cookie"))
+        known = self.keys.has_cookie(headers.get("cookie"))
         may_open = not known and token is not None and path == "/" and method == "GET"
         opened = may_open and self.keys.open(str(token))
         if not (self._authenticated if known or opened else self._unauthenticated).take():

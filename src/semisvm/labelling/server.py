@@ -267,7 +267,7 @@ def serve(
     model: str | Path | None = None,
     report: str | Path | None = None,
     open_browser: bool = True,
-    tell: Callable[[str], None] = print,
+    echo: Callable[[str], None] = print,
     watch: Callable[[Status], None] | None = None,
 ) -> None:
     """Show the page of a session until Ctrl-C.
@@ -283,7 +283,7 @@ def serve(
     model, report : str or Path, optional
         Where the page saves. Downloads are there in any case.
     open_browser : bool, default=True
-    tell : callable, default=print
+    echo : callable, default=print
         Is given the address, and perhaps a warning.
     watch : callable, optional
         Is given the status of the session whenever it has changed.
@@ -291,8 +291,8 @@ def serve(
     places = Places(title, *(None if path is None else Path(path) for path in (model, report)))
     server = PageServer(session, host, port, token=token, places=places)
     if not is_loopback(server.host):
-        tell(NOT_ALONE.format(host=server.host, port=server.port))
-    tell(f"Open {server.address}")
+        echo(NOT_ALONE.format(host=server.host, port=server.port))
+    echo(f"Open {server.address}")
     if open_browser:
         start_browser(server.ticket())
     over = Event()

@@ -128,7 +128,7 @@ class LabelingSession(SessionViews):
             seed=random_state,
             every=every,
             background=background,
-            changed=self._tell,
+            changed=self._model_changed,
         )
         self._outlook = Outlook(self._pool, self._store)
         self._export_error: str | None = None
@@ -295,7 +295,7 @@ class LabelingSession(SessionViews):
 
     def _record(self, event: Event) -> Event:
         kept = self._store.record(event)
-        self._learner.told(max(1, len(event.rows)))
+        self._learner.answers_changed(max(1, len(event.rows)))
         if self._exports is not None:
             self._exports.ask("export")
         return kept
@@ -320,8 +320,8 @@ class LabelingSession(SessionViews):
         mark = self._store.marks.get(row)
         return mark is not None and mark.value is not None
 
-    def _tell(self) -> None:
-        """Learn that there is a new model."""
+    def _model_changed(self) -> None:
+        """Adjust to a new model."""
         self._news += 1
         fitted = self._learner.fitted
         if fitted is not None:

@@ -166,7 +166,7 @@ class Store(AnswerStore):
             if line["kind"] == DATA:
                 scheme = line
                 continue
-            self.know(line["names"] if line["kind"] == CLASSES else ())
+            self.add_classes(line["names"] if line["kind"] == CLASSES else ())
             place = (scheme.get("key"), tuple(scheme["columns"]))
             if line.get("rows") and place not in named:
                 named[place] = self._rows_by_name(scheme)

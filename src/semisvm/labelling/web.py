@@ -375,7 +375,7 @@ class Answers:
             return as_json({"error": f"The disk refused: {error.strerror or error}."}, 507)
         except Exception:
             LOG.exception("a request failed")
-            return as_json({"error": "The server failed. The terminal says where."}, 500)
+            return as_json({"error": "The server failed. The terminal has the details."}, 500)
 
 
 async def posted(request: Request) -> dict[str, Any]:

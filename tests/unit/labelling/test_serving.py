@@ -43,7 +43,7 @@ def served(session, monkeypatch):
 
         monkeypatch.setattr("webbrowser.get", get)
         monkeypatch.setattr(PageServer, "run", lambda server: meanwhile(opened))
-        serve(session, tell=told.append, **options)
+        serve(session, echo=told.append, **options)
         return told, opened
 
     return run

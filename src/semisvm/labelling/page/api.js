@@ -1,6 +1,6 @@
 // Requests to the server. A change counts when the server has said so.
 
-import { byId, say } from "./dom.js";
+import { byId, show } from "./dom.js";
 
 const PATIENCE = 20000;
 const BYTES = 16;
@@ -102,5 +102,5 @@ export async function post(name, values = {}) {
 export function showState(kind, text) {
   const state = byId("state");
   state.className = `state ${kind}`;
-  say(state, text);
+  show(state, text);
 }

@@ -2,7 +2,7 @@
 
 import { get, isConnected, onConnection, showState, Refused } from "./api.js";
 import { alertUser, keep, kept } from "./common.js";
-import { byId, say } from "./dom.js";
+import { byId, show } from "./dom.js";
 import { startFiles } from "./files.js";
 import * as label from "./label.js";
 import { showList, startLists } from "./lists.js";
@@ -85,7 +85,7 @@ function onKey(event) {
 function showTheme(theme) {
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  say(byId("theme"), `Theme: ${theme}`);
+  show(byId("theme"), `Theme: ${theme}`);
 }
 
 function startTools() {

@@ -1,13 +1,13 @@
 // Messages, and what the browser keeps for the next visit.
 
-import { byId, say } from "./dom.js";
+import { byId, show } from "./dom.js";
 
 export function announce(text) {
   byId("said").textContent = text;
 }
 
 export function alertUser(text) {
-  say(byId("alert-text"), text);
+  show(byId("alert-text"), text);
   byId("alert").hidden = text === "";
 }
 

@@ -27,7 +27,7 @@ export const draw = (name, attributes = {}, ...content) =>
   fill(document.createElementNS(SVG, name), attributes, content);
 
 // Texts are replaced only if they differ: readers announce what changes.
-export function say(node, text) {
+export function show(node, text) {
   const cleaned = clean(text);
   if (node.textContent !== cleaned) node.textContent = cleaned;
 }

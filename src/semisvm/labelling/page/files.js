@@ -1,18 +1,18 @@
 // What a person takes away: downloads, and files that the server saves.
 
 import { get, getFile, postSlowly } from "./api.js";
-import { byId, make, say } from "./dom.js";
+import { byId, make, show } from "./dom.js";
 
 let names = {};
 
 async function busily(button, text, work) {
   const told = byId("saved-files");
   button.disabled = true;
-  say(told, text);
+  show(told, text);
   try {
-    say(told, await work());
+    show(told, await work());
   } catch (error) {
-    say(told, error.message);
+    show(told, error.message);
   }
   button.disabled = false;
 }
@@ -40,10 +40,10 @@ export async function startFiles() {
   names = about.downloads;
   if (about.title) {
     document.title = `${about.title} · semisvm`;
-    say(byId("title"), `Labelling ${about.title}`);
+    show(byId("title"), `Labelling ${about.title}`);
   }
   if (about.saves !== null) {
-    say(byId("save"), `Save ${about.saves}`);
+    show(byId("save"), `Save ${about.saves}`);
     byId("save").hidden = false;
   }
 }

@@ -1,7 +1,7 @@
 // Labelling one row after the other.
 
 import { get, isConnected, post, showState, Lost, Refused } from "./api.js";
-import { byId, count, make, say } from "./dom.js";
+import { byId, count, make, show } from "./dom.js";
 import { probabilityOf, showGuess, showRow } from "./row.js";
 import { showStatus } from "./progress.js";
 import { announce, alertUser, kept, keep } from "./common.js";
@@ -50,12 +50,12 @@ function present(view, query) {
   byId("remove").hidden = view === null || (view.answer === null && !view.skipped);
   byId("row").parentElement.classList.toggle("opened", !asked);
   if (view === null) {
-    say(byId("row-name"), "All rows are done");
-    say(byId("reason"), "Every row has an answer or was skipped.");
+    show(byId("row-name"), "All rows are done");
+    show(byId("reason"), "Every row has an answer or was skipped.");
     byId("row").replaceChildren(make("p", { class: "quiet" }, "You can still find rows and change answers."));
   } else {
-    say(byId("row-name"), `Row ${view.key}`);
-    say(byId("reason"), asked ? query.words : opened(view));
+    show(byId("row-name"), `Row ${view.key}`);
+    show(byId("reason"), asked ? query.words : opened(view));
     showRow(byId("row"), view);
   }
   markAnswer();
@@ -122,7 +122,7 @@ function showLast(row, key, value, guess) {
   const parts = [what];
   if (guess) {
     const same = guess.value === value;
-    const words = [same ? "The model agrees" : "The model says ", same ? null : make("strong", { dir: "auto" }, guess.value)];
+    const words = [same ? "The model agrees" : "The model predicts ", same ? null : make("strong", { dir: "auto" }, guess.value)];
     parts.push(make("p", { class: same ? "agrees" : "differs" }, words, probabilityOf(guess)));
   }
   byId("last").replaceChildren(...parts);

@@ -1,6 +1,6 @@
 // How far the session is: numbers, the curve, class shares, the model.
 
-import { byId, count, draw, make, percent, plural, say } from "./dom.js";
+import { byId, count, draw, make, percent, plural, show } from "./dom.js";
 
 const WIDTH = 320;
 const HEIGHT = 130;
@@ -29,15 +29,15 @@ export function showStatus(status) {
 }
 
 function showNumbers(status) {
-  say(byId("n-labels"), count(status.n_answered));
+  show(byId("n-labels"), count(status.n_answered));
   const skipped = status.n_skipped ? `, ${count(status.n_skipped)} skipped` : "";
-  say(byId("n-labels-of"), `${status.n_answered === 1 ? "label" : "labels"} of ${plural(status.n_rows, "row")}${skipped}`);
+  show(byId("n-labels-of"), `${status.n_answered === 1 ? "label" : "labels"} of ${plural(status.n_rows, "row")}${skipped}`);
   const accuracy = status.accuracy;
-  say(byId("accuracy"), accuracy === null ? "–" : percent(accuracy.value));
-  say(byId("accuracy-of"), accuracy === null
+  show(byId("accuracy"), accuracy === null ? "–" : percent(accuracy.value));
+  show(byId("accuracy-of"), accuracy === null
     ? "accuracy: not known yet"
     : `accuracy, ${percent(accuracy.low)} to ${percent(accuracy.high)}, from ${plural(accuracy.n, "random row")}`);
-  say(byId("advice"), status.advice);
+  show(byId("advice"), status.advice);
   const notes = byId("notes");
   if (notes.children.length !== status.notes.length) {
     notes.replaceChildren(...status.notes.map((note) => make("li", {}, note)));
@@ -55,7 +55,7 @@ function showModel(status) {
   }
   if (status.fitting) parts.push(status.model_number ? "Learning now." : FIRST_TIME);
   if (status.fit_error) parts.push(status.fit_error);
-  say(byId("model"), parts.join(" "));
+  show(byId("model"), parts.join(" "));
 }
 
 // 95% of the estimates are within 1.96 standard errors.

@@ -1,4 +1,4 @@
-// A row, and what the model says about it.
+// A row, and what the model predicts for it.
 
 import { get } from "./api.js";
 import { chance, clean, count, make } from "./dom.js";
@@ -88,7 +88,7 @@ export function showGuess(node, guess) {
     node.replaceChildren(make("p", { class: "quiet" }, "There is no model yet: it comes after the first few answers."));
     return;
   }
-  const what = make("p", {}, "The model says ", make("strong", { dir: "auto" }, guess.value), probabilityOf(guess), guess.seen_answer ? ". It has learned from your answer." : "");
+  const what = make("p", {}, "The model predicts ", make("strong", { dir: "auto" }, guess.value), probabilityOf(guess), guess.seen_answer ? ". It has learned from your answer." : "");
   const why = guess.because.length ? [reasons(guess.because)] : [];
   node.replaceChildren(what, ...why);
 }
