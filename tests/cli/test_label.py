@@ -47,9 +47,9 @@ def mail(tmp_path, monkeypatch):
 def person(monkeypatch):
     """Answer rows in place of the page."""
 
-    def serve(session, host, port, *, tell, watch, model, **options):
+    def serve(session, host, port, *, echo, watch, model, **options):
         told.append({"host": host, "port": port, "model": model, **options})
-        tell("Open http://127.0.0.1/")
+        echo("Open http://127.0.0.1/")
         for _ in range(person.answers):
             query = session.ask()
             session.answer(query.row, kind_of(query.row))

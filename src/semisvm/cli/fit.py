@@ -377,16 +377,20 @@ def _outcome(model: "Model") -> dict[str, Any]:
 
     estimator, features = model.estimator, model.features
     names = model.label_names or [str(label) for label in estimator.classes_.tolist()]
+    shares = dict(zip(names, estimator.class_prior_.tolist(), strict=True))
     found = {
-        **({} if features is None else {"kept_words": features.kept_words()}),
+        "kept_words": {} if features is None else features.kept_words(),
         "reg": getattr(estimator, "reg_", None),
-        "prior": dict(zip(names, estimator.class_prior_.tolist(), strict=True)),
+        "objective": getattr(estimator, "objective_", None),
+        "rounds": getattr(estimator, "n_iter_", None),
+        "prior": shares,
+        "prior_source": None if model.label_names else prior_source(estimator),
         "probabilities": model.has_probabilities,
     }
-    if model.label_names:
-        return found
-    trained = {"objective": estimator.objective_, "rounds": estimator.n_iter_}
-    return {**found, **trained, "prior_source": prior_source(estimator)}
+    left_out = ["kept_words"] if features is None else []
+    if model.label_names:  # each has its own
+        left_out += ["objective", "rounds", "prior_source"]
+    return {name: value for name, value in found.items() if name not in left_out}
 
 
 def _show(model: "Model", output: Output, told: dict[str, Any]) -> None:
