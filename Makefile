@@ -21,6 +21,9 @@ help: ## show this list
 demo: $(READY) ## few labels, many unlabelled rows: a table, and a picture in OUT
 	@$(RUN) examples/demo.py $(OUT)
 
+# Each worker has one thread of BLAS and OpenMP: together they have the cores.
+test quick: export OMP_NUM_THREADS ?= 1
+
 test: $(READY) ## run all tests in WORKERS processes
 	@$(RUN) -m pytest -q -n $(WORKERS) --dist worksteal
 

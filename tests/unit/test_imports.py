@@ -87,7 +87,7 @@ def target(module: str, name: str = "") -> str:
 def for_types(tree: ast.Module) -> set[ast.AST]:
     """Return all nodes under ``if TYPE_CHECKING``."""
     guards = (node for node in ast.walk(tree) if isinstance(node, ast.If))
-    ours = [node for node in guards if "TYPE_CHECKING" in ast.unparse(node.test)]
+    ours = [node for node in guards if getattr(node.test, "id", "") == "TYPE_CHECKING"]
     return {inner for node in ours for statement in node.body for inner in ast.walk(statement)}
 
 
@@ -117,18 +117,24 @@ def targets(node: ast.AST) -> Iterator[str]:
             yield target(found.group())
 
 
-@cache
 def edges(types: bool) -> set[tuple[str, str]]:
     """Return the pairs (part, part it imports); imports inside functions count."""
-    found = set()
+    return all_edges()[types]
+
+
+@cache
+def all_edges() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Return the pairs of imports that make an order, and of those for types only."""
+    found: tuple[set[tuple[str, str]], set[tuple[str, str]]] = (set(), set())
     files = {*ROOT.rglob("*.py"), *ROOT.rglob("*.pyi")}  # stubs list what is imported when used
     for path in files - {ROOT / "_moved.py"}:  # names paths, imports none
         tree = ast.parse(path.read_text(encoding="utf-8"))
         guarded, shown = for_types(tree), views(tree)
         for node in ast.walk(tree):
-            if (node in guarded) == types and node not in shown:
-                found |= {(part_of(path), other) for other in targets(node)}
-    return {(part, other) for part, other in found if part != other}
+            if node not in shown:
+                part = part_of(path)
+                found[node in guarded].update((part, t) for t in targets(node) if t != part)
+    return found
 
 
 def pairs(table: dict[str, str]) -> set[tuple[str, str]]:

@@ -45,7 +45,9 @@ class Stopping:
 @pytest.mark.parametrize("case", CASES)
 def test_every_method_goes_on_bit_for_bit(case, whole, path):
     n = len(whole(case).trace_)
-    for at in sorted({0, 1, n // 3, n // 2, n - 2, n - 1}):
+    # the other cases differ from these by a loss, a kernel or a tree
+    often = case in ("tsvm", "tsvm many", "da", "da many", "newton")
+    for at in sorted({0, 1, n // 3, n // 2, n - 2, n - 1} if often else {1, n // 2, n - 1}):
         path.unlink(missing_ok=True)
         with pytest.raises(InterruptedFitError):
             made(case, path, callback=Stopping(at))
@@ -74,7 +76,7 @@ def test_a_callback_stops_a_fit_that_goes_on_later(case, whole, path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize(("case", "times"), [("tsvm", 20), ("da", 20), ("da many", 6)])
+@pytest.mark.parametrize(("case", "times"), [("tsvm", 9), ("da", 9), ("da many", 6)])
 def test_killed_at_many_moments(case, times, whole, path, monkeypatch):
     """In the middle of rounds, before a file takes its name, and right after."""
     n = len(whole(case).trace_)
