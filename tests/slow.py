@@ -10,6 +10,8 @@ SLOW = (
     *("properties/test_classes.py", "properties/test_parameters_act.py"),
     "properties/test_weights.py",
     *("unit/designs/test_memory.py", "unit/label_steps/test_interrupting.py"),
+    *("unit/estimators/test_committee.py", "unit/estimators/test_laplacian.py"),
+    "unit/estimators/test_many_classes.py",
     *("unit/labelling/test_journal.py", "unit/labelling/test_session.py"),
     "unit/labelling/test_store.py",
     *("unit/model_selection/test_audit.py", "unit/model_selection/test_column_choice.py"),

@@ -38,7 +38,7 @@ from semisvm import (
 from semisvm.losses import LOSSES
 from semisvm.model_selection import PartialLabelKFold, choose, compare
 
-MODEST = settings(max_examples=12)
+MODEST = settings(max_examples=8)
 seeds = st.integers(0, 10_000)
 SEMI = pytest.mark.parametrize("cls", [TransductiveSVC, AnnealedSVC])
 TIGHT = {"reg": 0.05, "tol": 1e-12}

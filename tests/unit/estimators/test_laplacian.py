@@ -272,12 +272,13 @@ def texts(n, seed):
 def test_new_rows_are_scored_like_unlabelled_rows_of_the_fit(
     data, n, settings, correlation, deviation
 ):
-    X, y = data(n + 40, 5)
+    n_new = 24  # each is a fit
+    X, y = data(n + n_new, 5)
     labels = hide(y[:n], 60)
     model = LaplacianRLSC(**settings).fit(X[:n], labels)
     found = model.decision_function(X[n:])
-    wanted = np.empty(40)
-    for i in range(40):
+    wanted = np.empty(n_new)
+    for i in range(n_new):
         rows = [*range(n), n + i]
         again = LaplacianRLSC(**settings).fit(X[rows], np.append(labels, -1))
         wanted[i] = again.decision_function(X[rows])[-1]
