@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from semisvm.reporting import LearningCurveDisplay
-from semisvm.reporting.drawing import GREY, MARKERS, PALETTE, panels, tidy
+from semisvm.reporting.displays import GREY, MARKERS, PALETTE, panels, tidy
 
 WIDTH, HEIGHT = 5.2, 3.6
 SMALL = 0.1

@@ -126,22 +126,22 @@ def read_array(member: IO[bytes], length: int, entry: Mapping[str, Any]) -> NDAr
     """
     shape, fortran, dtype, header = _header(member)
     if list(shape) != entry["shape"] or dtype.str != entry["type"]:
-        raise ValueError("an array is not what the document says")
+        raise ValueError("an array is not the one that the document describes")
     size = size_of(shape, dtype)
     if header + size != length:
-        raise ValueError("an array is longer or shorter than it says")
+        raise ValueError("an array is longer or shorter than declared")
     array = np.frombuffer(read_exactly(member, size), dtype=dtype)
     return _sound(array).reshape(shape, order="F" if fortran else "C")
 
 
 def read_exactly(member: IO[bytes], size: int) -> bytearray:
     """Read all of a member piece by piece, or raise if its length is another."""
-    # a read of everything would unpack what the directory does not admit to
+    # a read of everything would unpack more than the directory declares
     content = read_pieces(member, size)
     if len(content) < size:
-        raise ValueError("a part is shorter than it says")
+        raise ValueError("a part is shorter than declared")
     if member.read(1):
-        raise ValueError("a part is longer than it says")
+        raise ValueError("a part is longer than declared")
     return content
 
 
@@ -321,8 +321,8 @@ def read_archive(
 class _Careful(io.BufferedIOBase):
     """A file of which no more is read at a time than a directory has, until it was read.
 
-    zipfile reads the directory, and makes an object of every entry, before it can be asked
-    how many there are.
+    zipfile reads the directory, and makes an object of every entry, before their number
+    can be checked.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -457,7 +457,7 @@ def _spread(entry: Mapping[str, Any], places: NDArray[Any], values: NDArray[Any]
     if places.dtype.kind not in "iu" or places.shape != values.shape or places.ndim != 1:
         raise ValueError("places and values differ in number")
     if values.dtype != array_type(entry["values"]["type"]).newbyteorder("="):
-        raise ValueError("an array is not what the document says")
+        raise ValueError("an array is not the one that the document describes")
     if len(places) and places.min() < 0:
         raise ValueError("a place is negative")
     if entry["order"] not in ("C", "F"):

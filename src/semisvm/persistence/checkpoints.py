@@ -143,8 +143,8 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     except ModelFileError as error:
         # the file of another program is not to be deleted
         other = CHECKPOINT.words in error.message
-        said = error.message if other else f"this checkpoint is damaged: {error.message} {AGAIN}"
-        raise CheckpointError(said, path) from error
+        reason = error.message if other else f"this checkpoint is damaged: {error.message} {AGAIN}"
+        raise CheckpointError(reason, path) from error
     # json and numpy raise errors of many kinds for what is not what they expect
     except Exception as error:
         what = f"{type(error).__name__}: {str(error)[:200]}"
@@ -173,7 +173,7 @@ finite squares; others could keep a label step in its loop for ever."""
 
 
 def vector(size: str, *, unbounded: bool = False) -> Check:
-    """Ask for a vector in double precision; prices of classes without rows may be -inf."""
+    """Require a vector in double precision; prices of classes without rows may be -inf."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.ndim != 1:
@@ -186,7 +186,7 @@ def vector(size: str, *, unbounded: bool = False) -> Check:
 
 
 def extended(value: Any, where: str, sizes: Sizes) -> None:
-    """Ask for a number that may be infinite, as a best value is before there is one."""
+    """Require a number that may be infinite, as a best value is before there is one."""
     if type(value) not in (int, float) or math.isnan(value):
         raise refuse(where, "a number")
 
@@ -364,9 +364,9 @@ class Checkpoint(FitKeeper):
         return found
 
     def _check(self, check: Check, found: dict[str, Any], sizes: Sizes) -> None:
-        said = complaint(check, found, "its content", sizes)
-        if said is not None:
-            raise CheckpointError(f"this checkpoint is damaged: {said} {AGAIN}", self.path)
+        wrong = complaint(check, found, "its content", sizes)
+        if wrong is not None:
+            raise CheckpointError(f"this checkpoint is damaged: {wrong} {AGAIN}", self.path)
 
     def _same(self, found: dict[str, Any], here: Identity) -> dict[str, Any]:
         """Return a checkpoint that is of this fit, or raise."""

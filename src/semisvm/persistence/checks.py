@@ -45,7 +45,7 @@ def agree(name: str, found: int, where: str, sizes: Sizes) -> None:
 
 
 def text(value: Any, where: str, sizes: Sizes) -> None:
-    """Ask for text that can be written."""
+    """Require text that can be written."""
     if not isinstance(value, str):
         raise refuse(where, "text")
     try:
@@ -55,13 +55,13 @@ def text(value: Any, where: str, sizes: Sizes) -> None:
 
 
 def flag(value: Any, where: str, sizes: Sizes) -> None:
-    """Ask for true or false."""
+    """Require true or false."""
     if not isinstance(value, bool):
         raise refuse(where, "true or false")
 
 
 def nothing(value: Any, where: str, sizes: Sizes) -> None:
-    """Ask for None."""
+    """Require None."""
     if value is not None:
         raise refuse(where, "null")
 
@@ -71,13 +71,13 @@ def anything(value: Any, where: str, sizes: Sizes) -> None:
 
 
 def label(value: Any, where: str, sizes: Sizes) -> None:
-    """Ask for a number, text, or true or false."""
+    """Require a number, text, or true or false."""
     if not isinstance(value, (bool, int, float)):
         text(value, where, sizes)
 
 
 def scalar(value: Any, where: str, sizes: Sizes) -> None:
-    """Ask for a number, text, true or false, or None."""
+    """Require a number, text, true or false, or None."""
     if value is not None:
         label(value, where, sizes)
 
@@ -88,7 +88,7 @@ def in_words(name: Any, most: int = 40) -> str:
 
 
 def whole(low: int = 0, high: int | None = None) -> Check:
-    """Ask for a whole number within bounds."""
+    """Require a whole number within bounds."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         if type(value) is not int or value < low or (high is not None and value > high):
@@ -101,7 +101,7 @@ def whole(low: int = 0, high: int | None = None) -> Check:
 def number(
     low: float = -LARGEST, high: float = LARGEST, *, above: float = -math.inf, finite: bool = True
 ) -> Check:
-    """Ask for a number within bounds; NaN and infinity only where they are allowed."""
+    """Require a number within bounds; NaN and infinity only where they are allowed."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         fine = type(value) in (int, float)
@@ -119,7 +119,7 @@ def number(
 
 
 def one_of(*choices: Any) -> Check:
-    """Ask for one of some values."""
+    """Require one of some values."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         if not any(type(value) is type(choice) and value == choice for choice in choices):
@@ -145,7 +145,7 @@ def either(*checks: Check) -> Check:
 
 
 def optional(part: Check) -> Check:
-    """Ask for what passes a check, or None."""
+    """Require what passes a check, or None."""
     return either(part, nothing)
 
 
@@ -158,7 +158,7 @@ def listed(
     more: int = 0,
     unique: bool = False,
 ) -> Check:
-    """Ask for a list or tuple.
+    """Require a list or tuple.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def listed(
 
 
 def size(name: str) -> Check:
-    """Ask for a number of one or more that is a size of arrays."""
+    """Require a number of one or more that is a size of arrays."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         whole(1)(value, where, sizes)
@@ -207,7 +207,7 @@ def size(name: str) -> Check:
 
 
 def shaped(*names: str) -> Check:
-    """Ask for the shape of a matrix, whose sizes have names."""
+    """Require the shape of a matrix, whose sizes have names."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         listed(whole(0, MOST_COLUMNS), length=len(names))(value, where, sizes)
@@ -218,7 +218,7 @@ def shaped(*names: str) -> Check:
 
 
 def ordered(part: Check) -> Check:
-    """Ask for a list that passes a check and does not fall."""
+    """Require a list that passes a check and does not fall."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         part(value, where, sizes)
@@ -229,7 +229,7 @@ def ordered(part: Check) -> Check:
 
 
 def mapping(key: Check, item: Check) -> Check:
-    """Ask for a dict."""
+    """Require a dict."""
 
     def check(value: Any, where: str, sizes: Sizes) -> None:
         if not isinstance(value, Mapping):
@@ -242,7 +242,7 @@ def mapping(key: Check, item: Check) -> Check:
 
 
 class Record:
-    """Ask for a dict with certain entries.
+    """Require a dict with certain entries.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Array:
-    """Ask for an array.
+    """Require an array.
 
     Attributes
     ----------
@@ -328,7 +328,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Names:
-    """Ask for an object array of text, all different.
+    """Require an object array of text, all different.
 
     Attributes
     ----------

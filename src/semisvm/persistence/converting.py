@@ -192,8 +192,8 @@ zero_based, max_columns
     paths = files_of(sources)
     _check_outside([*paths, labels_file, embeddings], output)
     kind = _kind(paths, format)
-    told = Progress() if progress is None else progress
-    told.total = sum(path.stat().st_size for path in paths)
+    progress = Progress() if progress is None else progress
+    progress.total = sum(path.stat().st_size for path in paths)
     options = Options(
         encoding=encoding,
         delimiter=delimiter,
@@ -203,16 +203,16 @@ zero_based, max_columns
         na_is_class=na_is_class,
         zero_based=zero_based,
         max_columns=max_columns,
-        seen=told.seen,
+        seen=progress.seen,
     )
-    said = {"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None}
-    facts = {name: value for name, value in said.items() if value is not None}
+    given = {"label": label, "unlabeled": unlabeled, "na_is_class": na_is_class or None}
+    facts = {name: value for name, value in given.items() if value is not None}
     vectors = None
     if embeddings is not None:
         vectors, facts = RowVectors.load(embeddings), {**facts, "embeddings": True}
         if kind not in TABLES:
             raise DataError(f"embeddings are joined to tables, but this is {kind}.", paths[0])
-    job = _Job(paths, label, labels_file, options, format, told, facts, cluster, vectors)
+    job = _Job(paths, label, labels_file, options, format, progress, facts, cluster, vectors)
     if kind in TABLES:
         _convert_tables(job, output, features, kept)
     elif label is not None:

@@ -116,7 +116,9 @@ def write_table(
     return Written(writer.n_rows, labels, streamed)
 
 
-def add_svmlight(writer: RowsWriter, labels: LabelCodes, file: OneFile, told: Any = None) -> None:
+def add_svmlight(
+    writer: RowsWriter, labels: LabelCodes, file: OneFile, progress: Any = None
+) -> None:
     """Append the rows of a svmlight file, with its own indices, and the codes of its labels."""
     from semisvm.tables.svmlight import block_labels, read_blocks
 
@@ -127,8 +129,8 @@ def add_svmlight(writer: RowsWriter, labels: LabelCodes, file: OneFile, told: An
             if block.has_labels:
                 values = block_labels(block.labels, block.lines, file.path, file.options).tolist()
             writer.add_codes(labels.of_values(values))
-        if told is not None:
-            told.rows = writer.n_rows
+        if progress is not None:
+            progress.rows = writer.n_rows
 
 
 def write_svmlight(file: OneFile, folder: Path, dtype: np.dtype[Any]) -> Written:
@@ -161,7 +163,7 @@ class OnCluster:
     def count(self, streamed: StreamedFeatures, columns: list[str]) -> None:
         """Count what is in all files."""
         calls = [(file, streamed.empty(), columns) for file in self._files]
-        for file, found in self._answers(count_table, calls):
+        for file, found in self._results(count_table, calls):
             streamed.merge_counts(found)
             self._done(file, found.n_rows)
 
@@ -173,20 +175,20 @@ class OnCluster:
         pairs = zip(self._files, places, strict=True)
         calls = [(file, streamed, columns, place) for file, place in pairs]
         streamed.begin()
-        for number, (file, told) in enumerate(self._answers(write_table, calls)):
-            assert told.streamed is not None
-            streamed.merge_statistics(told.streamed)
-            _append(writer, labels, places[number], told)
-            self._done(file, told.n_rows)
+        for number, (file, written) in enumerate(self._results(write_table, calls)):
+            assert written.streamed is not None
+            streamed.merge_statistics(written.streamed)
+            _append(writer, labels, places[number], written)
+            self._done(file, written.n_rows)
         shutil.rmtree(writer.folder / PARTS)
 
     def write_svmlight(self, writer: RowsWriter, labels: LabelCodes, dtype: np.dtype[Any]) -> None:
         """Write the rows of all files."""
         places = self._places(writer)
         calls = [(file, place, dtype) for file, place in zip(self._files, places, strict=True)]
-        for number, (file, told) in enumerate(self._answers(write_svmlight, calls)):
-            _append(writer, labels, places[number], told)
-            self._done(file, told.n_rows)
+        for number, (file, written) in enumerate(self._results(write_svmlight, calls)):
+            _append(writer, labels, places[number], written)
+            self._done(file, written.n_rows)
         shutil.rmtree(writer.folder / PARTS)
 
     def _places(self, writer: RowsWriter) -> list[Path]:
@@ -194,14 +196,14 @@ class OnCluster:
         parts.mkdir()
         return [parts / f"{number}.rows" for number in range(len(self._files))]
 
-    def _answers(
+    def _results(
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
     ) -> Iterator[tuple[OneFile, Any]]:
-        answers = in_order(self._client, function, calls)
-        yield from zip(self._files, answers, strict=True)
+        results = in_order(self._client, function, calls)
+        yield from zip(self._files, results, strict=True)
 
 
-def _append(writer: RowsWriter, labels: LabelCodes, place: Path, told: Written) -> None:
+def _append(writer: RowsWriter, labels: LabelCodes, place: Path, written: Written) -> None:
     """Move the rows of a file to those before them."""
     X = open_rows(place)
     for part in X.parts():
@@ -211,5 +213,5 @@ def _append(writer: RowsWriter, labels: LabelCodes, place: Path, told: Written) 
             writer.add(part, place)
     if X.codes is not None:
         # the code -1 is the last entry
-        writer.add_codes(np.append(labels.merged(told.labels), np.int32(-1))[X.codes])
+        writer.add_codes(np.append(labels.merged(written.labels), np.int32(-1))[X.codes])
     shutil.rmtree(place)

@@ -106,7 +106,7 @@ BLOCKS = {
 def restore_features(
     state: Any, arrays: Mapping[str, NDArray[Any]], spend: Callable[[int], None]
 ) -> ColumnFeatures:
-    """Make fitted features, after everything that they trust was checked.
+    """Make fitted features, after all that is used unchecked later was checked.
 
     Parameters
     ----------

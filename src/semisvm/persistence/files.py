@@ -387,7 +387,7 @@ def load(path: str | Path, *, max_bytes: int | None = None) -> Any:
     """Read a model file; safe for untrusted files.
 
     A file holds numbers and text only. Its sizes are checked before it is read, and what it
-    says before a model is made of it. Predictions are those of the saved model, bit for bit.
+    holds before a model is made of it. Predictions are those of the saved model, bit for bit.
 
     Parameters
     ----------

@@ -117,10 +117,10 @@ def _plain(value: Any) -> Any:
 
 
 def _check(name: str, check: Any, value: Any) -> None:
-    said = complaint(check, value, "value")
-    if said is not None:
+    wrong = complaint(check, value, "value")
+    if wrong is not None:
         what = f"the step {name!r} of this pipeline cannot be saved"
-        raise ModelFileError(f"{what}: {said} {INSTEAD}")
+        raise ModelFileError(f"{what}: {wrong} {INSTEAD}")
 
 
 class _StandIn(TransformerMixin, BaseEstimator):

@@ -51,7 +51,7 @@ BYTES_A_CELL = 24
 
 
 def levels(value: Any, where: str, sizes: Sizes) -> None:
-    """Ask for the categories of a column: different scalars; numbers in ascending order."""
+    """Require the categories of a column: different scalars; numbers in ascending order."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
         raise refuse(where, "an array of categories")
     if value.dtype.kind == "O":
@@ -172,7 +172,7 @@ PATTERNS = (TOKEN_PATTERN, r"(?u)\b\w+\b", r"\b\w+\b", r"\b\w\w+\b", r"\w+")
 """Of words. An untrusted pattern may take for ever; these take linear time."""
 INSTEAD = (
     "Use steps by name and parameters that are data, or keep the whole pipeline with joblib or "
-    "skops; a pickle of somebody else may run anything when it is loaded."
+    "skops; a pickle from elsewhere may run anything when it is loaded."
 )
 NGRAMS = ordered(listed(whole(1, MAX_NGRAM), length=2))
 SHARE_OR_COUNT = number(0.0)
@@ -319,7 +319,7 @@ def step_state(name: str, step: Any) -> tuple[dict[str, Any], Arrays]:
         kind,
         parameters,
         attributes,
-        lambda said: ModelFileError(f"{what} of this pipeline cannot be saved: {said} {INSTEAD}"),
+        lambda wrong: ModelFileError(f"{what} of this pipeline cannot be saved: {wrong} {INSTEAD}"),
     )
     arrays = {
         key: value
@@ -369,18 +369,18 @@ def _check_step(
     error: Callable[[str], ModelFileError],
 ) -> None:
     sizes: dict[str, int] = {}
-    said = complaint(Record({}, kind.parameters), parameters, "parameters")
+    wrong = complaint(Record({}, kind.parameters), parameters, "parameters")
     missing = {**kind.missing, **NAMES}
-    said = said or complaint(Record(kind.attributes, missing), attributes, "values", sizes)
+    wrong = wrong or complaint(Record(kind.attributes, missing), attributes, "values", sizes)
     columns = sizes.get("columns")
-    if said is None and columns and attributes.get("n_features_in_", columns) != columns:
-        said = "values.n_features_in_ must be the number of columns."
+    if wrong is None and columns and attributes.get("n_features_in_", columns) != columns:
+        wrong = "values.n_features_in_ must be the number of columns."
     for parameter, key in NEEDED.items():
-        asked = parameter in kind.parameters and parameters.get(parameter, True)
-        if said is None and asked and attributes.get(key) is None:
-            said = f"values has no {key}."
-    if said is not None:
-        raise error(said)
+        needed = parameter in kind.parameters and parameters.get(parameter, True)
+        if wrong is None and needed and attributes.get(key) is None:
+            wrong = f"values has no {key}."
+    if wrong is not None:
+        raise error(wrong)
 
 
 def restore_step(
@@ -406,7 +406,7 @@ def restore_step(
     mapping(text, anything)(values, where, {})
     attributes = {**values, **arrays}
     _check_step(
-        kind, parameters, attributes, lambda said: ModelFileError(f"{DAMAGED}{where}: {said}")
+        kind, parameters, attributes, lambda wrong: ModelFileError(f"{DAMAGED}{where}: {wrong}")
     )
     return _made(name, kind, dict(parameters), attributes, spend)
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from semisvm.estimators.margins import last_step, margin_width
 from semisvm.labels.partial import encode
-from semisvm.reporting.drawing import MARKERS, PALETTE, one_axes
+from semisvm.reporting.displays import MARKERS, PALETTE, one_axes
 
 
 class DecisionBoundaryDisplay2D:
@@ -121,14 +121,7 @@ class DecisionBoundaryDisplay2D:
         return made.plot(ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : axes, optional
-        **kwargs
-            Of the regions.
-        """
+        """Draw in given axes or a new figure, with options of the regions."""
         ax = one_axes(ax, type(self).__name__, (6.0, 4.6))
         from matplotlib.colors import ListedColormap
 

@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from semisvm.reporting.data import report_data
-from semisvm.reporting.parts import percent, show
+from semisvm.reporting.html import percent, show
 from semisvm.tables.writing import write_text
 
 Data = Mapping[str, Any]
 
 MOST_CLASSES = 30
 """Rows of the table of classes; a card is read by people."""
-NOT_TOLD = ("unlabeled",)
+NOT_SHOWN = ("unlabeled",)
 """Parameters about the form of the labels, not about the model."""
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 CAVEATS = (
     "Every row gets one of the classes above, also a row that belongs to none of them, or that is "
     "unlike all rows of the training.",
     "Unlabelled rows help if the boundary between the classes runs where rows are few. Where that "
-    "is not so, they can hurt; the metrics say what was measured.",
+    "is not so, they can hurt; see the metrics.",
     "Accuracy was estimated on labelled rows. If these were chosen, and not drawn at random, it is "
     "another one on all rows.",
 )
@@ -77,7 +77,7 @@ def _details(data: Data) -> list[str]:
     set_to = ", ".join(
         f"{escaped(p['name'])} = {escaped(p['value'])}"
         for p in changed
-        if p["name"] not in NOT_TOLD
+        if p["name"] not in NOT_SHOWN
     )
     versions = ", ".join(f"{escaped(k)} {escaped(v)}" for k, v in data["versions"].items())
     facts = {
@@ -105,14 +105,14 @@ def _use(data: Data) -> list[str]:
     return [
         f"The model assigns {given} to one of the classes {listed}{more}.",
         "It is meant for rows that come from where the training rows came from. For whom it is, "
-        "which decisions rest on it and what an error costs, the model file does not know: add it "
-        "here before you pass the card on.",
+        "which decisions rest on it and what an error costs, is not in the model file: add it here "
+        "before you pass the card on.",
     ]
 
 
 def _training(data: Data) -> list[str]:
     facts = data["data"]
-    said = (
+    sentence = (
         f"{show(facts['rows'])} rows, of which {show(facts['labelled'])} have a label and "
         f"{show(facts['unlabelled'])} have none; both were used. “Share used” is the class share "
         f"among the unlabelled rows that the fit worked with: {data['prior']}. “Predicted” is the "
@@ -129,7 +129,7 @@ def _training(data: Data) -> list[str]:
         for e in data["classes"][:MOST_CLASSES]
     ]
     header = ["class", "labels", "of the labels", "share used", "predicted"]
-    return [said, _table(header, rows)]
+    return [sentence, _table(header, rows)]
 
 
 def _metrics(data: Data) -> list[str]:
@@ -149,14 +149,14 @@ def _metrics(data: Data) -> list[str]:
         name = escaped(method["name"])
         name = f"**{name}** (this model)" if method["name"] in fitted else name
         rows.append([name, f"{method['mean']:.3f}", f"{low:.3f} to {high:.3f}"])
-    said = (
+    sentence = (
         f"Cross-validated on the {show(found['n_labeled'])} labelled rows; rows of a fold were not "
         "used to train what they judge."
     )
     header = ["method", escaped(found["scoring"]), f"{confidence} interval"]
     verdict = found["did_it_help"]
-    told = [verdict["sentence"], *([verdict["chance"]] if verdict["chance"] else [])]
-    return [*_evaluated(data), said, _table(header, rows), *map(escaped, told)]
+    verdicts = [verdict["sentence"], *([verdict["chance"]] if verdict["chance"] else [])]
+    return [*_evaluated(data), sentence, _table(header, rows), *map(escaped, verdicts)]
 
 
 def _evaluated(data: Data) -> list[str]:
@@ -165,17 +165,17 @@ def _evaluated(data: Data) -> list[str]:
     if found is None:
         return []
     low, high = found["interval"]
-    said = (
+    sentence = (
         f"On the {show(found['rows'])} labelled rows of {escaped(found['file'])}: accuracy "
         f"{found['accuracy']:.3f} ({100 * found['confidence']:g}% interval {low:.3f} to "
         f"{high:.3f}), macro F {found['macro_f']:.3f}. {escaped(found['chance']['sentence'])}"
     )
     names = [escaped(name) for name in found["classes"]]
     if len(names) > MOST_CLASSES:
-        return [said]
+        return [sentence]
     counts = zip(names, found["confusion"], strict=True)
     rows = [[name, *map(show, row)] for name, row in counts]
-    return [said, _table(["true class, and predicted:", *names], rows)]
+    return [sentence, _table(["true class, and predicted:", *names], rows)]
 
 
 def _caveats(data: Data) -> list[str]:

@@ -355,11 +355,11 @@ def _cells(model: Model, data: Table | MatrixData, rows: list[int]) -> list[str]
     part = data.take(rows)
     texts = {name: part.text(name) for name in order}
     alone = len(kinds) == 1
-    told = [
+    cells = [
         ", ".join(texts[name][k] if alone else f"{name} = {texts[name][k]}" for name in order)
         for k in range(len(rows))
     ]
-    flat = (" ".join(text.split()) for text in told)
+    flat = (" ".join(text.split()) for text in cells)
     more = "" if len(kinds) <= MOST_CELLS else f" and {len(kinds) - MOST_CELLS} more columns"
     return [
         (text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…") + more

@@ -1,11 +1,14 @@
-"""HTML in which text cannot become markup by accident, and the style of pages.
+"""HTML in which text cannot become markup by accident, small elements, and the style of pages.
 
 `tag` escapes whatever is not `Markup`, so text of users is escaped by default. The style also
-serves a part of a page of another program, such as a notebook.
+serves a part of a page of another program, such as a notebook. Notebooks show these elements for
+every estimator, with the required packages only, so there is no template engine: the report would
+have another way to make the same elements.
 """
 
 import html
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -85,6 +88,54 @@ def table(header: list[Any], rows: list[list[Any]], numeric: set[int], **attribu
     inner = tag("table", tag("thead", head), tag("tbody", body), **attributes)
     # wide tables scroll by themselves, not with the page
     return tag("div", inner, class_="scroll")
+
+
+HEADLINES = {
+    "helped": "✓ Yes, they helped",
+    "no evidence": "Not known yet",
+    "hurt": "✗ No, they hurt",
+}
+
+
+def show(value: Any) -> str:
+    """Write a value for people."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {show(item)}" for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(show(item) for item in value)
+    return str(value)
+
+
+def percent(share: float | None) -> str:
+    """Write a share."""
+    return "–" if share is None else f"{100 * share:.1f}%"
+
+
+def paragraph(*content: Any, kind: str | None = None) -> Markup:
+    """Make a paragraph."""
+    return tag("p", *content, class_=kind)
+
+
+def card(value: str, name: str) -> Markup:
+    """Make a card of a number and what it is."""
+    return tag("div", tag("b", value), tag("span", name), class_="card")
+
+
+def verdict_box(verdict: Mapping[str, Any]) -> Markup:
+    """Show a verdict: a headline, and its sentences."""
+    word = verdict["word"]
+    sentences = [verdict["sentence"], *([verdict["chance"]] if verdict["chance"] else [])]
+    head = paragraph(tag("strong", f"{HEADLINES[word]}."))
+    kind = f"verdict {word.replace(' ', '-')}"
+    return tag("div", head, [paragraph(text) for text in sentences], class_=kind)
 
 
 VIEW, DIAGRAM = "semisvm-view", "semisvm-diagram"

@@ -11,7 +11,7 @@ from semisvm.designs.validation import take_rows
 from semisvm.estimators.interop import fit_partly
 from semisvm.labels.partial import encode, hide_labels, label_array
 from semisvm.model_selection.scoring import PartialScorer
-from semisvm.reporting.drawing import GREY, MARKERS, PALETTE, one_axes, tidy
+from semisvm.reporting.displays import GREY, MARKERS, PALETTE, one_axes, tidy
 
 DRAWS = 5
 
@@ -121,14 +121,7 @@ class LearningCurveDisplay:
         return cls(counts, scores, score_name=scoring).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : axes, optional
-        **kwargs
-            Of the lines.
-        """
+        """Draw in given axes or a new figure, with options of the lines."""
         ax = one_axes(ax, type(self).__name__)
         self.lines_ = []
         for k, (name, values) in enumerate(self.scores.items()):

@@ -9,14 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.reporting.figures import LEVELS, runs, trace_data, trace_figure
-from semisvm.reporting.html import DIAGRAM, VIEW, Markup, diagram_style, table, tag, view_style
-from semisvm.reporting.parts import comparison_parts, paragraph, percent, show, verdict_box
+from semisvm.reporting.figures import LEVELS, comparison_parts, runs, trace_data, trace_figure
+from semisvm.reporting.html import (
+    DIAGRAM,
+    VIEW,
+    Markup,
+    diagram_style,
+    paragraph,
+    percent,
+    show,
+    table,
+    tag,
+    verdict_box,
+    view_style,
+)
 from semisvm.text import counted, measured_time, plain
 
 ROUNDS = 200
-FEWEST_POINTS = 3
-"""Fewer make no curve."""
 MOST_ROWS = 20
 MOST_NOTES = 10
 
@@ -39,7 +48,7 @@ def trace_view(trace: Any) -> Markup:
 def _trace_parts(trace: Any) -> list[Any]:
     if len(trace) == 0:
         return [paragraph("No rounds."), _notes(trace.notes)]
-    drawn = _curve(trace) if "objective" in trace.columns else None
+    drawn = trace_figure(plain(trace_data(trace, ROUNDS)))
     last = trace.rows[-1]
     facts = [counted(len(trace), "round")]
     if "passes" in last:
@@ -47,28 +56,6 @@ def _trace_parts(trace: Any) -> list[Any]:
     if "seconds" in last:
         facts.append(measured_time(float(last["seconds"])))
     return [paragraph(", ".join(facts), "."), drawn, _phase_table(trace), _notes(trace.notes)]
-
-
-def _curve(trace: Any) -> Markup | None:
-    data = plain(trace_data(_Complete(trace), ROUNDS))
-    if sum(value is not None for value in data["objective"]) < FEWEST_POINTS:
-        return None
-    return trace_figure(data)
-
-
-class _Complete:
-    """A trace in which every column that a figure needs is there."""
-
-    def __init__(self, trace: Any) -> None:
-        self._trace = trace
-
-    def __len__(self) -> int:
-        return len(self._trace)
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._trace.columns:
-            return self._trace[name]
-        return np.full(len(self._trace), np.nan)
 
 
 def _phase_table(trace: Any) -> Markup:

@@ -6,17 +6,30 @@ from typing import Any, BinaryIO
 
 from semisvm._version import __version__
 from semisvm.reporting.data import report_data
-from semisvm.reporting.figures import LEVELS, TEMPERATURE, score_figure, trace_figure
-from semisvm.reporting.html import Markup, style, table, tag
-from semisvm.reporting.parts import card, comparison_parts, paragraph, percent, show, verdict_box
+from semisvm.reporting.figures import (
+    LEVELS,
+    TEMPERATURE,
+    comparison_parts,
+    score_figure,
+    trace_figure,
+)
+from semisvm.reporting.html import (
+    Markup,
+    card,
+    paragraph,
+    percent,
+    show,
+    style,
+    table,
+    tag,
+    verdict_box,
+)
 from semisvm.tables.writing import write_text
 from semisvm.text import counted, measured_time
 
 Data = Mapping[str, Any]
 
 BAR = 100.0
-FEWEST_POINTS = 3
-"""Fewer make no curve."""
 WIDEST, MOST_ERRORS = 8, 12
 """Maximum classes of a confusion table; else the length of the list of errors."""
 
@@ -92,12 +105,12 @@ def comparison(data: Data) -> Markup | None:
 def trace(data: Data) -> Markup:
     """Show the course of the fit, and what the optimiser noted."""
     heading, found = "How the fit went", data["trace"]
-    remarks = tag("ul", [tag("li", note) for note in data["fit_notes"]])
-    told = [paragraph("Notes of the fit:"), remarks] if data["fit_notes"] else None
+    noted = tag("ul", [tag("li", note) for note in data["fit_notes"]])
+    remarks = [paragraph("Notes of the fit:"), noted] if data["fit_notes"] else None
     if data["members"]:
-        return section(heading, *_members(data), told, name="trace")
+        return section(heading, *_members(data), remarks, name="trace")
     if found is None:
-        return section(heading, paragraph("The model has no trace."), told, name="trace")
+        return section(heading, paragraph("The model has no trace."), remarks, name="trace")
     method = data["method"]
     rounds = "–" if method["rounds"] is None else counted(method["rounds"], "round")
     text = f"{rounds} to the objective {show(method['objective'])}."
@@ -111,8 +124,7 @@ def trace(data: Data) -> Markup:
             " At one level the objective falls; it may rise where the level changes, because the "
             "unlabelled rows then count for more."
         )
-    drawn = trace_figure(found) if len(found["round"]) >= FEWEST_POINTS else None
-    return section(heading, paragraph(text), drawn, told, name="trace")
+    return section(heading, paragraph(text), trace_figure(found), remarks, name="trace")
 
 
 def _members(data: Data) -> list[Markup]:

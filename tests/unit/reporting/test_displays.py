@@ -22,7 +22,7 @@ from semisvm.reporting import (
     ScoreHistogramDisplay,
     TraceDisplay,
 )
-from semisvm.reporting.drawing import GREEN, GREY, ORANGE
+from semisvm.reporting.displays import GREEN, GREY, ORANGE
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -17,8 +17,8 @@ from semisvm.model_selection import Comparison
 from semisvm.model_selection.comparison import FoldScore
 from semisvm.reporting import render, report_data, write_report
 from semisvm.reporting.data import ROUNDS
+from semisvm.reporting.figures import Scale
 from semisvm.reporting.html import Markup, escape, tag
-from semisvm.reporting.svg import Scale
 from semisvm.tables import ColumnFeatures, DataError, Table
 
 EVIL = '<script>document.title="broken"</script>'
