@@ -1,7 +1,11 @@
 """Models as ONNX files, for programs in any language.
 
 The graph, from the columns of a table to features and scores, is written by hand, in double
-precision, so that its predictions are those of the model and not those of rounded weights.
+precision, so that its predictions are those of the model and not those of rounded weights. The
+converter of scikit-learn's objects, skl2onnx (1.20 was tried), gives other ones: it refuses
+``LinearSVC`` in double precision, tf-idf of counts with zeros becomes NaN, kernels and texts are
+in single precision, words with accents or in Cyrillic are cut otherwise, and lower case needs a
+locale that the machine may not have. scikit-learn has no object for a committee with kernels.
 
 Words are found by the tokeniser of onnxruntime, which is given the letters of Python as a list of
 ranges. Lower case is a table from letters to letters: that of ONNX depends on the locales of a

@@ -462,7 +462,7 @@ class ComparisonDisplay:
         return cls(data).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw in given axes (one is divided in two) or a new figure, with options of the points."""
+        """Draw in given axes (one is divided in two) or a new figure, with options of points."""
         height = 1.4 + 0.4 * len(self.names)
         axes = two_axes(ax, type(self).__name__, (7.2, height), stacked=False, ratios=(1, 1))
         style = {"fmt": "o", "capsize": 3, **kwargs}

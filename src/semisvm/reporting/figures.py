@@ -1,9 +1,9 @@
 """Figures of reports and notebooks as SVG, whose colours come from the style of the page.
 
 They show what the displays do, but are not drawn by them. A notebook draws one for every estimator
-that it shows, and matplotlib takes a quarter of a second for it (here 2 ms), besides its import; its
-SVG has five times the bytes. These figures follow light and dark pages, need no further package, and
-can be drawn for any numbers that a model file may hold. What the axes mean is declared here for both.
+that it shows: matplotlib takes a quarter of a second for it (here 2 ms), besides its import, and
+five times the bytes. These figures follow light and dark pages, need no further package, and can be
+drawn for any numbers that a model file may hold. What the axes mean is declared here for both.
 """
 
 import math
