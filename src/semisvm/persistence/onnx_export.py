@@ -45,8 +45,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def constant(self, values: Any) -> str:
-        """Add a constant."""
+    def _constant(self, values: Any) -> str:
         array: NDArray[Any] = np.asarray(values)
         if array.dtype.kind in "US":
             array = array.astype(object)
@@ -54,21 +53,24 @@ class Graph:
         self.constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
-    def node(self, kind: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
+    def node(self, kind: str, *inputs: Any, name: str | None = None, **attributes: Any) -> str:
         """Add a node; return the name of its result.
 
         Parameters
         ----------
         kind : str
             The operator.
-        *inputs : str
+        *inputs : str, or numbers
+            Names of results; numbers and arrays become constants, in double precision if they are
+            not whole.
         name : str, optional
             Of the result.
         **attributes
             Of the operator, and ``domain``.
         """
+        names = [given if isinstance(given, str) else self._constant(given) for given in inputs]
         result = name or f"{INNER}{kind.lower()}{len(self.nodes)}"
-        self.nodes.append(self._onnx.helper.make_node(kind, list(inputs), [result], **attributes))
+        self.nodes.append(self._onnx.helper.make_node(kind, names, [result], **attributes))
         return result
 
     def type_of(self, values: NDArray[Any]) -> int:
@@ -80,16 +82,25 @@ class Graph:
 
 def tfidf(graph: Graph, counted: str, rarities: NDArray[np.float64]) -> str:
     """Turn counts c into 1 + log c, times the weights, in rows of length one."""
-    zero, one = graph.constant(np.float64(0.0)), graph.constant(np.float64(1.0))
-    there = graph.node("Greater", counted, zero)
-    logs = graph.node("Log", graph.node("Where", there, counted, one))
-    counts = graph.node("Where", there, graph.node("Add", logs, one), counted)
-    weighted = graph.node("Mul", counts, graph.constant(rarities))
-    squares = graph.node("Mul", weighted, weighted)
-    total = graph.node("ReduceSum", squares, graph.constant(np.array([1])), keepdims=1)
-    length = graph.node("Sqrt", total)
-    some = graph.node("Greater", length, zero)
-    return graph.node("Div", weighted, graph.node("Where", some, length, one))
+    there = graph.node("Greater", counted, 0.0)
+    logs = graph.node("Log", graph.node("Where", there, counted, 1.0))
+    counts = graph.node("Where", there, graph.node("Add", logs, 1.0), counted)
+    weighted = graph.node("Mul", counts, rarities)
+    return _ratio(graph, weighted, graph.node("Sqrt", _row_squares(graph, weighted)))
+
+
+def _row_squares(graph: Graph, X: str) -> str:
+    return _row_sum(graph, graph.node("Mul", X, X))
+
+
+def _row_sum(graph: Graph, X: str) -> str:
+    return graph.node("ReduceSum", X, np.array([1]), keepdims=1)
+
+
+def _ratio(graph: Graph, above: str, below: str) -> str:
+    """Divide, by one where the divisor is zero."""
+    some = graph.node("Greater", below, 0.0)
+    return graph.node("Div", above, graph.node("Where", some, below, 1.0))
 
 
 RUNTIME, LEARNING = "com.microsoft", "ai.onnx.ml"
@@ -132,7 +143,7 @@ def add_columns(graph: Graph, features: ColumnFeatures, taken: set[str]) -> tupl
         names = [_input_name(column, taken) for column in block.columns]
         part, kinds = _block(graph, block, names)
         inputs += [(name, *kind) for name, kind in zip(names, kinds, strict=True)]
-        parts.append(graph.node("Mul", part, graph.constant(np.float64(scale))))
+        parts.append(graph.node("Mul", part, float(scale)))
     return graph.node("Concat", *parts, axis=1), inputs
 
 
@@ -148,12 +159,9 @@ def _block(graph: Graph, block: Any, names: list[str]) -> tuple[str, list[tuple[
     if isinstance(block, CategoricalBlock):
         return _categories(graph, block, names), [text] * len(names)
     if isinstance(block, VectorBlock):
-        centred = graph.node("Sub", names[0], graph.constant(block.mean))
-        missing = graph.node("IsNaN", centred)
-        zero = graph.constant(np.float64(0.0))
-        return graph.node("Where", missing, zero, centred), [
-            (graph.double, ["rows", block.width()])
-        ]
+        centred = graph.node("Sub", names[0], block.mean)
+        known = graph.node("Where", graph.node("IsNaN", centred), 0.0, centred)
+        return known, [(graph.double, ["rows", block.width()])]
     if isinstance(block, TextBlock):
         return _words(graph, block, names[0]), [text]
     raise ValueError(
@@ -162,19 +170,19 @@ def _block(graph: Graph, block: Any, names: list[str]) -> tuple[str, list[tuple[
 
 
 def _column(graph: Graph, name: str) -> str:
-    return graph.node("Unsqueeze", name, graph.constant(np.array([1])))
+    return graph.node("Unsqueeze", name, np.array([1]))
 
 
 def _numbers(graph: Graph, block: NumericBlock, names: list[str]) -> str:
     values = graph.node("Concat", *(_column(graph, name) for name in names), axis=1)
     missing = graph.node("IsNaN", values)
-    filled = graph.node("Where", missing, graph.constant(block.median), values)
-    centred = graph.node("Sub", filled, graph.constant(block.mean))
-    standard = graph.node("Div", centred, graph.constant(block.scale))
+    filled = graph.node("Where", missing, block.median, values)
+    centred = graph.node("Sub", filled, block.mean)
+    standard = graph.node("Div", centred, block.scale)
     places = np.flatnonzero(block.indicated)
     if not len(places):
         return standard
-    shown = graph.node("Gather", missing, graph.constant(places), axis=1)
+    shown = graph.node("Gather", missing, places, axis=1)
     return graph.node("Concat", standard, graph.node("Cast", shown, to=graph.double), axis=1)
 
 
@@ -190,7 +198,7 @@ def _categories(graph: Graph, block: CategoricalBlock, names: list[str]) -> str:
             values_int64s=places,
             default_int64=-1,
         )
-        each = graph.constant(np.arange(len(levels) + bool(rare)))
+        each = np.arange(len(levels) + bool(rare))
         parts.append(graph.node("Cast", graph.node("Equal", code, each), to=graph.double))
     return graph.node("Concat", *parts, axis=1)
 
@@ -209,12 +217,12 @@ def _words(graph: Graph, block: TextBlock, name: str) -> str:
     )
     # texts without any word have a place all the same
     lines = graph.node("Shape", _column(graph, name))
-    none = graph.node("Expand", graph.constant(np.array([[""]])), lines)
+    none = graph.node("Expand", np.array([[""]]), lines)
     found = graph.node("Concat", found, none, axis=1)
     letters = graph.node(
         "Tokenizer", found, domain=RUNTIME, mark=1, mincharnum=1, pad_value=END, separators=[""]
     )
-    flat = graph.node("Reshape", letters, graph.constant(np.array([0, -1])))
+    flat = graph.node("Reshape", letters, np.array([0, -1]))
     keys, values = zip(*letter_table(words, lowercase), strict=True)
     known = graph.node(
         "LabelEncoder",
@@ -379,8 +387,8 @@ def _fill(graph: Graph, linear: LinearModel, X: str) -> list[tuple[str, int, lis
     n_classes = len(linear.classes)
     if linear.rarities is not None:
         X = tfidf(graph, X, linear.rarities)
-    product = graph.node("MatMul", X, graph.constant(linear.coef.T.copy()))
-    scores = graph.node("Add", product, graph.constant(linear.intercept))
+    product = graph.node("MatMul", X, linear.coef.T.copy())
+    scores = graph.node("Add", product, linear.intercept)
     rows = _scaled(graph, linear, X) if linear.terms else X
     for term in linear.terms:
         scores = graph.node("Add", scores, _kernel_sum(graph, term, rows))
@@ -395,7 +403,7 @@ def _fill(graph: Graph, linear: LinearModel, X: str) -> list[tuple[str, int, lis
         likeliest = p if linear.moved else likeliest
     # ties are the first one's, as in the estimators
     code = graph.node("ArgMax", likeliest, axis=1, keepdims=0)
-    graph.node("Gather", graph.constant(linear.classes), code, name="label")
+    graph.node("Gather", linear.classes, code, name="label")
     return [("label", graph.type_of(linear.classes), [ROWS]), *outputs]
 
 
@@ -405,8 +413,8 @@ def _scaled(graph: Graph, linear: LinearModel, X: str) -> str:
     if found is None:
         return X
     if found.centre is not None:
-        X = graph.node("Sub", X, graph.constant(found.centre))
-    return graph.node("Mul", X, graph.constant(np.asarray(found.scale, dtype=np.float64)))
+        X = graph.node("Sub", X, found.centre)
+    return graph.node("Mul", X, np.asarray(found.scale, dtype=np.float64))
 
 
 def _kernel_sum(graph: Graph, term: KernelTerm, X: str) -> str:
@@ -415,41 +423,31 @@ def _kernel_sum(graph: Graph, term: KernelTerm, X: str) -> str:
     if metric == "rbf":
         # distances of rows far from the origin would be lost in rounding
         centre = rows.mean(axis=0)
-        X, rows = graph.node("Sub", X, graph.constant(centre)), rows - centre
-    inner = graph.node("MatMul", X, graph.constant(np.ascontiguousarray(rows.T)))
+        X, rows = graph.node("Sub", X, centre), rows - centre
+    inner = graph.node("MatMul", X, np.ascontiguousarray(rows.T))
     values = KERNELS[str(metric)](graph, term.kernel.parameters, inner, X, rows)
-    return graph.node("MatMul", values, graph.constant(np.ascontiguousarray(term.weights.T)))
-
-
-def _row_squares(graph: Graph, X: str) -> str:
-    return graph.node(
-        "ReduceSum", graph.node("Mul", X, X), graph.constant(np.array([1])), keepdims=1
-    )
+    return graph.node("MatMul", values, np.ascontiguousarray(term.weights.T))
 
 
 def _rbf(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
-    both = graph.node("Mul", inner, graph.constant(np.float64(2.0)))
+    both = graph.node("Mul", inner, 2.0)
     near = graph.node("Sub", both, _row_squares(graph, X))
-    near = graph.node("Sub", near, graph.constant((rows * rows).sum(axis=1)))
+    near = graph.node("Sub", near, (rows * rows).sum(axis=1))
     # rounding must not make a squared distance negative
-    near = graph.node("Min", near, graph.constant(np.float64(0.0)))
-    return graph.node(
-        "Exp", graph.node("Mul", near, graph.constant(np.float64(parameters["gamma"])))
-    )
+    near = graph.node("Min", near, 0.0)
+    return graph.node("Exp", graph.node("Mul", near, float(parameters["gamma"])))
 
 
 def _poly(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
-    steep = graph.node("Mul", inner, graph.constant(np.float64(parameters["gamma"])))
-    shifted = graph.node("Add", steep, graph.constant(np.float64(parameters["coef0"])))
-    return graph.node("Pow", shifted, graph.constant(np.float64(parameters["degree"])))
+    steep = graph.node("Mul", inner, float(parameters["gamma"]))
+    shifted = graph.node("Add", steep, float(parameters["coef0"]))
+    return graph.node("Pow", shifted, float(parameters["degree"]))
 
 
 def _cosine(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
     lengths = np.sqrt((rows * rows).sum(axis=1))
-    both = graph.node("Mul", graph.node("Sqrt", _row_squares(graph, X)), graph.constant(lengths))
-    zero, one = graph.constant(np.float64(0.0)), graph.constant(np.float64(1.0))
-    some = graph.node("Greater", both, zero)
-    return graph.node("Div", inner, graph.node("Where", some, both, one))
+    both = graph.node("Mul", graph.node("Sqrt", _row_squares(graph, X)), lengths)
+    return _ratio(graph, inner, both)
 
 
 def _linear(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
@@ -460,14 +458,13 @@ KERNELS = {"linear": _linear, "rbf": _rbf, "poly": _poly, "cosine": _cosine}
 
 
 def _probabilities(graph: Graph, linear: LinearModel, scores: str) -> str:
-    steep = graph.node("Mul", scores, graph.constant(linear.slope))
-    odds = graph.node("Add", steep, graph.constant(linear.offset))
+    steep = graph.node("Mul", scores, linear.slope)
+    odds = graph.node("Add", steep, linear.offset)
     if len(linear.classes) == 2:
         none = graph.node("Sub", odds, odds)
         odds = graph.node("Concat", none, odds, axis=1)
     if linear.shared:
         return graph.node("Softmax", odds, axis=1, name="probabilities")
     each = graph.node("Sigmoid", odds)
-    total = graph.node("ReduceSum", each, graph.constant(np.array([1])), keepdims=1)
-    least = graph.constant(np.float64(np.finfo(float).tiny))
-    return graph.node("Div", each, graph.node("Max", total, least), name="probabilities")
+    total = graph.node("Max", _row_sum(graph, each), float(np.finfo(float).tiny))
+    return graph.node("Div", each, total, name="probabilities")

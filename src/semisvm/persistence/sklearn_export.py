@@ -54,14 +54,6 @@ class KernelTerm:
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """What is done to rows before a kernel: (x - centre) * scale."""
-
-    scale: Floats
-    centre: Floats | None
-
-
-@dataclass(frozen=True)
 class LinearModel:
     """Scores X w + b of rows, perhaps with kernels, and how they become classes.
 
@@ -81,8 +73,8 @@ class LinearModel:
         Whether the class is the likeliest one, rather than that of the highest score.
     terms : tuple of KernelTerm
         To be added to the linear scores.
-    scaling : Scaling, optional
-        Of the rows of the terms; the linear weights are for rows as they are.
+    scaling : MatrixScaling, optional
+        (x - centre) * scale, of the rows of the terms; the linear weights are for rows as they are.
     """
 
     classes: NDArray[Any]
@@ -94,12 +86,18 @@ class LinearModel:
     shared: bool = True
     moved: bool = False
     terms: tuple[KernelTerm, ...] = ()
-    scaling: Scaling | None = None
+    scaling: MatrixScaling | None = None
 
     @property
     def n_features(self) -> int:
         """Number of columns of the rows."""
         return int(self.coef.shape[1])
+
+    def times(self, factor: float) -> "LinearModel":
+        """Return the model of scores times a factor."""
+        terms = tuple(replace(term, weights=factor * term.weights) for term in self.terms)
+        coef, intercept = factor * self.coef, factor * self.intercept
+        return replace(self, coef=coef, intercept=intercept, terms=terms)
 
     def calibrated(self) -> tuple[Floats, Floats]:
         """Return weights and intercepts of the log-odds."""
@@ -137,36 +135,17 @@ def linear_model(model: Any, *, kernels: bool = False) -> LinearModel:
     if parts.terms and not kernels:
         raise ValueError(NOT_LINEAR.format(type(bundle.estimator).__name__))
     coef, intercept, rarities = _unscaled(bundle.scaling, parts.coef, parts.intercept)
-    scaled = bundle.scaling if parts.terms and rarities is None else None
-    linear = LinearModel(
-        bundle.classes_,
-        coef,
-        intercept,
-        rarities,
-        terms=parts.terms,
-        scaling=None if scaled is None else Scaling(scaled.scale, scaled.centre),
-    )
+    scaling = bundle.scaling if parts.terms and rarities is None else None
+    linear = replace(parts, coef=coef, intercept=intercept, rarities=rarities, scaling=scaling)
     return _with_probabilities(linear, bundle)
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Linear weights and intercepts of scores, and terms of kernels."""
-
-    coef: Floats
-    intercept: Floats
-    terms: tuple[KernelTerm, ...] = ()
-
-    def times(self, factor: float) -> "_Parts":
-        terms = tuple(replace(term, weights=factor * term.weights) for term in self.terms)
-        return _Parts(factor * self.coef, factor * self.intercept, terms)
-
-
-def _parts(estimator: Any) -> _Parts:
-    features = estimator.kernel_map_
+def _parts(estimator: Any) -> LinearModel:
+    """Return weights and terms of an estimator, without what was done to rows before."""
+    features, classes = estimator.kernel_map_, np.asarray(estimator.classes_)
     coef, intercept = np.asarray(estimator.coef_), np.asarray(estimator.intercept_)
     if features is None:
-        return _Parts(coef, intercept)
+        return LinearModel(classes, coef, intercept)
     if hasattr(estimator, "not_exportable"):
         return _of_committee(estimator)
     if type(features) not in (ExpansionMap, KernelMap) or not estimator.is_exportable:
@@ -179,10 +158,10 @@ def _parts(estimator: Any) -> _Parts:
         )
     rows = features.rows.toarray() if is_sparse(features.rows) else np.asarray(features.rows)
     term = KernelTerm(features.kernel, rows.astype(np.float64), features.expansion(coef))
-    return _Parts(np.zeros((len(coef), rows.shape[1])), intercept, (term,))
+    return LinearModel(classes, np.zeros((len(coef), rows.shape[1])), intercept, terms=(term,))
 
 
-def _of_committee(estimator: Any) -> _Parts:
+def _of_committee(estimator: Any) -> LinearModel:
     """Add up the members, which all must be exportable."""
     names = estimator.not_exportable
     if names:
@@ -192,10 +171,11 @@ def _of_committee(estimator: Any) -> _Parts:
         )
     factors = estimator.coef_[0, :: len(estimator.coef_)].tolist()
     each = [_parts(one).times(f) for f, one in zip(factors, estimator.estimators_, strict=True)]
-    return _Parts(
+    return LinearModel(
+        np.asarray(estimator.classes_),
         np.sum([part.coef for part in each], axis=0),
         np.sum([part.intercept for part in each], axis=0) + np.asarray(estimator.intercept_),
-        tuple(term for part in each for term in part.terms),
+        terms=tuple(term for part in each for term in part.terms),
     )
 
 
