@@ -37,7 +37,7 @@ MODULES = (
     "semisvm.tables.features",
     "semisvm.reporting.boundary",
     "semisvm.reporting.displays",
-    "semisvm.reporting.learning_curve",
+    "semisvm.reporting.method_displays",
     "semisvm.estimators.annealed",
     "semisvm.estimators.concave",
     "semisvm.estimators.cluster_kernel",

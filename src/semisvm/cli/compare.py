@@ -250,7 +250,7 @@ def leave_unfinished(shown: Any, found: "Comparison | None" = None) -> None:
 
 
 def _draw(found: "Comparison", figure: Output) -> None:
-    from semisvm.reporting.displays import ComparisonDisplay
+    from semisvm.reporting.method_displays import ComparisonDisplay
 
     shared.write(ComparisonDisplay.from_comparison(found).figure_, figure)
 

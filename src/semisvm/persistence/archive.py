@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from semisvm.tables.array_files import COMPRESSIONS, read_head, read_pieces
+from semisvm.tables.array_files import COMPRESSIONS, read_npy, read_pieces
 from semisvm.tables.opening import there_to_read
 from semisvm.tables.writing import write_bytes
 
@@ -32,14 +32,7 @@ MAX_RATIO = 100
 
 @dataclass
 class Budget:
-    """What is spent of the memory that a file may take.
-
-    Attributes
-    ----------
-    limit : int
-        Bytes.
-    spent : int
-    """
+    """The bytes of memory that a file may take, and how many of them are spent."""
 
     limit: int
     spent: int = 0
@@ -62,13 +55,7 @@ class Budget:
 
 
 class ModelFileError(ValueError):
-    """A model that cannot be written, or a file that cannot be read as a model.
-
-    Parameters
-    ----------
-    message : str
-    path : str or Path, optional
-    """
+    """A model that cannot be written, or a file that cannot be read as a model."""
 
     def __init__(self, message: str, path: str | Path | None = None) -> None:
         self.message = message
@@ -85,12 +72,6 @@ LARGEST_ITEM = 8
 MAX_HEADER = 1_000
 MAX_AXES = 3
 
-# What numpy writes for arrays of numbers and text. Its own parser also takes other forms and
-# types, and raises what the parser of Python raises.
-HEADER = re.compile(
-    rb"\{'descr': '([<>|=][biufU]\d{1,10})', 'fortran_order': (True|False), "
-    rb"'shape': \(((?:\d{1,19},? ?)*)\), \} *\n?"
-)
 LAST_CHARACTER, FIRST_SURROGATE, LAST_SURROGATE = 0x10FFFF, 0xD800, 0xDFFF
 
 
@@ -114,24 +95,12 @@ def size_of(shape: Any, dtype: np.dtype[Any]) -> int:
 
 
 def read_array(member: IO[bytes], length: int, entry: Mapping[str, Any]) -> NDArray[Any]:
-    """Read one array, after its three declared sizes were found to agree.
-
-    Parameters
-    ----------
-    member : stream
-    length : int
-        Its bytes, by the directory of the archive.
-    entry : mapping
-        "type" and "shape", by the document.
-    """
-    shape, fortran, dtype, header = _header(member)
-    if list(shape) != entry["shape"] or dtype.str != entry["type"]:
+    """Read one array of a zip, whose directory declares its length, and whose document an entry."""
+    array_type(entry["type"])
+    array = read_npy(member, length, MAX_HEADER)
+    if list(array.shape) != entry["shape"] or array.dtype.str != entry["type"]:
         raise ValueError("an array is not the one that the document describes")
-    size = size_of(shape, dtype)
-    if header + size != length:
-        raise ValueError("an array is longer or shorter than declared")
-    array = np.frombuffer(read_exactly(member, size), dtype=dtype)
-    return _sound(array).reshape(shape, order="F" if fortran else "C")
+    return _sound(array)
 
 
 def read_exactly(member: IO[bytes], size: int) -> bytearray:
@@ -145,30 +114,13 @@ def read_exactly(member: IO[bytes], size: int) -> bytearray:
     return content
 
 
-def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    _, length, text = read_head(member, MAX_HEADER)
-    found = HEADER.fullmatch(text)
-    if found is None:
-        raise ValueError("an array has a header that is not known here")
-    kind, fortran, shape = (part.decode("ascii") for part in found.groups())
-    axes = tuple(int(axis) for axis in shape.split(",") if axis.strip())
-    start = npy.MAGIC_LEN + len(length) + int.from_bytes(length, "little")
-    return axes, fortran == "True", array_type(kind), start
-
-
 def _sound(array: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers in the byte order of this machine, truth values that are 0 or 1, and text.
-
-    Raises
-    ------
-    ValueError
-        If text has characters that there are not.
-    """
+    """Return numbers in the byte order of this machine, truth values that are 0 or 1, and text."""
     if array.dtype.kind == "b":
         return array.view(np.uint8) != 0
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     if native.dtype.kind == "U" and native.dtype.itemsize:
-        codes = native.view(np.uint32)
+        codes = native.ravel().view(np.uint32)
         halves = (codes >= FIRST_SURROGATE) & (codes <= LAST_SURROGATE)
         if (codes > LAST_CHARACTER).any() or halves.any():
             raise ValueError("text of an array is not text")
@@ -296,14 +248,7 @@ def _is_mostly_zero(array: NDArray[Any]) -> bool:
 def read_archive(
     path: str | Path, max_bytes: int | None = None, kind: Container = MODEL
 ) -> tuple[dict[str, Any], Arrays, Budget]:
-    """Read what `write_archive` wrote.
-
-    Returns
-    -------
-    document : dict
-    arrays : dict of arrays
-    budget : Budget
-        What is left of the memory that the file may take.
+    """Return document and arrays that `write_archive` wrote, and what is left of the memory.
 
     Raises
     ------
@@ -445,9 +390,10 @@ def _unpack(
             else:
                 budget.spend(size_of(entry["shape"], array_type(entry["values"]["type"])))
                 arrays[name] = _spread(entry, fetch(entry["places"]), fetch(entry["values"]))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+    except ModelFileError:
+        raise
+    # numpy and zipfile raise errors of many kinds for what is not what they expect
+    except Exception as error:
         raise ModelFileError(f"the arrays of this file are damaged ({error}).") from error
     return arrays, set(read)
 

@@ -94,13 +94,7 @@ def _text(value: Any) -> str:
 
 
 def difference(kept: Identity, here: Identity) -> str | None:
-    """Return in which way a checkpoint is of another fit; None if it is of this one.
-
-    Parameters
-    ----------
-    kept, here : dict
-        Of `as_text`.
-    """
+    """Return in which way a checkpoint is of another fit; None if it is of this one."""
     if kept["estimator"] != here["estimator"]:
         return f"it is a checkpoint of {kept['estimator']}, and this is {here['estimator']}"
     names = sorted(kept["parameters"].keys() | here["parameters"].keys())
@@ -127,15 +121,7 @@ def write_checkpoint(path: str | Path, content: dict[str, Any]) -> None:
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
-    """Read what `write_checkpoint` wrote.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is not a checkpoint, damaged, or of another version.
-    DataError
-        If it cannot be read.
-    """
+    """Read what `write_checkpoint` wrote, or raise a CheckpointError (a DataError if not there)."""
     try:
         return _read(path)
     except DataError:
@@ -394,16 +380,7 @@ class Checkpoint(FitKeeper):
 
 
 class FileStore:
-    """The file of one fit.
-
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-    identity : dict
-        With parameters as text.
-    found : dict, optional
-        What to go on from.
-    """
+    """The file of one fit, with its identity as text and what to go on from, if anything."""
 
     def __init__(
         self, checkpoint: Checkpoint, identity: Identity, found: dict[str, Any] | None

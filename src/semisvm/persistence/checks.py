@@ -328,13 +328,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Names:
-    """Require an object array of text, all different.
-
-    Attributes
-    ----------
-    size : str
-        Name of the length.
-    """
+    """Require an object array of text, all different; ``size`` is the name of its length."""
 
     size: str
 

@@ -4,6 +4,7 @@ import glob
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -225,13 +226,7 @@ zero_based, max_columns
 
 
 def files_of(sources: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Return the files that names and patterns stand for.
-
-    Raises
-    ------
-    DataError
-        If there is none.
-    """
+    """Return the files that names and patterns stand for, or raise a DataError if there is none."""
     given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     found: list[Path] = []
     for source in given:
@@ -371,7 +366,7 @@ def _convert_arrays(job: _Job, output: str | Path, dtype: np.dtype[Any]) -> None
     first = next(pieces)
     sparse, n_columns = hasattr(first.X, "nnz"), first.X.shape[1]
     with rows_writer(output, dtype, None if sparse else n_columns) as writer:
-        for data in _chained(first, pieces):
+        for data in chain([first], pieces):
             if data.X.shape[1] != n_columns:
                 message = f"the matrix has {data.X.shape[1]} columns, but the first {n_columns}."
                 raise DataError(message, data.path)
@@ -398,8 +393,3 @@ def _matrices(job: _Job) -> Iterator[MatrixData]:
         )
         assert isinstance(data, MatrixData)
         yield data
-
-
-def _chained(first: MatrixData, rest: Iterator[MatrixData]) -> Iterator[MatrixData]:
-    yield first
-    yield from rest

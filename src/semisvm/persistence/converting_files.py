@@ -28,17 +28,7 @@ PARTS = "parts"
 
 @dataclass(frozen=True)
 class OneFile:
-    """A file, and how it is to be read.
-
-    Attributes
-    ----------
-    path : Path
-    label : str, optional
-    apart : bool
-        Whether the labels are in another file.
-    options : Options
-    format : str, optional
-    """
+    """A file, and how it is to be read; ``apart`` if its labels are in another file."""
 
     path: Path
     label: str | None
@@ -49,16 +39,7 @@ class OneFile:
 
 @dataclass
 class Written:
-    """What a worker returns about the rows that it wrote.
-
-    Attributes
-    ----------
-    n_rows : int
-    labels : LabelCodes
-        Of which the rows have the codes.
-    streamed : StreamedFeatures, optional
-        With the squares of the features of these rows.
-    """
+    """Rows that a worker wrote: codes of their labels, and the squares of their features."""
 
     n_rows: int
     labels: LabelCodes
@@ -145,12 +126,7 @@ def write_svmlight(file: OneFile, folder: Path, dtype: np.dtype[Any]) -> Written
 class OnCluster:
     """The conversion of several files by the workers of a cluster.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    files : sequence of OneFile
-    done : (file, rows) -> None
-        Called when a pass over a file has ended.
+    ``done`` is called with file and rows when a pass over a file has ended.
     """
 
     def __init__(

@@ -106,17 +106,9 @@ BLOCKS = {
 def restore_features(
     state: Any, arrays: Mapping[str, NDArray[Any]], spend: Callable[[int], None]
 ) -> ColumnFeatures:
-    """Make fitted features, after all that is used unchecked later was checked.
+    """Make fitted features from what `ColumnFeatures.to_state` returned, after it was checked.
 
-    Parameters
-    ----------
-    state, arrays : what `ColumnFeatures.to_state` returned
-    spend : (bytes) -> None
-        Called with the memory of names; raises if it is too much.
-
-    Raises
-    ------
-    ModelFileError
+    ``spend`` is called with the memory of names, and raises if it is too much.
     """
     FEATURES(
         {**state, "scales": arrays.get("scales")} if isinstance(state, dict) else state,
@@ -149,19 +141,7 @@ def _size_of_names(block: Mapping[str, Any]) -> int:
 def features_of_rows(
     state: Any, arrays: Mapping[str, NDArray[Any]], n_columns: int
 ) -> ColumnFeatures:
-    """Make the features that are kept with a folder of rows.
-
-    Parameters
-    ----------
-    state, arrays : what `ColumnFeatures.to_state` returned
-    n_columns : int
-        Of the folder.
-
-    Raises
-    ------
-    ValueError
-        With what is wrong with them.
-    """
+    """Make the features that are kept with a folder of rows, or raise a ValueError."""
     # the folder has the number of each column, unless there are few
     budget = Budget.of(8 * n_columns)
     try:

@@ -181,15 +181,7 @@ def _restore_kernel(state: Mapping[str, Any]) -> ExpansionMap:
 
 
 def check_map(found: FeatureMap | None, kernel: str, columns: int) -> None:
-    """Raise if a map is not that of a kernel, or not for rows of so many columns.
-
-    Parameters
-    ----------
-    found : FeatureMap or None
-    kernel : str
-        The parameter of the estimator.
-    columns : int
-    """
+    """Raise if a map is not that of the kernel of an estimator, or not for so many columns."""
     name, fits = _suits(found, columns)
     if name != kernel:
         raise ModelFileError("the features of the model are not those of its kernel.")

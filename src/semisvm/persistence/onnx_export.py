@@ -117,25 +117,9 @@ FEATURES_FIRST = (
 
 
 def add_columns(graph: Graph, features: ColumnFeatures, taken: set[str]) -> tuple[str, list[Any]]:
-    """Add what makes features of columns.
+    """Add what makes features of columns; return their node, and name, type and shape of inputs.
 
-    Parameters
-    ----------
-    graph : Graph
-    features : fitted ColumnFeatures
-    taken : set of str
-        Names of outputs, which no input may have.
-
-    Returns
-    -------
-    X : str
-        The node with the features.
-    inputs : list of (name, type, shape)
-
-    Raises
-    ------
-    ValueError
-        If ONNX has nothing that gives equal features.
+    No input may have a name that is taken. A ValueError is raised for features that ONNX lacks.
     """
     parts: list[str] = []
     inputs: list[Any] = []

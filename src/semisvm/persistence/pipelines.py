@@ -144,13 +144,7 @@ class _StandIn(TransformerMixin, BaseEstimator):
 def restore_columns(
     state: Any, arrays: dict[str, Arrays], where: str, budget: Budget, part: Part
 ) -> Any:
-    """Make a fitted column transformer.
-
-    Raises
-    ------
-    ModelFileError
-        Or the error of scikit-learn about columns.
-    """
+    """Make a fitted column transformer; scikit-learn raises errors about columns."""
     from sklearn.compose import ColumnTransformer
 
     FRAME(state, where, {})
@@ -324,23 +318,22 @@ def _composed_state(name: str, step: Any, depth: int) -> tuple[dict[str, Any], A
 def restore_pipeline(
     state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], last: Any, budget: Budget
 ) -> Any:
-    """Make a fitted pipeline of its state and its last step.
-
-    Raises
-    ------
-    ModelFileError
-    """
-    from sklearn.pipeline import Pipeline
-
+    """Make a fitted pipeline of its state and its last step."""
     PIPELINE(state, "pipeline", {})
     steps = _restored(state["steps"], arrays, "pipeline", budget)
-    names = [*(name for name, _ in steps), state["last"]]
-    if len(set(names)) < len(names) or any("__" in name for name in names):
-        raise ModelFileError(MISFIT)
     width = _check_widths([step for _, step in steps])
     if width is not None and getattr(last, "n_features_in_", width) != width:
         raise ModelFileError(MISFIT)
-    return Pipeline([*steps, (state["last"], last)], verbose=state["verbose"])
+    return _pipeline([*steps, (state["last"], last)], state["verbose"])
+
+
+def _pipeline(steps: list[tuple[str, Any]], verbose: bool) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    names = [name for name, _ in steps]
+    if len(set(names)) < len(names) or any("__" in name for name in names):
+        raise ModelFileError(MISFIT)
+    return Pipeline(steps, verbose=verbose)
 
 
 def _restored(
@@ -385,15 +378,10 @@ def _restore(
 def _restore_inner(
     state: Any, arrays: Mapping[str, NDArray[Any]], where: str, budget: Budget, depth: int
 ) -> Any:
-    from sklearn.pipeline import Pipeline
-
     INNER(state, where, {})
     steps = _restored(state["steps"], arrays, where, budget, depth)
-    names = [name for name, _ in steps]
-    if len(set(names)) < len(names) or any("__" in name for name in names):
-        raise ModelFileError(MISFIT)
     _check_widths([step for _, step in steps])
-    return Pipeline(steps, verbose=state["verbose"])
+    return _pipeline(steps, state["verbose"])
 
 
 def _restore_frame(

@@ -245,17 +245,9 @@ def _restore_hierarchy(
 def restore_estimator(
     state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], budget: Budget
 ) -> Any:
-    """Make a fitted estimator from its state; only known classes are made.
+    """Make a fitted estimator from what `estimator_state` returned; only known classes are made.
 
-    Parameters
-    ----------
-    state, arrays : what `estimator_state` returned
-    budget : Budget
-        Of the file, from which what is made besides the arrays is taken.
-
-    Raises
-    ------
-    ModelFileError, KeyError, TypeError, ValueError
+    What is made besides the arrays is taken from the budget of the file.
     """
     ESTIMATOR(state, "estimator", {})
     estimator = _with_parameters(state)

@@ -392,12 +392,8 @@ def restore_step(
 ) -> Any:
     """Make a fitted step of the known kind that a name stands for.
 
-    ``spend`` is called with the memory that is needed, or raises.
-
-    Raises
-    ------
-    ModelFileError
-        Or the error of scikit-learn about parameters that do not fit each other.
+    ``spend`` is called with the memory that is needed, or raises. scikit-learn raises errors about
+    parameters that do not fit each other.
     """
     kind = STEPS[name]
     whole_state = Record({"parameters": anything, "values": anything})

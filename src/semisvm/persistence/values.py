@@ -27,20 +27,9 @@ ROOM = 256
 
 
 def to_plain(value: Any, aside: list[NDArray[Any]] | None = None) -> Any:
-    """Turn a value into what JSON can hold.
+    """Turn a value into what JSON can hold; a TypeError is raised for what is not plain data.
 
-    Parameters
-    ----------
-    value : plain data
-    aside : list of arrays, optional
-        Gets the arrays of a checkpoint, and the result has their places in it.
-
-    Raises
-    ------
-    TypeError
-        If the value is not plain data.
-    ModelFileError
-        If text holds half of a character, which no file can.
+    ``aside`` gets the arrays of a checkpoint, and the result has their places in it.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -86,21 +75,7 @@ def _whole(text: str) -> str:
 
 
 def from_plain(value: Any, depth: int = 0, aside: Sequence[NDArray[Any]] | None = None) -> Any:
-    """Turn what `to_plain` returned back into a value.
-
-    Parameters
-    ----------
-    value : what JSON can hold
-    depth : int
-        Number of containers around it.
-    aside : sequence of arrays, optional
-        Those of a checkpoint.
-
-    Raises
-    ------
-    TypeError, KeyError, ValueError
-        If it is something else.
-    """
+    """Turn what `to_plain` returned back into a value, which ``depth`` containers are around."""
     if depth > DEEPEST:
         raise ValueError("values are nested too deeply")
     if isinstance(value, str):

@@ -3,9 +3,9 @@ from semisvm.reporting.card import render_card as render_card
 from semisvm.reporting.card import write_card as write_card
 from semisvm.reporting.data import evaluation_data as evaluation_data
 from semisvm.reporting.data import report_data as report_data
-from semisvm.reporting.displays import ComparisonDisplay as ComparisonDisplay
 from semisvm.reporting.displays import ScoreHistogramDisplay as ScoreHistogramDisplay
 from semisvm.reporting.displays import TraceDisplay as TraceDisplay
-from semisvm.reporting.learning_curve import LearningCurveDisplay as LearningCurveDisplay
+from semisvm.reporting.method_displays import ComparisonDisplay as ComparisonDisplay
+from semisvm.reporting.method_displays import LearningCurveDisplay as LearningCurveDisplay
 from semisvm.reporting.page import render as render
 from semisvm.reporting.page import write_report as write_report

@@ -51,13 +51,7 @@ def runs(phases: Sequence[str] | NDArray[Any]) -> list[tuple[str, slice]]:
 
 
 def trace_data(trace: Any, most: int) -> dict[str, Any] | None:
-    """Return the course of a fit as columns, with about as many rounds as asked for.
-
-    Parameters
-    ----------
-    trace : Trace or None
-    most : int
-    """
+    """Return the course of a fit as columns of about ``most`` rounds."""
     if trace is None or len(trace) == 0:
         return None
     none, known = np.full(len(trace), np.nan), trace.columns
@@ -76,16 +70,7 @@ def _thinned(phases: Any, most: int) -> Any:
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to places.
-
-    Attributes
-    ----------
-    low, high : float
-        Values; equal ones are spread a little.
-    start, stop : float
-        Their places in the picture.
-    log : bool
-    """
+    """From values between ``low`` and ``high`` to places between ``start`` and ``stop``."""
 
     low: float
     high: float
@@ -247,15 +232,7 @@ def _legend(names: Sequence[str]) -> Markup:
 
 
 def score_figure(scores: Mapping[str, Any], names: Sequence[str]) -> Markup:
-    """Draw the histogram of the scores of unlabelled rows, with boundary and margin.
-
-    Parameters
-    ----------
-    scores : mapping
-        As of `semisvm.estimators.margins.describe_margins`.
-    names : sequence of str
-        The classes.
-    """
+    """Draw the histogram of `describe_margins`, with boundary and margin, for classes by name."""
     edges, counts, base = scores["edges"], scores["counts"], 220
     margin = scores["margin"]
     places = [] if margin is None else [-margin, margin] if scores["two"] else [margin]

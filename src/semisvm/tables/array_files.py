@@ -104,16 +104,23 @@ def _size(stream: IO[bytes] | gzip.GzipFile) -> int | None:
 
 
 def _read(stream: IO[bytes], size: int | None, path: str | Path) -> NDArray[Any]:
-    """Read one array, of which ``size`` is the number of bytes with its header, if known."""
     with _explained(path):
-        version, length, text = read_head(stream)
-        shape, fortran, dtype = HEADERS[version](io.BytesIO(length + text))
-        needed = _bytes(shape, dtype)
-        content = stream.read() if size is None else _content(stream, needed, size)
-        if len(content) != needed:
-            raise ValueError(f"it has {len(content):,} bytes, but says that it has {needed:,}")
-        array = np.frombuffer(content, dtype=dtype)
-        return array.reshape(shape, order="F" if fortran else "C")
+        return read_npy(stream, size)
+
+
+def read_npy(stream: IO[bytes], size: int | None, most: int = MOST_HEADER) -> NDArray[Any]:
+    """Read one array, of which ``size`` is the number of bytes with its header, if known.
+
+    The header has ``most`` bytes at most. What is wrong raises errors of many kinds.
+    """
+    version, length, text = read_head(stream, most)
+    shape, fortran, dtype = HEADERS[version](io.BytesIO(length + text))
+    needed = _bytes(shape, dtype)
+    content = stream.read() if size is None else _content(stream, needed, size)
+    if len(content) != needed:
+        raise ValueError(f"it has {len(content):,} bytes, but its header declares {needed:,}")
+    array = np.frombuffer(content, dtype=dtype)
+    return array.reshape(shape, order="F" if fortran else "C")
 
 
 def read_head(stream: IO[bytes], most: int = MOST_HEADER) -> tuple[tuple[int, int], bytes, bytes]:
@@ -130,7 +137,7 @@ def read_head(stream: IO[bytes], most: int = MOST_HEADER) -> tuple[tuple[int, in
     length = stream.read(2 if version == (1, 0) else 4)
     n_bytes = int.from_bytes(length, "little")
     if n_bytes > most:
-        raise ValueError(f"its header says that it has {n_bytes:,} bytes")
+        raise ValueError(f"its header declares {n_bytes:,} bytes")
     return version, length, stream.read(n_bytes)
 
 
@@ -156,7 +163,7 @@ def _bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
 def _content(stream: IO[bytes], needed: int, size: int) -> bytearray:
     rest = size - stream.tell()
     if needed != rest:
-        raise ValueError(f"it has {rest:,} bytes, but says that it has {needed:,}")
+        raise ValueError(f"it has {rest:,} bytes, but its header declares {needed:,}")
     return read_pieces(stream, needed)
 
 

@@ -115,7 +115,7 @@ def set_weights(content):
         (set_document("arrays", "estimator.coef_", value={"same_as": "x"}), "damaged"),
         (set_weights(b"nonsense"), "damaged"),
         (set_weights(npy(np.array([{}]), allow_pickle=True)), "damaged"),
-        (set_weights(npy(np.zeros((1, 6)))[:-8]), "longer or shorter"),
+        (set_weights(npy(np.zeros((1, 6)))[:-8]), "declares"),
         (set_weights(npy(np.full((1, 6), np.nan))), "not finite"),
         (set_part("extra", b"x"), "does not name"),
     ],
