@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from semisvm.reporting import LearningCurveDisplay
-from semisvm.reporting.displays import GREY, MARKERS, PALETTE, panels, tidy
+from semisvm.reporting.displays import GREY, MARKERS, PALETTE, need_matplotlib, tidy
 
 WIDTH, HEIGHT = 5.2, 3.6
 SMALL = 0.1
@@ -24,7 +24,7 @@ def draw_curves(curves: Sequence[Mapping[str, Any]]) -> Any:
     -------
     figure : matplotlib figure
     """
-    axes = panels("python -m papers", len(curves), (WIDTH, HEIGHT))
+    axes = _panels(len(curves))
     scales: dict[str, Any] = {}
     for ax, curve in zip(axes, curves, strict=True):
         # results that were saved by an earlier version have neither paths nor scales
@@ -35,6 +35,20 @@ def draw_curves(curves: Sequence[Mapping[str, Any]]) -> Any:
         if curve.get("scale"):
             _share(ax, scales.setdefault(curve["scale"], ax))
     return axes[0].figure
+
+
+def _panels(n: int) -> list[Any]:
+    """Return n axes of a new figure, in rows of two or three."""
+    need_matplotlib("python -m papers")
+    import matplotlib.pyplot as plt
+
+    across = min(n, 2 if n == 4 else 3)
+    down = -(-n // across)
+    size = (across * WIDTH, down * HEIGHT)
+    axes = plt.subplots(down, across, figsize=size, layout="constrained", squeeze=False)[1].ravel()
+    for unused in axes[n:]:
+        unused.set_axis_off()
+    return list(axes[:n])
 
 
 def _share(ax: Any, first: Any) -> None:

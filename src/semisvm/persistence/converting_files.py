@@ -81,7 +81,7 @@ def count_table(file: OneFile, streamed: StreamedFeatures, columns: list[str]) -
 
 
 def write_table(
-    file: OneFile, streamed: StreamedFeatures, columns: list[str], folder: Path
+    file: OneFile, folder: Path, streamed: StreamedFeatures, columns: list[str]
 ) -> Written:
     """Write the features of a file, which are not yet scaled, to a folder."""
     features, labels = streamed.features, LabelCodes()
@@ -147,30 +147,29 @@ class OnCluster:
         self, writer: RowsWriter, labels: LabelCodes, streamed: StreamedFeatures, columns: list[str]
     ) -> None:
         """Write the features of all files."""
-        places = self._places(writer)
-        pairs = zip(self._files, places, strict=True)
-        calls = [(file, streamed, columns, place) for file, place in pairs]
         streamed.begin()
-        for number, (file, written) in enumerate(self._results(write_table, calls)):
+        for written in self._written(writer, labels, write_table, streamed, columns):
             assert written.streamed is not None
             streamed.merge_statistics(written.streamed)
-            _append(writer, labels, places[number], written)
-            self._done(file, written.n_rows)
-        shutil.rmtree(writer.folder / PARTS)
 
     def write_svmlight(self, writer: RowsWriter, labels: LabelCodes, dtype: np.dtype[Any]) -> None:
         """Write the rows of all files."""
-        places = self._places(writer)
-        calls = [(file, place, dtype) for file, place in zip(self._files, places, strict=True)]
-        for number, (file, written) in enumerate(self._results(write_svmlight, calls)):
-            _append(writer, labels, places[number], written)
-            self._done(file, written.n_rows)
-        shutil.rmtree(writer.folder / PARTS)
+        for _ in self._written(writer, labels, write_svmlight, dtype):
+            pass
 
-    def _places(self, writer: RowsWriter) -> list[Path]:
+    def _written(
+        self, writer: RowsWriter, labels: LabelCodes, function: Callable[..., Written], *more: Any
+    ) -> Iterator[Written]:
+        """Have each file written to a folder of its own, and append the folders in order."""
         parts = (writer.folder / PARTS).absolute()
         parts.mkdir()
-        return [parts / f"{number}.rows" for number in range(len(self._files))]
+        places = [parts / f"{number}.rows" for number in range(len(self._files))]
+        calls = [(file, place, *more) for file, place in zip(self._files, places, strict=True)]
+        for place, (file, written) in zip(places, self._results(function, calls), strict=True):
+            _append(writer, labels, place, written)
+            self._done(file, written.n_rows)
+            yield written
+        shutil.rmtree(parts)
 
     def _results(
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]

@@ -42,20 +42,6 @@ def one_axes(ax: Any, name: str, size: tuple[float, float] = (6.4, 4.0)) -> Any:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def panels(name: str, n: int, size: tuple[float, float]) -> list[Any]:
-    """Return n axes in rows of two or three, each of a size in inches, of a new figure."""
-    need_matplotlib(name)
-    import matplotlib.pyplot as plt
-
-    across = min(n, 2 if n == 4 else 3)
-    down = -(-n // across)
-    inches = (across * size[0], down * size[1])
-    axes = plt.subplots(down, across, figsize=inches, layout="constrained", squeeze=False)[1]
-    for unused in axes.ravel()[n:]:
-        unused.set_axis_off()
-    return list(axes.ravel()[:n])
-
-
 def two_axes(
     ax: Any, name: str, size: tuple[float, float], *, stacked: bool, ratios: Sequence[float]
 ) -> Any:

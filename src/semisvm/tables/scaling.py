@@ -6,7 +6,6 @@ units. Then counts become tf-idf, columns in different units are standardised, a
 else is divided by one number.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,20 +62,6 @@ class MatrixScaling:
     def note(self) -> str:
         """Return what was done, and how to turn it off."""
         return f"{WORDS[self.kind].format(length=self.length)}; as_is=True leaves it as it is."
-
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return it as plain data and arrays."""
-        arrays = {"scale": self.scale}
-        if self.centre is not None:
-            arrays["centre"] = self.centre
-        return {"kind": self.kind}, arrays
-
-    @classmethod
-    def from_state(
-        cls, state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-    ) -> "MatrixScaling":
-        """Make it from what `to_state` returned."""
-        return cls(state["kind"], arrays["scale"], arrays.get("centre"))
 
 
 def fit_scaling(X: Any) -> MatrixScaling | None:
