@@ -10,7 +10,7 @@ A new attribute of `Model` that is a record of numbers, text and arrays is one e
 
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -84,15 +84,16 @@ class Part:
         """Return plain data and arrays."""
         if found is None:
             return None, {}
-        plain, arrays = {}, {}
+        plain: dict[str, Any] = {}
+        arrays: Arrays = {}
         for name, check in self.schema.known.items():
             value = getattr(found, name)
-            if not isinstance(check, Array):
-                # JSON keeps every bit of a float64
-                numbers = isinstance(value, np.ndarray)
-                plain[name] = value.tolist() if numbers else _entries(value)
-            elif value is not None:
-                arrays[name] = value
+            if isinstance(check, Array):
+                arrays |= {} if value is None else {name: value}
+            elif isinstance(value, np.ndarray):
+                plain[name] = value.tolist()  # JSON keeps every bit of a float64
+            else:
+                plain[name] = asdict(value) if isinstance(value, Limit) else value
         return plain, arrays
 
     def restore(self, name: str, state: Any, arrays: Arrays, estimator: Any) -> Any:
@@ -103,12 +104,9 @@ class Part:
             return None
         n_scores, width = estimator.coef_.shape
         sizes = {"columns": int(estimator.n_features_in_), "scores": n_scores, "weights": width}
-        self.schema({**state, **arrays}, name, sizes)
-        return self.make(**state, **arrays)
-
-
-def _entries(value: Any) -> Any:
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        entries = {**state, **arrays}
+        self.schema(entries, name, sizes)
+        return self.make(**entries)
 
 
 def _calibrator(method: str, slope: list[float], offset: list[float]) -> Any:
