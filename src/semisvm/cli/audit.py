@@ -111,7 +111,7 @@ def _shares(prior: str | None, method: Any, table: "Table | MatrixData") -> dict
     shares = class_shares(prior, table)
     if shares is None:
         return {}
-    if method.parameter("class_prior") is None:
+    if "class_prior" not in method.parameters:
         raise UserError(f"the method {method.name!r} has no --prior.")
     return {"class_prior": shares}
 

@@ -137,13 +137,10 @@ def _named(text: str | None) -> list[Method]:
 
 def _suitable(prepared: "Prepared", chosen: list[Method]) -> tuple[list[Method], dict[str, str]]:
     """Split the methods into those that suit the data, and reasons for the others."""
-    from scipy import sparse
-
     from semisvm.labels.partial import encode
 
-    labels = encode(prepared.labels, None)
-    shape = (len(labels.classes), len(labels.unlabeled), bool(sparse.issparse(prepared.X)))
-    reasons = {method.name: method.misfit(*shape) for method in chosen}
+    n_unlabeled = len(encode(prepared.labels, None).unlabeled)
+    reasons = {method.name: method.misfit(n_unlabeled) for method in chosen}
     if prepared.weight is not None:
         reasons |= {m.name: "it takes no weights of rows" for m in chosen if not m.takes_weights}
     skipped = {name: reason for name, reason in reasons.items() if reason is not None}

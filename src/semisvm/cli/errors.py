@@ -20,7 +20,7 @@ from typing import Any, TextIO
 import typer
 
 from semisvm.cli.interrupts import print_stop_message, when_stopped
-from semisvm.estimators.registry import methods
+from semisvm.estimators.registry import OPTIONS as METHOD_OPTIONS
 from semisvm.text import counted, visible
 
 OPTIONS = {
@@ -28,7 +28,7 @@ OPTIONS = {
     "costs": "--cost",
     "coverage": "--coverage",
     "thresholds": "--threshold",
-    **{p.name: p.option for method in methods() for p in method.parameters if p.option},
+    **METHOD_OPTIONS,
     "categorical": "--categorical",
     "column_weights": "--column-weight",
     "encoding": "--encoding",

@@ -364,7 +364,7 @@ def _check_has(algorithm: str, names: list[str]) -> None:
     with as_usage_error():
         method = get(algorithm)
     for name in names:
-        if method.parameter(name) is None:
+        if name not in method.parameters:
             raise UserError(f"the method {method.name!r} has no {OPTIONS[name]}.")
 
 

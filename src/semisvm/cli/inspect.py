@@ -43,8 +43,8 @@ def _facts(method: Method) -> dict[str, Any]:
         "aliases": method.aliases,
         "estimator": method.estimator_name,
         "summary": method.summary,
-        "parameters": {p.name: method.default(p.name) for p in method.parameters},
-        "options": [p.option for p in method.parameters if p.option],
+        "parameters": {name: method.default(name) for name in method.parameters},
+        "options": method.options,
         "probabilities": method.suits.probabilities,
     }
 

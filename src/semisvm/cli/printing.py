@@ -16,7 +16,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from semisvm.cli.errors import in_options
-from semisvm.estimators.registry import get, methods
+from semisvm.estimators.registry import OPTIONS as METHOD_OPTIONS
+from semisvm.estimators.registry import get
 from semisvm.text import measured_time, plain, visible, visible_json
 
 if TYPE_CHECKING:
@@ -184,9 +185,7 @@ def _foreign_options(algorithm: str | None) -> set[str]:
     """Return the options of other methods, which `fit` would refuse with this one."""
     if algorithm is None:
         return set()
-    own = {parameter.option for parameter in get(algorithm).parameters}
-    every = {parameter.option for method in methods() for parameter in method.parameters}
-    return {option for option in every - own if option is not None}
+    return {*METHOD_OPTIONS.values()} - {*get(algorithm).options}
 
 
 def _was_given(context: typer.Context, name: str) -> bool:

@@ -162,7 +162,7 @@ def _affordable(entries: Sequence[Entry], limit: float) -> tuple[list[Entry], di
 
 
 def _refuse_unknown(given: Mapping[str, Any], entries: Sequence[Entry]) -> None:
-    known = {p.name for entry in entries for p in entry.method.parameters}
+    known = {name for entry in entries for name in entry.method.parameters}
     unknown = sorted(set(given) - known)
     if unknown:
         raise ValueError(

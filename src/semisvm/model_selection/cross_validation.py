@@ -83,7 +83,7 @@ class Found:
         members: tuple[Member, ...] = ()
         # shares that one method ignores are met by the threshold of a committee
         prior = {k: v for k, v in given.items() if k == "class_prior"}
-        if len(chosen) > 1 or (prior and chosen[0].method.parameter("class_prior") is None):
+        if len(chosen) > 1 or (prior and "class_prior" not in chosen[0].method.parameters):
             weights = self.weights[kept].tolist()
             pairs = [
                 (entry.name, entry.method.make(unlabeled=unlabeled, **settings))
@@ -136,7 +136,7 @@ class Trial:
 
             def scorer(entry: Entry) -> Any:
                 estimator = entry.method.make(unlabeled=None, **entry.parameters)
-                known = None if entry.method.parameter("class_prior") is None else shares
+                known = shares if "class_prior" in entry.method.parameters else None
                 return held_out_scores(estimator, grounds, self.labels, known, judged.outside)
 
             runners = race.run(self.entries, scorer)
@@ -373,7 +373,7 @@ def _guess(labeled: NDArray[np.intp], n: int) -> Floats:
 
 def _settings(method: Method, parameters: dict[str, Any]) -> dict[str, Any]:
     """Add the way to find the class shares where the method uses them and none are given."""
-    if method.parameter("class_prior") is None or "class_prior" in parameters:
+    if "class_prior" not in method.parameters or "class_prior" in parameters:
         return parameters
     return {**parameters, "class_prior": SHARES}
 
@@ -390,8 +390,6 @@ def _unused(
     chosen: Sequence[Method], given: Mapping[str, Any], entries: Sequence[Entry]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of given parameters that no chosen method has, and notes about them."""
-    names = tuple(
-        name for name in given if all(method.parameter(name) is None for method in chosen)
-    )
+    names = tuple(name for name in given if all(name not in method.parameters for method in chosen))
     others = {entry.method.name: entry.method for entry in entries}
     return names, tuple(without_effect(chosen[0], names, others.values()))

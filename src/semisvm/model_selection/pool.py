@@ -74,7 +74,7 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
     full = size.with_rows(len(labels.codes))
     suited = None if "reg" in given else suited_reg(X)
     found: list[Entry] = []
-    for method in candidates(labels, size.is_sparse):
+    for method in candidates(labels):
         fixed = accepted(method, given)
         seconds, last = method.cost.seconds(size), method.cost.seconds(full)
         weight = 1.0 if found else SAFE
@@ -102,15 +102,15 @@ def suited_reg(X: Any) -> float | None:
     return None if usual / APART < found < usual * APART or found == 0.0 else found
 
 
-def candidates(labels: PartialLabels, is_sparse: bool) -> list[Method]:
+def candidates(labels: PartialLabels) -> list[Method]:
     """List the methods to choose from, the supervised one first."""
-    shape = (len(labels.classes), len(labels.unlabeled), is_sparse)
-    return [method for method in methods() if method.auto and method.misfit(*shape) is None]
+    n = len(labels.unlabeled)
+    return [method for method in methods() if method.auto and method.misfit(n) is None]
 
 
 def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the given parameters that the method has."""
-    return {name: value for name, value in given.items() if method.parameter(name) is not None}
+    return {name: value for name, value in given.items() if name in method.parameters}
 
 
 def _takes_kernel(size: Size) -> bool:

@@ -30,7 +30,7 @@ def test_folds_on_one_ground_are_separate_fits(name, m):
     labels = encode(partly)
     folds = [labels.labeled[k::3] for k in range(3)]
     more = {"n_estimators": 3} if name == "semiboost" else {}
-    uses_prior = registry.get(name).parameter("class_prior") is not None
+    uses_prior = "class_prior" in registry.get(name).parameters
     prior = {"class_prior": labels.fractions()} if uses_prior else {}
     with Workers() as workers:
         estimator = registry.get(name).make(**more, **prior)
@@ -49,7 +49,7 @@ def test_rows_outside_take_no_part(name, m):
     labels = encode(partly)
     folds = [labels.labeled[k::3] for k in range(3)]
     more = {"n_estimators": 3} if name == "semiboost" else {}
-    uses_prior = registry.get(name).parameter("class_prior") is not None
+    uses_prior = "class_prior" in registry.get(name).parameters
     shares = labels.fractions() if uses_prior else None
     prior = {"class_prior": shares} if uses_prior else {}
     outside = np.zeros(len(X), dtype=bool)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from semisvm.designs import Design
-from semisvm.estimators import AnnealedSVC, NewtonSVC, TransductiveSVC, spread
-from semisvm.estimators.registry import LOSS
+from semisvm.estimators import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.losses import LOSSES
 from semisvm.tasks.driver import Rows
 
@@ -18,10 +17,6 @@ machines = pytest.mark.parametrize("cls", [NewtonSVC, TransductiveSVC, AnnealedS
 
 def named(message):
     return {word for word in re.findall(r"""["'](\w+)["']""", str(message)) if word in LOSSES}
-
-
-def test_choices_of_the_command_line():
-    assert LOSS.choices == tuple(LOSSES)
 
 
 @machines
@@ -60,7 +55,7 @@ def test_losses_of_rows_in_several_blocks():
 def test_losses_of_rows_that_are_too_many_for_one_process():
     rows = SimpleNamespace(shape=(9, 1), can_load=lambda rows: False, nbytes=2**32)
     with pytest.raises(TypeError, match="more than 1 GiB") as raised:
-        spread._fit_here(NewtonSVC(loss="hinge"), rows, None, None)
+        NewtonSVC(loss="hinge")._gathered(rows)
     assert named(raised.value) - {"hinge"} == SMOOTH
 
 

@@ -39,7 +39,7 @@ def round_trip(model, tmp_path):
 def test_every_method(method, tmp_path):
     X, y = two_blobs(40)
     # a limit of time would end the search of a mixed-integer program early on a busy machine
-    given = {name: value for name, value in UNHURRIED.items() if method.parameter(name)}
+    given = {name: value for name, value in UNHURRIED.items() if name in method.parameters}
     model = method.make(**given).fit(X, hide(y, 10))
     again = round_trip(model, tmp_path)
     assert type(again) is type(model)
