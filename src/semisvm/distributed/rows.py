@@ -20,7 +20,7 @@ from semisvm.distributed.wire import Wire
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 from semisvm.losses import Loss
-from semisvm.tasks.many_scores_driver import ManyScoreRows
+from semisvm.tasks.many_beliefs import ManyScoreRows
 from semisvm.tasks.one_score_driver import OneScoreRows
 
 

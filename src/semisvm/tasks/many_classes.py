@@ -32,11 +32,9 @@ from semisvm.solvers.crammer_singer import (
 )
 from semisvm.solvers.trace import Recorder
 from semisvm.solvers.woodbury import LabeledPreconditioner
-from semisvm.tasks.base import RowsTask
 from semisvm.tasks.driver import Codes
-from semisvm.tasks.many_beliefs import ManyScoreBlock
-from semisvm.tasks.many_scores_driver import ManyScoreRows
-from semisvm.tasks.problems import RowsProblem, SoftLabels
+from semisvm.tasks.many_beliefs import ManyScoreBlock, ManyScoreRows
+from semisvm.tasks.problems import RowsProblem, RowsTask, SoftLabels
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,9 @@ from semisvm.solvers.conjugate_gradients import solve
 from semisvm.solvers.crammer_singer import HingeState, minimize_hinge
 from semisvm.solvers.trace import Recorder
 from semisvm.solvers.woodbury import LabeledPreconditioner
-from semisvm.tasks.base import RowsTask
 from semisvm.tasks.one_score import OneScoreBlock
 from semisvm.tasks.one_score_driver import OneScoreRows
-from semisvm.tasks.problems import RowsProblem, SoftLabels
+from semisvm.tasks.problems import RowsProblem, RowsTask, SoftLabels
 
 # Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
 BELIEF_TOL = 1e-10
