@@ -116,14 +116,14 @@ def test_rows_of_any_length_that_is_read(name, m):
 
 
 @pytest.mark.parametrize("scale", [1e40, 1e70])
-def test_what_rounding_prevents_is_told(scale):
+def test_what_rounding_prevents_is_reported(scale):
     X, y = rows(2)
     with pytest.warns(ConvergenceWarning, match="scale the columns"):
         model = AnnealedSVC(loss="hinge").fit(X * scale, hide(y, 9))
     assert work(model) < MOST_PASSES
 
 
-def test_rounds_that_stall_are_told():
+def test_rounds_that_stall_are_reported():
     X, y = rows(2)
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         model = PosteriorRegularizedClassifier().fit(HARD["huge constant column"](X), hide(y, 9))

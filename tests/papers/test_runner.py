@@ -215,7 +215,7 @@ def test_keys_hold_the_function_and_its_arguments():
     assert key_of(measure, (1, 2.5, ("a", "b"))) == f'["{__name__}.measure", 1, 2.5, ["a", "b"]]'
 
 
-def test_progress_is_told_while_measuring(tmp_path, capsys):
+def test_progress_is_reported_while_measuring(tmp_path, capsys):
     told = []
 
     class Watched:

@@ -144,7 +144,7 @@ def acts(name, loss, m, parameter):
     return False
 
 
-def test_the_scan_knows_all_parameters():
+def test_the_scan_has_all_parameters():
     for cls in CLASSES.values():
         assert set(cls().get_params()) <= {"loss", *CHANGES} | NO_ANSWERS
     known = {name for cls in CLASSES.values() for name in cls().get_params()}

@@ -89,7 +89,7 @@ def test_what_was_imported_starts_no_search_for_garbage():
     assert len(kept) > len(more)
 
 
-def test_objects_that_somebody_froze_stay_frozen():
+def test_frozen_objects_stay_frozen():
     gc.freeze()
     try:
         with uncollected():

@@ -33,7 +33,7 @@ def test_nothing_slips_through(text):
 
 
 @given(st.text(st.one_of(st.characters(), st.sampled_from(UNFIT))))
-def test_json_says_the_same(text):
+def test_json_has_the_same_escapes(text):
     shown = visible_json(json.dumps({text: [text]}, ensure_ascii=False))
     assert json.loads(shown) == {text: [text]}
     assert not set(UNFIT) & set(shown)

@@ -149,7 +149,7 @@ def test_given_weights_need_no_folds():
     assert set(model.trace_["phase"]) == {"member"}
 
 
-def test_a_member_that_knows_nothing_has_little_weight():
+def test_a_member_at_chance_has_little_weight():
     rng = np.random.default_rng(0)
     angle = rng.uniform(0.0, np.pi, 300)
     y = np.arange(300) % 2

@@ -67,7 +67,7 @@ def test_values_that_make_no_sense_are_refused(cls, reg):
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
-def test_rows_that_the_default_does_not_suit_are_told(factor):
+def test_rows_that_the_default_does_not_suit_are_reported(factor):
     X, y = two_blobs(40)
     partly = hide(y, 10)
     with pytest.warns(UserWarning, match="have length .* multiply reg"):

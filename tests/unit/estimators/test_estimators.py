@@ -304,7 +304,7 @@ def test_scores_with_unlabelled_rows_are_doubted():
         model.score(X, y)
 
 
-def test_no_probabilities_says_what_to_do():
+def test_missing_probabilities_have_a_remedy():
     with pytest.raises(AttributeError) as caught:
         NewtonSVC().predict_proba([[0.0]])
     assert "CalibratedPartialClassifier" in str(caught.value.__cause__)

@@ -211,7 +211,7 @@ def test_sparse_is_dense_and_renumbered_columns_come_back():
         assert 0 < model.n_nonzero_[0] < 60
 
 
-def test_one_sided_models_are_told_and_a_prior_prevents_them():
+def test_one_sided_models_are_reported_and_a_prior_prevents_them():
     """Two labels that lie together, and a cloud beside them."""
     rng = np.random.default_rng(0)
     X = np.vstack([[[0.0, 0.0], [0.4, 0.0]], rng.normal([6.0, 0.0], 1.0, (60, 2))])

@@ -117,7 +117,7 @@ def test_annealing_follows_the_moons_where_the_squared_hinge_does_not():
     assert wins["hinge"] >= 2 > wins["squared_hinge"]
 
 
-def test_many_classes_are_told_what_to_use():
+def test_many_classes_are_refused_with_a_remedy():
     X, y = two_blobs(30)
     y[:5] = 2
     with pytest.raises(ValueError, match="crammer_singer"):

@@ -122,7 +122,7 @@ def test_fewer_distinct_rows_than_clusters():
     assert len(np.unique(model.labels_)) == 2
 
 
-def test_too_few_steps_are_told():
+def test_too_few_steps_are_reported():
     X = rng().randn(200, 3)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         KMedian(20, n_init=1, max_iter=1, random_state=0).fit(X)

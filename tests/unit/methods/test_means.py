@@ -336,7 +336,7 @@ def test_rows_that_are_all_alike_end_in_a_finite_model(method):
     np.testing.assert_array_equal(model.transduction_[4:], np.arange(36) < 18)
 
 
-def test_means_on_the_wrong_sides_are_told():
+def test_means_on_the_wrong_sides_are_reported():
     X = np.concatenate([[[3.0], [-3.0]], np.full((30, 1), -5.0), np.full((10, 1), -4.9)])
     labels = np.full(42, -1)
     labels[:2] = [1, 0]

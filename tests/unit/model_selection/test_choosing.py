@@ -347,7 +347,7 @@ def test_equals_decide_together(few, monkeypatch):
     assert "they decide together" in choice.reasons[1]
 
 
-def test_a_model_that_is_no_better_than_a_guess_is_told(few, monkeypatch):
+def test_a_model_that_is_no_better_than_a_guess_is_reported(few, monkeypatch):
     X, y = two_blobs(100)
     held(monkeypatch, svm=0.0, tsvm=0.0)
     reasons = choose(X, hide(y, 20), quick=True).reasons

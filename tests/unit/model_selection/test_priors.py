@@ -375,7 +375,7 @@ def test_shares_are_doubtful_where_clusters_are_not_the_classes():
     assert not estimate_shares(normalize(X), encode(partly)).doubtful
 
 
-def test_trace_says_that_shares_were_moved():
+def test_trace_reports_that_shares_were_moved():
     X, partly = labels_across_clusters()
     model = TransductiveSVC(reg=0.01).fit(X, partly)
     assert "shrunk towards the supervised estimate" in model.trace_.notes[0]

@@ -80,7 +80,7 @@ def test_single_label_always_trains():
     assert all(len(np.unique(y[train[y[train] >= 0]])) == 3 for train, _ in splits)
 
 
-def test_few_labels_of_a_class_are_told():
+def test_few_labels_of_a_class_are_reported():
     y = np.array([0, 0, 0, 0, 1, 1, -1])
     with pytest.warns(UserWarning, match="2 labels, fewer than n_splits=3"):
         splits = list(PartialLabelKFold(3).split(None, y))
@@ -217,7 +217,7 @@ def test_scorers_ignore_unlabelled_rows(name):
     assert score(named, X, names) == pytest.approx(score(model, X, partly))
 
 
-def test_scorers_know_what_scikit_learn_knows():
+def test_scorers_agree_with_those_of_scikit_learn():
     X, y = two_blobs(80, gap=1.0)
     model = NewtonSVC().fit(X[:20], y[:20])
     for name in ("accuracy", "balanced_accuracy", "f1_macro"):

@@ -71,7 +71,7 @@ def test_labels_that_were_not_held_out_do_not_count():
     assert found.did_it_help().chance.startswith("12 labels are too few to show")
 
 
-def test_it_says_how_unsure_it_is():
+def test_a_verdict_has_the_bounds_of_the_difference():
     found = comparison({"tsvm": 0.03})
     low, high = found.differences[0].interval
     sentence = found.did_it_help().sentence

@@ -206,7 +206,7 @@ def test_bombs_are_refused_in_little_memory(name, outcomes):
 @pytest.mark.parametrize(
     "pattern", [r"(a+)+$", r"(?u)\b\w\w+\b|(x+x+)+y", r"(\w)\1+", "", None, ["a"]]
 )
-def test_patterns_of_strangers_are_refused(pattern, tmp_path):
+def test_token_patterns_of_other_programs_are_refused(pattern, tmp_path):
     (tmp_path / "m").write_bytes(with_setting("token_pattern", pattern))
     with pytest.raises(ModelFileError, match="token_pattern"):
         semisvm.load(tmp_path / "m")
@@ -320,7 +320,7 @@ def test_archives_of_other_kinds_are_refused(tmp_path):
         (("more",), 1, "'more', which is not known"),
     ],
 )
-def test_what_a_file_says_is_checked(place, value, said, tmp_path):
+def test_fields_of_a_file_are_checked(place, value, said, tmp_path):
     document, parts = parts_of()
     inner = document
     for key in place[:-1]:

@@ -254,7 +254,7 @@ def test_a_full_disk_does_not_end_the_fit(path, monkeypatch):
     ]
 
 
-def test_an_error_says_how_to_go_on(path):
+def test_an_error_has_a_remedy(path):
     def fail(row):
         if row["level"] == 2:
             raise InterruptedFitError("something else")

@@ -55,7 +55,7 @@ def test_every_method_goes_on_bit_for_bit(case, whole, path):
 
 
 @pytest.mark.parametrize("case", ["tsvm", "da rare", "tsvm many", "da many", "newton"])
-def test_a_fit_in_many_sittings(case, whole, path):
+def test_a_fit_that_is_resumed_many_times(case, whole, path):
     for _ in range(1000):
         try:
             model = made(case, path, resume=True, callback=Stopping(3))
@@ -118,7 +118,7 @@ def test_two_threads(case, path, tmp_path):
     same(made(case, path, n_jobs=2, resume=True), other)
 
 
-def test_another_number_of_threads_is_told(path):
+def test_another_number_of_threads_is_reported(path):
     with pytest.raises(InterruptedFitError):
         made("tsvm", path, n_jobs=2, callback=Stopping(5))
     model = made("tsvm", path, n_jobs=1, resume=True)

@@ -44,7 +44,7 @@ def test_metrics_have_intervals_and_mark_the_model(chosen):
         assert f"{method['mean']:.3f} | {low:.3f} to {high:.3f} |" in card
 
 
-def test_without_a_comparison_the_card_says_so():
+def test_a_card_without_a_comparison_has_a_note():
     card = render_card(report_data(model_of(method="svm")))
     assert "Not measured" in card
 

@@ -191,7 +191,7 @@ def test_text_of_users_is_escaped(evil):
     assert not re.search("[\x00\ud800]", page)
 
 
-def test_page_needs_nothing_from_elsewhere(evil):
+def test_page_loads_no_other_files(evil):
     page = render(report_data(evil, comparison()))
     assert "default-src 'none'" in page
     assert not re.search(r"https?://|url\(|@import|<script|<link", page)
@@ -298,7 +298,7 @@ def test_small_numbers_are_written_for_people(blobs):
     assert "Objective of the fit" not in page, "two points are no curve"
 
 
-def test_a_committee_says_what_it_is(blobs):
+def test_a_committee_lists_its_members(blobs):
     X, partly, _ = blobs
     members = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("da", AnnealedSVC())]
     model = SemiSupervisedCommittee(members, weights=[1.0, 1.0, 1.0]).fit(X, partly)

@@ -84,7 +84,7 @@ def test_resolving_is_warm():
 @pytest.mark.parametrize(
     ("lower", "row_lower", "status"), [(0.0, 1.0, "infeasible"), (None, -1.0, "unbounded")]
 )
-def test_no_solution_is_told(lower, row_lower, status):
+def test_no_solution_is_an_error(lower, row_lower, status):
     program = LinearProgram([-1.0, -1.0], [[-1.0, -1.0]], row_lower=row_lower, lower=lower)
     if status == "unbounded":
         program = LinearProgram([-1.0, -1.0], [[1.0, -1.0]], row_lower=row_lower, lower=lower)

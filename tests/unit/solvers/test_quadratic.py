@@ -79,7 +79,7 @@ def test_known_answer_without_constraints_and_with_one_bound_for_all():
         ({}, Status.UNBOUNDED),
     ],
 )
-def test_no_solution_is_told(parts, status):
+def test_no_solution_is_an_error(parts, status):
     program = QuadraticProgram(np.zeros((2, 2)), [1.0, 1.0], **parts)
     with pytest.raises(ProgramError, match=f"2 variables.*'{status}'") as error:
         solve_quadratic(program)

@@ -63,7 +63,7 @@ def test_words_in_answers(write):
     assert joined.data.labels.tolist() == ["p", "None", None]
 
 
-def test_the_note_says_how_many_and_what_to_do():
+def test_the_note_has_the_count_and_a_remedy():
     (note,) = about_missing({"NA": 1200, "n/a": 1})
     assert note.startswith("1,201 rows")
     assert "'NA' (1,200), 'n/a' (1)" in note
@@ -71,7 +71,7 @@ def test_the_note_says_how_many_and_what_to_do():
     assert about_missing({}) == []
 
 
-def test_training_says_it(write):
+def test_training_reports_it(write):
     rows = [f"{i % 2}.{i % 7},{'pq'[i % 2] if i < 12 else 'None'}" for i in range(30)]
     table = read(write("a.csv", "x,y\n" + "\n".join(rows)), label="y")
     with pytest.warns(semisvm.tables.DataWarning, match="18 rows count as unlabelled"):

@@ -83,7 +83,7 @@ def test_too_few_words_or_numbers(table):
             streamed(empty, features)
 
 
-def test_a_tally_forgets_the_rarest_and_says_so():
+def test_a_tally_forgets_the_rarest_and_reports_it():
     rng = np.random.default_rng(0)
     tally = Tally(most=100)
     for k in range(2000):

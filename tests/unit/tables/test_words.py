@@ -116,7 +116,7 @@ def test_piece_by_piece_is_the_same(options):
     assert abs(difference).max() < 1e-12
 
 
-def test_kept_words_are_told_with_the_most_frequent_first():
+def test_kept_words_are_listed_most_frequent_first():
     told = fitted(max_features=4).kept_words(2)
     assert told["body"]["words"] == 4
     rows = {word: sum(word in text.lower().split() for text in TEXTS) for word in ("the", "cat")}

@@ -114,7 +114,7 @@ def test_read_only_files_are_not_replaced(tmp_path, monkeypatch):
     ],
 )
 @pytest.mark.parametrize("place", ["fsync", "write", "mkstemp"])
-def test_what_the_system_says_becomes_a_sentence(tmp_path, monkeypatch, code, said, place):
+def test_errors_of_the_system_are_explained(tmp_path, monkeypatch, code, said, place):
     path = tmp_path / "out"
     path.write_text("old")
 
@@ -197,7 +197,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_disk_that_is_full_in_earnest(small_disk):
+def test_write_fails_on_full_disk(small_disk):
     path = small_disk / "out"
     path.write_text("old")
     check_place(path)
@@ -217,7 +217,7 @@ def test_a_disk_that_is_full_in_earnest(small_disk):
     assert path.read_text() == "old"
 
 
-def test_a_disk_that_is_read_only_in_earnest(small_disk):
+def test_write_fails_on_readonly_disk(small_disk):
     remount = ["mount", "-o", "remount,ro", str(small_disk)]
     if subprocess.run(remount, capture_output=True, check=False).returncode != 0:
         pytest.skip("file systems cannot be mounted read-only here")
