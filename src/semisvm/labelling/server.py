@@ -103,7 +103,7 @@ class Connection:
             yield
         finally:
             self._n_requests -= 1
-            self._let_in |= LET_IN in scope["state"]
+            self._let_in |= LET_IN in scope.get("state", ())
             if not self._n_requests and self._others.get(self._address) is self:
                 self._wait()
 
