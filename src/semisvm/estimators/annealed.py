@@ -64,7 +64,7 @@ class AnnealedSVC(
     is the one that misses them least. It is refined by label switching, with labels that keep
     the class counts, whatever the outputs. Annealing can lose a small class for good. So for
     two classes with a squared loss, where the rarer class is below 25%, the supervised start is
-    refined in the same way, and is used if its objective is lower; a note in ``trace_`` says so.
+    refined in the same way, and is used if its objective is lower; ``trace_`` has a note then.
     The objective without the class shares prefers models that put every row on one side,
     so it is not used for this choice. ``refine=False`` skips all of this: the result is the
     minimum at the last temperature, as the method was published.

@@ -179,7 +179,7 @@ class GradientTSVC(KernelParameters, GradientDescentClassifier):
     under the class counts: that of `TransductiveSVC`, solved loosely. From there each class
     against the rest is a problem of its own, with the mean output of the start. If the
     predictions end further from the class shares than those of the supervised machine, this
-    one is often more accurate, and ``trace_.notes`` says so.
+    one is often more accurate, and ``trace_.notes`` has a note of it.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Scores of labelled rows by models that did not see their labels.
 
 A held-out row is *inside* the fit if it stays in the data as an unlabelled row, and *outside* if it
-takes no part. Most models are asked about new rows, which are outside; a method may be right inside
+takes no part. Most models are for new rows, which are outside; a method may be right inside
 and wrong outside, and only rows outside show it. One fit serves both: half of a fold is outside.
 
 Rows inside cost nothing: the features and the design are the same for all folds and settings, and
@@ -102,13 +102,13 @@ class MappedRows:
 
 
 class MappedRowsCache:
-    """The grounds of some rows; methods with the same features share one.
+    """Features and designs of some rows; methods with the same features share them.
 
     Parameters
     ----------
     X : validated rows
     workers : Workers
-        Threads; they must outlive the grounds.
+        Threads; they must outlive this object.
     weight : array of shape (n,), optional
         Sample weights of all fits.
     """
@@ -121,7 +121,7 @@ class MappedRowsCache:
         self._reduced: tuple[Index, MappedRowsCache] | None = None
 
     def without(self, outside: Index) -> "MappedRowsCache":
-        """Return the grounds of the other rows; the last ones are kept for the next method."""
+        """Return the same of the other rows; the last result is kept for the next method."""
         if len(outside) == 0:
             return self
         if self._reduced is None or not np.array_equal(self._reduced[0], outside):
@@ -137,7 +137,7 @@ class MappedRowsCache:
         return make_design(features, estimator._specification().bias, self._workers)
 
     def of(self, estimator: LinearSemiSupervisedClassifier) -> MappedRows:
-        """Return the ground of a method."""
+        """Return the features and the design of a method."""
         bias = estimator._specification().bias
         kernel_map, features = estimator._features(self.X)
         if kernel_map is not None:
@@ -187,7 +187,7 @@ class HeldOut:
     ----------
     estimator : LinearSemiSupervisedClassifier
         Not fitted, and not changed.
-    grounds : Grounds
+    grounds : MappedRowsCache
     labels : PartialLabels
     shares : array of shape (m,), optional
     """
@@ -306,7 +306,7 @@ def held_out_scores(
     ----------
     estimator : estimator of this package
         Not changed. Linear methods and kernels share the ground; others are fitted anew.
-    grounds : Grounds
+    grounds : MappedRowsCache
     labels : PartialLabels
     shares : array of shape (m,), optional
         Class shares, if they are known already; an estimator that shares no ground with others

@@ -222,7 +222,7 @@ class MultiLabelSVC(ScoringClassifier):
         Features of the kernel, which all labels share; None if linear.
     reg_ : float
     trace_ : Trace
-        Its column "label" says whose round it is.
+        Its column "label" names the label of each round.
 
     Examples
     --------

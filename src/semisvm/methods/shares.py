@@ -66,6 +66,7 @@ from semisvm.methods.fold_fits import (
 )
 from semisvm.tasks.driver import Codes
 
+# The second round fits with the shares of the first: scores depend on the shares of a fit.
 N_ROUNDS = 2
 # The shares are known to a few parts in a hundred: tighter models would not improve them.
 TOL = 1e-2
@@ -74,7 +75,9 @@ MAX_ITER = 200
 CONCENTRATIONS = np.geomspace(0.1, 1000.0, 41)
 # Large ones are a little less likely: some classes are rarer than few labels show.
 EVENNESS = -0.25
+# Even counts may be worth more labels than there are, but not more than this many times.
 MOST_STRENGTH = 2.0
+# E of the docstring is WORTH l / e.
 WORTH = 0.5
 # Sum of the slopes before any row was held out; a unit of a logarithm is worth one row.
 SLOPE_OF_TWO, SLOPE_OF_MANY = 2.0, 4.0
@@ -192,6 +195,7 @@ def estimate_shares(
     if n_unlabeled == 0 or counts.max() < 2 or not (here or X.can_load(used)):
         # a gigabyte of labelled rows: their fractions have no error to speak of
         return sampled_shares(prior, strength)
+    # the shares of u rows at hand vary around those of their distribution: N u / (N + u)
     strength = strength * n_unlabeled / (strength + n_unlabeled)
     shares = sampled_shares(prior, strength)
     with Workers(thread_count(n_jobs)) as workers:
@@ -257,13 +261,18 @@ def _evidence(folds: list[Fold], labels: PartialLabels, mass: Floats, shares: Fl
     held = np.concatenate([fold.scores[fold.rows] for fold in folds])
     rows = np.concatenate([fold.rows for fold in folds])
     codes, each = labels.codes[rows], mass[rows]
+    # Bayes: posteriors at the shares of the fit become those at the fractions of the held-out
+    # rows by adding the logarithm of their ratio; half a row per class keeps it finite
     seen = np.bincount(codes, each, minlength=len(shares)) + 0.5
     shift = np.log(seen / seen.sum() / shares)
     slopes, offsets = calibrate(held, codes, shift, each)
     wrong = (_mixed(slopes, held) + offsets + shift).argmax(axis=1) != codes
+    # Laplace's rule: few held-out rows without an error do not make the scores infinitely sure
     error = (each[wrong].sum() + 1.0) / (each.sum() + 2.0)
     logs = np.concatenate([_mixed(slopes, fold.scores[labels.unlabeled]) for fold in folds])
+    # posteriors divided by the shares of the fit are likelihoods, up to a factor per row
     logs += offsets - np.log(shares)
+    # an unlabelled row occurs once per fold, with the models of that fold; together it counts once
     parts = np.array([mass[fold.rows].sum() for fold in folds]) / each.sum()
     free = mass[labels.unlabeled]
     return Evidence(
@@ -332,20 +341,21 @@ def _calibration(
     p /= total
     value = mass @ (np.log(total[:, 0]) - logs[rows, codes])
     value += 0.5 * (offsets @ offsets + away @ away)
-    heavy = p * mass[:, np.newaxis]
-    excess = heavy.copy()
+    weighted = p * mass[:, np.newaxis]
+    excess = weighted.copy()
     excess[rows, codes] -= mass
     flat = parts.reshape(f, -1)
     in_slopes = flat @ excess.ravel()
     gradient = np.concatenate([in_slopes + away, excess.sum(axis=0) + offsets])
-    spread = (parts - (p * parts).sum(axis=2, keepdims=True)) * heavy
+    spread = (parts - (p * parts).sum(axis=2, keepdims=True)) * weighted
     curvature = np.eye(len(parameters))
     curvature[:f, :f] += spread.reshape(f, -1) @ flat.T
-    # that of the exponential, where it is positive
+    # slopes are exponentials: their own curvature is kept only where it is positive, so that the
+    # whole stays positive definite and Newton's step descends
     curvature[:f, :f] += np.diag(np.maximum(in_slopes, 0.0))
     curvature[:f, f:] = spread.sum(axis=1)
     curvature[f:, :f] = curvature[:f, f:].T
-    curvature[f:, f:] += np.diag(heavy.sum(axis=0)) - p.T @ heavy
+    curvature[f:, f:] += np.diag(weighted.sum(axis=0)) - p.T @ weighted
     return float(value), gradient, curvature
 
 
@@ -382,10 +392,9 @@ def explaining_shares(evidence: Evidence, prior: Floats, strength: float) -> Sha
     L, weights, worth = evidence.likelihoods, evidence.weights, evidence.worth
 
     def fit(shares: Floats) -> Quadratic:
-        """Compute minus the log-likelihood, plus a price of the sum of the shares.
-
-        Logarithms of the shares make the sum one at the minimum.
-        """
+        """Compute minus the log-likelihood, plus a price of the sum of the shares."""
+        # No constraint is needed. The likelihood is homogeneous: scaling all shares by t adds
+        # (worth + strength) log t, so with this price the minimum over t is where they sum to one.
         if not (shares > 0.0).all():
             return np.inf, shares, np.eye(len(shares))
         mixed = L @ shares
@@ -408,6 +417,7 @@ def _in_doubt(folds: list[Fold], labels: PartialLabels, mass: Floats) -> bool:
     held = np.concatenate([fold.scores[fold.rows] for fold in folds])
     rows = np.concatenate([fold.rows for fold in folds])
     codes, each, m = labels.codes[rows], mass[rows], len(labels.classes)
+    # errors of the two models, in the order of `Fold.scores`: supervised, transductive
     wrong = each @ (held.argmax(axis=2) != codes[:, np.newaxis])
     return bool(wrong[0] <= wrong[1] and m * wrong[0] < (m - 1) * each.sum())
 
@@ -430,6 +440,7 @@ def moved(shares: Shares, fractions: Floats) -> Shares:
 def _standard_errors(information: Floats) -> Floats:
     """Invert the information about shares that sum to one."""
     covariance = np.linalg.inv(information)
+    # the inverse, conditioned on errors that sum to zero: a projection along its row sums
     ones = covariance.sum(axis=0)
     covariance -= np.outer(ones, ones) / ones.sum()
     return np.sqrt(np.maximum(np.diag(covariance), 0.0))
