@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.fuzzing.checking import check_one_kind, check_text_labels, expect, outcome, put
 from benchmarks.fuzzing.mutation import mutator
 from semisvm.tables import DataError, join_answers, read
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.tables.reading import read_labels_file
 
 mutate = mutator([b"NA", b"None", b"\n\n", b"-1", b"<U4", b"<i8", b"label", b"semisvm_row"])

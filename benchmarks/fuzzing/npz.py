@@ -9,7 +9,7 @@ from scipy import sparse
 from benchmarks.fuzzing.checking import check_one_kind, dense, expect, outcome, put
 from benchmarks.fuzzing.mutation import archive_mutator, mutator
 from semisvm.tables import DataError, MatrixData, read, read_chunks
-from semisvm.tables.options import CHUNK_ROWS
+from semisvm.tables.opening import CHUNK_ROWS
 
 MOST_CELLS = 10_000
 

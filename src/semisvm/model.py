@@ -53,7 +53,7 @@ class Model(TrustedPredictions):
     scaling : MatrixScaling, optional
         What is done to the rows of a matrix first.
     conformal : Conformal, optional
-        What held-out labels say about the scores, for `predict_sets`.
+        What was learnt from held-out labels about the scores, for `predict_sets`.
     familiarity : Familiarity, optional
         What the rows of the fit look like, for `unlike`.
     labeled_rows : uint64 array of shape (l,), optional
@@ -199,7 +199,7 @@ class Model(TrustedPredictions):
             return self.feature_names()
         if self.features is not None:
             raise DataError(
-                "the model knows the names of its features: names are for models of matrices."
+                "the features of the model have names: other names are for models of matrices."
             )
         if len(names) != self.estimator.n_features_in_:
             raise DataError(
@@ -215,7 +215,7 @@ class Model(TrustedPredictions):
         """Return the features with the largest weights for every class.
 
         A model with a kernel has no weights of features, so nothing is listed; of a committee,
-        the linear members count. Coordinates of vectors are left out: they tell a reader nothing.
+        the linear members count. Coordinates of vectors are left out: their names mean nothing.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class Model(TrustedPredictions):
         return [[(str(names[k]), part) for k, part in row] for row in found]
 
     def unlike(self, data: Any) -> Unlikeness | None:
-        """Compare rows with those of the fit; None if the model does not know these.
+        """Compare rows with those of the fit; None if the model has no sample of these.
 
         Parameters
         ----------
@@ -326,7 +326,7 @@ class Model(TrustedPredictions):
         Returns
         -------
         found : Unlikeness, or None
-            Its ``sentences()`` say what is unusual.
+            Its ``sentences()`` describe what is unusual.
         """
         if self.familiarity is None:
             return None

@@ -55,19 +55,15 @@ class Progress(Protocol):
 
     def choosing(self) -> AbstractContextManager["Told | None"]:
         """Watch the choice of a method; the context yields a function to call before each fit."""
-        ...
+        return nullcontext()
 
     def fitting(self, method: str) -> AbstractContextManager["Callback | None"]:
         """Watch the last fit; the context yields a callback for the rows of its trace."""
-        ...
-
-
-class _Unwatched:
-    def choosing(self) -> AbstractContextManager["Told | None"]:
         return nullcontext()
 
-    def fitting(self, method: str) -> AbstractContextManager["Callback | None"]:
-        return nullcontext()
+
+class _Unwatched(Progress):
+    """Shows nothing."""
 
 
 UNWATCHED = _Unwatched()
@@ -102,7 +98,7 @@ def train(
     method : str, default="auto"
         A name of `estimators.registry`, or "auto" to choose one, or a committee of several, by
         held-out labels (`semisvm.model_selection.choose`); ``summary["choice"]`` of the
-        model then says why. With ``labels``, the machine of each label: "tsvm", "da",
+        model then has the reasons. With ``labels``, the machine of each label: "tsvm", "da",
         "gradient" or "svm"; "auto" is the default of `MultiLabelSVC`.
     labels : SeveralLabels, optional
         Several labels per row, as far as they are known, in place of those of ``data``; see
@@ -146,6 +142,8 @@ def train(
     -------
     model : Model
     """
+    from semisvm.model_selection.crossfit import check_use
+
     limits = {"quick": quick, "exportable": exportable, "time_limit": time_limit, "use": use}
     if labels is None:
         features = features_for(method, features)
@@ -157,7 +155,7 @@ def train(
         raise ValueError(
             f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
         )
-    _check_use(use)
+    check_use(use)
     prepared = prepare(
         data, features, settings, as_is=as_is, sample_weight=sample_weight, labels=labels
     )
@@ -241,12 +239,6 @@ def _check_for_labels(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if value not in (None, False, "new_rows"):
             raise ValueError(f"{name} is for one label per row, and there are several.")
-
-
-def _check_use(use: str) -> None:
-    from semisvm.model_selection.crossfit import check_use
-
-    check_use(use)
 
 
 def _choose(
@@ -456,7 +448,7 @@ def _held_out(
     folds = min(HELD_OUT_FOLDS, count_repeated(prepared.labels))
     cv = PartialLabelKFold(folds, shuffle=True, random_state=random_state, unlabeled=None)
     with warnings.catch_warnings():
-        # a note says that labels are few
+        # there is a note about few labels
         warnings.simplefilter("ignore", UserWarning)
         return cross_fit_all(estimator, prepared.X, prepared.labels, cv, prepared.weight, use)
 

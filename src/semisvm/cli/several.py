@@ -93,7 +93,7 @@ def take_labels(
     names: Sequence[str] | None = None,
 ) -> tuple["Table | MatrixData", "SeveralLabels"]:
     """Take labels out of the columns that the settings of a model name."""
-    from semisvm.tables.options import Options
+    from semisvm.tables.opening import Options
     from semisvm.tables.several_labels import label_columns, tag_column
     from semisvm.tables.table import Table
 

@@ -22,7 +22,7 @@ from semisvm.tables.contents import counted, row_hashes
 from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.tables.scaling import fit_scaling
 from semisvm.tables.table import MatrixData, Table, as_table
 

@@ -22,7 +22,7 @@ from semisvm.persistence.converting_files import (
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.labels import LabelCodes
-from semisvm.tables.options import CHUNK_ROWS, Options
+from semisvm.tables.opening import CHUNK_ROWS, Options
 from semisvm.tables.reading import ROWS, TABLES, find_format, read, read_labels_file
 from semisvm.tables.rows_writing import RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures
@@ -293,7 +293,7 @@ def _convert_tables(
     streamed = StreamedFeatures(features)
     label = [] if job.label is None else [job.label]
     first = next(_tables(job))[1]
-    streamed.set_direction(first.without(label))
+    streamed.find_kinds(first.without(label))
     columns, on_cluster = [*streamed.kinds, *label], job.on_cluster()
     job.progress.rows = job.progress.bytes = 0
     if streamed.needs_count:

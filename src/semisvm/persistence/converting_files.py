@@ -17,7 +17,7 @@ import numpy as np
 from semisvm.designs.disk import open_rows
 from semisvm.distributed.ordered import in_order
 from semisvm.tables.labels import Codes, LabelCodes
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.tables.reading import read_chunks
 from semisvm.tables.rows_writing import MOST_COLUMNS, RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures

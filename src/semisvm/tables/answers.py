@@ -17,7 +17,7 @@ from semisvm.tables.annotation_tools import TASK, make_tasks, read_tasks
 from semisvm.tables.contents import counted, row_hashes
 from semisvm.tables.errors import DataError
 from semisvm.tables.labels import Labels, about_missing, text_labels
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.tables.reading import TABLES, find_format, read
 from semisvm.tables.table import MatrixData, Table, as_number
 from semisvm.tables.text_tables import escaped, unescaped
@@ -378,12 +378,12 @@ def write_answers(
         Row -> label.
     given : mapping
         Row -> label in the data; those that are the same in ``answers`` are left out, and what
-        became of the others is told.
+        became of the others is written.
     label : str, optional
         Name of the label column; "label" by default.
     key : str, optional
-        Column that identifies the rows; by default they are counted, and their content is
-        told by a hash.
+        Column that identifies the rows; by default they are counted, and a hash of their
+        content is written.
     names : sequence of str, optional
         The keys, or the hashes of the content, of all rows, if they are known.
     """
@@ -429,8 +429,8 @@ def to_tasks(
     text : str
         Column with the text that is to be read.
     key : str, optional
-        Column that identifies the rows; by default they are counted, and their content is told
-        by a hash.
+        Column that identifies the rows; by default they are counted, and a hash of their
+        content is written.
     keep : sequence of str, optional
         Columns to show besides the text; all by default.
     classes : sequence of str

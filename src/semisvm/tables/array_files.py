@@ -21,8 +21,7 @@ from scipy import sparse
 
 from semisvm.tables.errors import DataError, in_short
 from semisvm.tables.labels import Labels, array_labels
-from semisvm.tables.opening import open_bytes
-from semisvm.tables.options import Options, too_wide
+from semisvm.tables.opening import Options, open_bytes, too_wide
 from semisvm.tables.table import MatrixData
 from semisvm.text import listing
 
@@ -256,7 +255,7 @@ def _sparse(arrays: Mapping[str, NDArray[Any]], path: str | Path, options: Optio
         wrong = too_wide(size, data.size, options.max_columns if axis else None)
         if wrong is not None:
             wrong = wrong if axis else f"{size:,} rows, but {data.size:,} values."
-            raise DataError(f"the matrix says that it has {wrong}", path)
+            raise DataError(f"the matrix would have {wrong}", path)
     try:
         made = _made(arrays, _floats(data), shape)
         rows = sparse.csr_matrix(made)

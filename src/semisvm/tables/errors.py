@@ -1,6 +1,7 @@
 """Errors about files and data."""
 
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,14 @@ def missing_column(name: str, there: Iterable[str], path: str | Path | None) -> 
     near = near_match(name, known)
     hint = f" Did you mean {near!r}?" if near else ""
     return DataError(f"there is no column {name!r}.{hint} The columns are {listing(known)}.", path)
+
+
+def require(module: str, message: str, path: str | Path) -> None:
+    """Raise an error with what to install if an optional package is missing."""
+    try:
+        import_module(module)
+    except ImportError as error:
+        raise DataError(message, path) from error
 
 
 def in_short(error: BaseException) -> str:

@@ -10,9 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from semisvm.tables.errors import DataError, in_short
-from semisvm.tables.opening import open_bytes
-from semisvm.tables.options import Options
+from semisvm.tables.errors import DataError, in_short, require
+from semisvm.tables.opening import Options, open_bytes
 from semisvm.tables.table import Table, make_table
 from semisvm.tables.text_tables import column_names
 from semisvm.text import listing, near_match
@@ -28,6 +27,11 @@ ERRORS = frozenset(
 )
 """What Excel shows in the place of a result that does not exist."""
 
+NEEDS_OPENPYXL = (
+    "Excel files need openpyxl: pip install 'semisvm[excel]'. Or save the sheet as CSV, and read "
+    "that."
+)
+
 Row = tuple[int, Sequence[Any]]
 
 
@@ -38,7 +42,7 @@ def read_excel(path: str | Path, options: Options) -> Iterator[Table]:
     are missing, and so are errors such as ``#DIV/0!``; dates become ISO text; a formula counts as
     its result, which the file has from the program that saved it.
     """
-    require_openpyxl(path)
+    require("openpyxl", NEEDS_OPENPYXL, path)
     with _workbook(path) as book:
         sheet = _sheet(book, options.sheet, path)
         rows, total = _rows(sheet, path), sheet.max_row
@@ -50,7 +54,7 @@ def read_excel(path: str | Path, options: Options) -> Iterator[Table]:
         number, header = first
         names = column_names([_name(cell) for cell in header], path, number, "row")
         wanted = options.wanted(names, path)
-        any_row, told = False, 0
+        any_row, reported = False, 0
         size = os.path.getsize(path)
         while chunk := _chunk(rows, names, path, number, options.chunk_rows):
             if not any_row:
@@ -61,24 +65,12 @@ def read_excel(path: str | Path, options: Options) -> Iterator[Table]:
             any_row = True
             if options.seen is not None:
                 share = min(1.0, chunk[-1][0] / max(total or MOST_ROWS, 1))
-                options.seen(max(0, int(share * size) - told))
-                told = max(told, int(share * size))
+                options.seen(max(0, int(share * size) - reported))
+                reported = max(reported, int(share * size))
     if not any_row:
         raise DataError("there is a header but no row below it.", path)
     if options.seen is not None:
-        options.seen(size - told)
-
-
-def require_openpyxl(path: str | Path) -> None:
-    """Raise with what to install, if openpyxl is missing."""
-    try:
-        import openpyxl  # noqa: F401
-    except ImportError as error:
-        raise DataError(
-            "Excel files need openpyxl: pip install 'semisvm[excel]'. Or save the sheet as CSV, "
-            "and read that.",
-            path,
-        ) from error
+        options.seen(size - reported)
 
 
 @contextmanager

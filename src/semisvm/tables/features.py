@@ -474,8 +474,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         own, ours = self.to_state()
         keys = ("kinds", "blocks")
         # as they are after a way through JSON
-        told = [json.loads(json.dumps([said.get(key) for key in keys])) for said in (own, state)]
-        if told[0] != told[1] or ours.keys() != arrays.keys():
+        plain = [json.loads(json.dumps([one.get(key) for key in keys])) for one in (own, state)]
+        if plain[0] != plain[1] or ours.keys() != arrays.keys():
             return False
         return all(np.array_equal(ours[name], arrays[name]) for name in ours)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.tables.errors import DataError, is_missing
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.text import LOOKS_MISSING, MISSING_WORDS, listing
 
 Labels = NDArray[np.object_]

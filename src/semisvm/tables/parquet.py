@@ -8,16 +8,18 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from semisvm.tables.errors import DataError, in_short
-from semisvm.tables.options import Options
+from semisvm.tables.errors import DataError, in_short, require
+from semisvm.tables.opening import Options
 from semisvm.tables.table import Column, Table, make_table
 from semisvm.tables.writing import write_bytes
 from semisvm.text import listing
 
+NEEDS_PYARROW = "Parquet files need pyarrow: pip install 'semisvm[parquet]'."
+
 
 def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
     """Read a Parquet file, ``options.chunk_rows`` rows at a time."""
-    require_pyarrow(path)
+    require("pyarrow", NEEDS_PYARROW, path)
     import pyarrow.parquet as pq
 
     with _explained(path):
@@ -27,24 +29,14 @@ def read_parquet(path: str | Path, options: Options) -> Iterator[Table]:
         first = 1
         for n_rows, cells in _batches(file, [*wanted, *options.label_columns], path, options):
             if n_rows:
-                _tell(options, path, n_rows, file.metadata.num_rows)
+                _report(options, path, n_rows, file.metadata.num_rows)
                 yield make_table(cells, range(first, first + n_rows), wanted, path, options, "row")
                 first += n_rows
     if first == 1:
         raise DataError("the file has no rows.", path)
 
 
-def require_pyarrow(path: str | Path) -> None:
-    """Raise an error with what to install if pyarrow is missing."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise DataError(
-            "Parquet files need pyarrow: pip install 'semisvm[parquet]'.", path
-        ) from error
-
-
-def _tell(options: Options, path: str | Path, n_rows: int, total: int) -> None:
+def _report(options: Options, path: str | Path, n_rows: int, total: int) -> None:
     """Report the bytes that so many rows have on average."""
     if options.seen is not None:
         options.seen(Path(path).stat().st_size * n_rows // max(total, 1))
@@ -155,7 +147,7 @@ def parquet_writer(path: str | Path) -> Iterator[Callable[[Rows], None]]:
     write : (rows) -> None
         Rows are dicts with the same keys. The first rows decide of which type a column is.
     """
-    require_pyarrow(path)
+    require("pyarrow", NEEDS_PYARROW, path)
     with write_bytes(path) as stream:
         pieces = _Pieces(stream, path)
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,8 +12,7 @@ from semisvm.tables.array_files import is_npy, load_array, read_npz
 from semisvm.tables.errors import DataError
 from semisvm.tables.excel import read_excel
 from semisvm.tables.labels import Labels, array_labels, read_labels
-from semisvm.tables.opening import is_workbook, open_text
-from semisvm.tables.options import CHUNK_ROWS, Options
+from semisvm.tables.opening import CHUNK_ROWS, Options, is_workbook, open_text
 from semisvm.tables.parquet import read_parquet
 from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.text_tables import read_delimited, read_json_lines
@@ -38,8 +38,15 @@ SUFFIXES = {
     ".npy": "npz",
 }
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx", "svmlight", "npz", "rows")
-TABLES = ("csv", "tsv", "jsonl", "parquet", "xlsx")
 ROWS, EXCEL = "rows", "xlsx"
+TABLE_READERS: dict[str, Callable[[str | Path, Options], Iterator[Table]]] = {
+    "csv": partial(read_delimited, delimiter=","),
+    "tsv": partial(read_delimited, delimiter="\t"),
+    "jsonl": read_json_lines,
+    "parquet": read_parquet,
+    EXCEL: read_excel,
+}
+TABLES = tuple(TABLE_READERS)
 
 
 def find_format(path: str | Path, given: str | None = None) -> str:
@@ -213,8 +220,8 @@ def read_chunks(
 
     The parameters are those of `read`. Pieces of tables have ``chunk_rows`` rows; those
     of svmlight files some megabytes of text, and they need ``n_features``. With ``absent``, a
-    column of a JSON lines file that no row has had so far is blank, and no error. ``seen`` is told
-    how many more bytes of the file were read.
+    column of a JSON lines file that no row has had so far is blank, and no error. ``seen`` is
+    called with the number of further bytes that were read.
     """
     options = Options(
         columns=columns,
@@ -243,16 +250,8 @@ def _pieces(
 ) -> Iterator[Table | MatrixData]:
     if options.sheet is not None and kind != EXCEL:
         raise DataError(f"a {kind} file has no sheets, so leave out the sheet.", path)
-    if kind == "csv":
-        return read_delimited(path, options, ",")
-    if kind == "tsv":
-        return read_delimited(path, options, "\t")
-    if kind == "jsonl":
-        return read_json_lines(path, options)
-    if kind == "parquet":
-        return read_parquet(path, options)
-    if kind == EXCEL:
-        return read_excel(path, options)
+    if kind in TABLE_READERS:
+        return TABLE_READERS[kind](path, options)
     if options.label is not None and kind == ROWS:
         raise DataError(
             "these rows have their labels from the conversion, so leave out the label.", path

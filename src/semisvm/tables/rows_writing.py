@@ -27,7 +27,7 @@ from semisvm.designs.disk_header import (
 from semisvm.tables.errors import DataError
 from semisvm.tables.folders import write_folder
 from semisvm.tables.labels import codes_of_array
-from semisvm.tables.options import too_wide
+from semisvm.tables.opening import too_wide
 from semisvm.tables.writing import explained, sync
 
 NUMBERED_FROM = 4_096
@@ -247,7 +247,7 @@ class RowsWriter:
         column_scales: NDArray[np.float64] | None = None,
         classes: tuple[list[Any], NDArray[np.int32]] | None = None,
         features: tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]] | None = None,
-        **said: Any,
+        **entries: Any,
     ) -> Header:
         """Complete the arrays, and write the header last.
 
@@ -264,7 +264,7 @@ class RowsWriter:
             Names of the classes, and the class of every code.
         features : state and arrays, optional
             Of the features that made the columns.
-        **said
+        **entries
             Other entries of the header.
         """
         if self.n_rows == 0:
@@ -283,11 +283,11 @@ class RowsWriter:
             self._indices.discard()
         if self._labels is not None and classes is not None:
             arrays[LABELS] = self._finish_labels(classes[1])
-            said["classes"] = classes[0]
+            entries["classes"] = classes[0]
         elif self._labels is not None:
             self._labels.discard()
-        said["features"] = None if features is None else self._write_features(*features)
-        header = Header(self.layout, [self.n_rows, n_columns], arrays, **said)
+        entries["features"] = None if features is None else self._write_features(*features)
+        header = Header(self.layout, [self.n_rows, n_columns], arrays, **entries)
         self._write(HEADER, header.text().encode())
         return header
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.labels import read_labels
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.tables.table import Table
 from semisvm.text import LOOKS_MISSING, listing
 

@@ -322,7 +322,7 @@ class StreamedFeatures:
         """Whether all columns are numbers or vectors, so that hardly an entry is zero."""
         return is_dense(self.kinds)
 
-    def set_direction(self, table: Table) -> None:
+    def find_kinds(self, table: Table) -> None:
         """Find the kinds of the columns in the first piece."""
         self._path = table.path
         self.kinds = self.features._find_kinds(table, self._notes)
@@ -330,21 +330,18 @@ class StreamedFeatures:
         of = columns_by_kind(self.kinds)
         words, limits = self.features._words(), self.features._limits()
         self._words = [WordTally(name, words, **limits) for name in of[TEXT]]
-        self._numbers = NumberTally(of[NUMERIC]) if of[NUMERIC] else None
+        self._numbers = [NumberTally(of[NUMERIC])] if of[NUMERIC] else []
         self._levels = [LevelTally(name) for name in of[CATEGORICAL]]
         self._vectors = [VectorTally(name) for name in of[VECTOR]]
         self._hashed = of[HASHED]
 
+    def _tallies(self) -> list[Any]:
+        return [*self._words, *self._levels, *self._vectors, *self._numbers]
+
     def count(self, table: Table) -> None:
         """Learn from some rows."""
-        for words in self._words:
-            words.add(table)
-        for levels in self._levels:
-            levels.add(table)
-        for vectors in self._vectors:
-            vectors.add(table)
-        if self._numbers is not None:
-            self._numbers.add(table)
+        for tally in self._tallies():
+            tally.add(table)
         self.n_rows += len(table)
 
     def empty(self) -> "StreamedFeatures":
@@ -353,14 +350,8 @@ class StreamedFeatures:
 
     def merge_counts(self, other: "StreamedFeatures") -> None:
         """Add what was counted in other rows."""
-        for ours, theirs in zip(self._words, other._words, strict=True):
+        for ours, theirs in zip(self._tallies(), other._tallies(), strict=True):
             ours.merge(theirs)
-        for level, more in zip(self._levels, other._levels, strict=True):
-            level.merge(more)
-        for vector, others in zip(self._vectors, other._vectors, strict=True):
-            vector.merge(others)
-        if self._numbers is not None and other._numbers is not None:
-            self._numbers.merge(other._numbers)
         self.n_rows += other.n_rows
 
     def merge_statistics(self, other: "StreamedFeatures") -> None:
@@ -370,20 +361,20 @@ class StreamedFeatures:
     def fit(self) -> None:
         """Make the features of what was counted."""
         features = self.features
-        blocks: list[Block] = [tally.block(self.n_rows, self._path) for tally in self._words]
+        blocks: list[Block] = [words.block(self.n_rows, self._path) for words in self._words]
         blocks += features._hashed(self._hashed)
-        if self._numbers is not None:
-            numbers = self._numbers.block(self._path)
+        for one in self._numbers:
+            numbers = one.block(self._path)
             parts = features._parted(numbers.columns)
             blocks += [numbers.only(part) for part in parts]
-        counts = {tally.column: tally.rows.counts for tally in self._levels}
+        counts = {levels.column: levels.rows.counts for levels in self._levels}
         limits = (features.min_count, features.max_levels)
         for part in features._parted(list(counts)):
             blocks.append(CategoricalBlock.of_counts(part, [counts[c] for c in part], *limits))
-        blocks += [VectorBlock(tally.column, tally.mean(self._path)) for tally in self._vectors]
-        counted = [(t.column, t.rows) for t in self._words]
-        for name, rows in [*counted, *((t.column, t.rows) for t in self._levels)]:
-            self._notes += rows.note(name)
+        blocks += [VectorBlock(each.column, each.mean(self._path)) for each in self._vectors]
+        counted: list[WordTally | LevelTally] = [*self._words, *self._levels]
+        for tally in counted:
+            self._notes += tally.rows.note(tally.column)
         features.blocks_ = blocks
         features.kinds_ = dict(self.kinds)
         features.notes_ = self._notes

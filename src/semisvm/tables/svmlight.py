@@ -13,8 +13,14 @@ from scipy import sparse
 from semisvm.tables import _svmlight_kernels as kernels
 from semisvm.tables.errors import DataError, DataWarning
 from semisvm.tables.labels import Labels, number_labels, number_marker
-from semisvm.tables.opening import PEEK, find_encoding, open_bytes, refuse_foreign
-from semisvm.tables.options import Options, too_wide
+from semisvm.tables.opening import (
+    PEEK,
+    Options,
+    find_encoding,
+    open_bytes,
+    refuse_foreign,
+    too_wide,
+)
 from semisvm.tables.table import MatrixData
 
 BLOCK = 1 << 24
@@ -133,7 +139,8 @@ def _parse(
         raise _error(status, text, position, first_line + line - 1, labeled, path)
     _read_slow(text, slow[:n_slow], labels, values, lines, indptr[: rows + 1], path)
     if zero >= 0 and options.zero_based is False:
-        raise _zero_index(text, zero, first_line + zero_line - 1, path)
+        message = "the index is 0, but indices should begin with 1: use zero_based=True."
+        raise DataError(message, path, first_line + zero_line - 1, _column(text, zero))
     block = Block(
         labels[:rows],
         lines[:rows],
@@ -206,15 +213,6 @@ def _error(
     return DataError(message + ".", path, line, _column(text, position))
 
 
-def _zero_index(text: bytes, position: int, line: int, path: str | Path) -> DataError:
-    return DataError(
-        "the index is 0, but indices were said to begin with 1: use zero_based=True.",
-        path,
-        line,
-        _column(text, position),
-    )
-
-
 def _token(text: bytes, position: int) -> str:
     words = text[position : position + 40].split()
     return repr(words[0].decode("utf-8", "replace") if words else "")
@@ -283,8 +281,8 @@ def fit_width(X: Any, n_features: int, path: str | Path) -> Any:
     if X.shape[1] > n_features:
         beyond = int(np.count_nonzero(X.indices >= n_features))
         warnings.warn(
-            f"{path}: {beyond} values are in columns after the {n_features} that the model "
-            "knows; they are left out.",
+            f"{path}: {beyond} values are in columns after the {n_features} of the model; they are "
+            "left out.",
             DataWarning,
             stacklevel=2,
         )

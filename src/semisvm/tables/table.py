@@ -14,7 +14,7 @@ from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.disk_header import RowsError
 from semisvm.tables.errors import DataError, is_missing, missing_column
 from semisvm.tables.labels import Labels, read_labels
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.text import MISSING_WORDS
 
 Column = list[Any] | NDArray[Any]
@@ -120,8 +120,8 @@ class Table:
         large = np.abs(values) > LARGEST
         if large.any():
             row = int(np.argmax(large))
-            said = "infinite" if np.isinf(values[row]) else f"too large, above {LARGEST:g}"
-            raise self.error(f"the number is {said}.", row, name)
+            what = "infinite" if np.isinf(values[row]) else f"too large, above {LARGEST:g}"
+            raise self.error(f"the number is {what}.", row, name)
         return values
 
     def _number(self, cell: Any, row: int, name: str) -> float:
@@ -153,19 +153,12 @@ class Table:
 
     def take(self, rows: Sequence[int]) -> "Table":
         """Return some rows, in any order."""
-        index = np.asarray(rows, dtype=np.intp)
-        return Table(
-            {name: _picked(cells, index) for name, cells in self.columns.items()},
-            None if self.labels is None else self.labels[index],
-            self.path,
-            None if self.lines is None else self.lines[index],
-            self.word,
-        )
+        return self[np.asarray(rows, dtype=np.intp)]
 
-    def __getitem__(self, rows: slice) -> "Table":
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> "Table":
         """Return some rows."""
         return Table(
-            {name: cells[rows] for name, cells in self.columns.items()},
+            {name: _picked(cells, rows) for name, cells in self.columns.items()},
             None if self.labels is None else self.labels[rows],
             self.path,
             None if self.lines is None else self.lines[rows],
@@ -181,28 +174,16 @@ def make_table(
     options: Options,
     word: str = "line",
 ) -> Table:
-    """Make a table of the wanted columns of some rows of a file, with labels if it has them.
-
-    Parameters
-    ----------
-    cells : mapping of list or array
-        The wanted columns, and that of the labels.
-    lines : sequence of int
-        At which the rows begin.
-    wanted : sequence of str
-    path : str or Path
-    options : Options
-        What names the label column, and marks unlabelled rows.
-    word : str
-        "line" or "row".
-    """
+    """Make a table of the wanted columns, and of the labels, of rows that begin at some lines."""
     columns = {name: cells[name] for name in wanted}
     table = Table(columns, None, str(path), np.array(lines, dtype=np.int64), word)
     return table if options.label is None else table.labelled(cells[options.label], options)
 
 
-def _picked(cells: Column, index: NDArray[np.intp]) -> Column:
-    return cells[index] if isinstance(cells, np.ndarray) else [cells[i] for i in index]
+def _picked(cells: Column, rows: slice | NDArray[np.intp]) -> Column:
+    if isinstance(rows, slice) or isinstance(cells, np.ndarray):
+        return cells[rows]
+    return [cells[row] for row in rows]
 
 
 def is_vector(cell: Any) -> bool:

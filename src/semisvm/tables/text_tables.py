@@ -17,8 +17,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from semisvm.tables.errors import DataError
-from semisvm.tables.opening import open_text
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options, open_text
 from semisvm.tables.table import Table, make_table
 from semisvm.text import listing
 

@@ -13,7 +13,7 @@ from semisvm.designs.disk_header import digest_of
 from semisvm.persistence.converting import Progress
 from semisvm.persistence.features import features_of_rows
 from semisvm.tables import ColumnFeatures, DataError, read, svmlight
-from semisvm.tables.options import CHUNK_ROWS
+from semisvm.tables.opening import CHUNK_ROWS
 from semisvm.tables.svmlight import write_svmlight
 
 KINDS = ("spam", "ham", "")

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from reading import refused
 from semisvm.tables import DataError, DataWarning, read, read_chunks
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.tables.text_tables import column_names
 
 

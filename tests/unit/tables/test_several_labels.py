@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semisvm.tables import DataError, Table
-from semisvm.tables.options import Options
+from semisvm.tables.opening import Options
 from semisvm.tables.several_labels import label_columns, tag_column
 
 

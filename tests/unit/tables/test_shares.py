@@ -176,7 +176,7 @@ def test_pieces_give_the_scales_of_the_whole_beyond_the_sample(monkeypatch, sett
     whole = ColumnFeatures(**settings).fit(table)
     for step in (33, 120, 400):
         pieces = StreamedFeatures(ColumnFeatures(**settings))
-        pieces.set_direction(table)
+        pieces.find_kinds(table)
         for k in range(0, N, step):
             pieces.count(table[k : k + step])
         pieces.fit()
@@ -283,7 +283,7 @@ def test_weights_in_pieces_and_in_files(settings):
     settings["column_weights"] = {"size": 3, "text": 0.5, "country": 0.2}
     whole = ColumnFeatures(**settings).fit(table)
     pieces = StreamedFeatures(ColumnFeatures(**settings))
-    pieces.set_direction(table)
+    pieces.find_kinds(table)
     for k in range(0, N, 90):
         pieces.count(table[k : k + 90])
     pieces.fit()

@@ -27,7 +27,7 @@ def table():
 
 def streamed(table, features, step=70):
     fit = StreamedFeatures(features)
-    fit.set_direction(table)
+    fit.find_kinds(table)
     for k in range(0, N, step):
         fit.count(table[k : k + step])
     fit.fit()
@@ -64,7 +64,7 @@ def test_pieces_give_the_features_of_the_whole(table, name):
 
 def test_hashed_features_need_no_pass(table):
     fit = StreamedFeatures(ColumnFeatures(text=["text"], features=[], hash_columns=16))
-    fit.set_direction(table)
+    fit.find_kinds(table)
     assert not fit.needs_count
     fit.fit()
     rows = fit.transform(table)

@@ -89,7 +89,7 @@ def test_piece_by_piece_is_the_same():
     whole = ColumnFeatures(text=["body"]).fit(table)
     streamed = StreamedFeatures(ColumnFeatures(text=["body"], numeric=["vectors"]))
     pieces = [as_table(table)[start : start + 10] for start in (0, 10, 20)]
-    streamed.set_direction(pieces[0])
+    streamed.find_kinds(pieces[0])
     other = streamed.empty()
     streamed.count(pieces[0])
     other.count(pieces[1])

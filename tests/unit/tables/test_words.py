@@ -104,7 +104,7 @@ def test_piece_by_piece_is_the_same(options):
     whole = fitted(**options)
     streamed = StreamedFeatures(ColumnFeatures(text=["body"], min_df=1, **options))
     pieces = [as_table({"body": TEXTS[:2]}), as_table({"body": TEXTS[2:]})]
-    streamed.set_direction(pieces[0])
+    streamed.find_kinds(pieces[0])
     for piece in pieces:
         streamed.count(piece)
     streamed.fit()
