@@ -204,6 +204,6 @@ def _of_shard(calls: Sequence[Call], chunks: Sequence[int]) -> Sequence[Call]:
         # the same object for all shards, so that it is packed once
         return calls
     return [
-        call._replace(each=None if call.each is None else [call.each[chunk] for chunk in chunks])
+        Call(*call[:2], None if call.each is None else [call.each[chunk] for chunk in chunks])
         for call in calls
     ]
