@@ -208,8 +208,8 @@ class HardLabeledRows(ScoredRows):
             For how many rows these rows count.
         """
         unlabeled, mass = self.unlabeled, np.broadcast_to(self.mass, self.unlabeled.shape)
-        drawn = np.random.Generator(np.random.PCG64(0).advance(start)).random(len(unlabeled))
         pushing = self._push() != 0.0
+        drawn = np.random.Generator(np.random.PCG64(0).advance(start)).random(len(unlabeled))
         probes = np.flatnonzero(pushing & (drawn < 0.5))
         curvature = self._curvatures()
         curvature[unlabeled[pushing & (drawn >= 0.5)]] *= 2.0
@@ -230,17 +230,20 @@ class HardLabeledRows(ScoredRows):
 
         See `TwoClassTask.leave_out`. A row that counts for several loses one of them.
         """
-        scores = self.scores.copy()
-        scores[self.unlabeled] += leverage * self._push()
-        self.take_scores(scores)
+        push = self._push()
+        push *= leverage
+        self.scores[self.unlabeled] += push
+        self.take_scores(self.scores)
 
     def _push(self) -> Floats:
         """Return the slopes of the costs of the unlabelled rows, of one row each."""
-        n, mass = self.design.n_rows, np.broadcast_to(self.mass, self.unlabeled.shape)
-        slope = np.empty(n)
-        self._evaluate(self._costs(), slope, np.empty(n), self.unlabeled)
+        slope = np.empty(self.design.n_rows)
+        self._evaluate(self._costs(), slope, np.empty(len(slope)), self.unlabeled)
         found = slope[self.unlabeled]
-        return np.divide(found, mass, out=np.zeros(len(mass)), where=mass > 0.0)
+        if self.has_weights:
+            found[self.mass == 0.0] = 0.0
+            found /= np.maximum(self.mass, np.finfo(float).tiny)
+        return found
 
     @operation(reads="labels", sets="solved")
     def mark_labels(self) -> None:

@@ -30,8 +30,9 @@ def blobs(m=2, n=600, d=6, seed=0):
     return X, labels
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client():
+    """Return a client of workers that no other test has killed: Dask may not start those again."""
     with start_cluster(3) as cluster, distributed.Client(cluster) as client:
         yield client
 

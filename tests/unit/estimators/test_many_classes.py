@@ -331,6 +331,8 @@ class Wavering:
     def rows(self):
         return self
 
+    all = rows
+
     def assign(self, prices):
         step = exact(self.costs, self.counts, prices)
         self.found = step.labels

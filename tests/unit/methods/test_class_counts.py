@@ -54,7 +54,7 @@ class Path:
 
     def __init__(self, points):
         self.points = iter(points)
-        self.rows = self
+        self.rows = self.all = self
 
     def assign(self, prices):
         self.value, self.missed = next(self.points)
