@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats
+from semisvm.designs.vectors import dot
 from semisvm.label_steps import exact, top_labels
 from semisvm.labels.weights import has_weights, masses
 from semisvm.losses import SQUARED_HINGE, Signs
@@ -79,10 +80,9 @@ class Alternating:
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels of the unlabelled rows, their plane, its energy, and the outputs of its weights."""
+    """Labels of the unlabelled rows, the energy of their plane, and the outputs of its weights."""
 
     labels: Signs
-    plane: Plane
     energy: float
     scores: Floats
 
@@ -93,7 +93,8 @@ class CuttingPlanes(Alternating):
     A labelling is added while it is violated, that is, while its energy exceeds those of the
     others. The energy 1/2 ||w_t||^2 is convex in the labels, so its maximum is hard to find;
     it is searched for from several starts, each of which climbs. The first is what the labelled
-    rows alone would choose, as in the paper. The others are tried only when it finds nothing.
+    rows alone would choose, as in the paper. The others, and then exchanges of rows, are tried
+    only when nothing violated is found without them.
     """
 
     def __init__(self, task: TwoClassTask, machine: MeanMargin, tol: float, max_steps: int) -> None:
@@ -109,10 +110,17 @@ class CuttingPlanes(Alternating):
     def _violated(self, least: float) -> Plane | None:
         """Look for a plane whose energy exceeds a given one."""
         seen: set[bytes] = set()
+        ends: list[Labelling] = []
         for labels in self._starts():
-            found = self._climb(labels, seen)
-            if found.energy > least:
-                return found.plane
+            end = self._climb(labels, seen)
+            if end is not None:
+                if end.energy > least:
+                    return self.machine.plane(end.labels)
+                ends.append(end)
+        for end in ends:
+            better = self._exchanges(end, seen)
+            if better.energy > least:
+                return self.machine.plane(better.labels)
         return None
 
     def _starts(self) -> Iterator[Signs]:
@@ -124,29 +132,36 @@ class CuttingPlanes(Alternating):
         for scores in (alone, self.scores, -self.scores, -alone):
             yield self._best(scores)
 
-    def _climb(self, labels: Signs, seen: set[bytes]) -> Labelling:
-        """Raise the energy of a labelling until neither of two moves does.
+    def _climb(self, labels: Signs, seen: set[bytes]) -> Labelling | None:
+        """Label the largest outputs positive until that raises the energy no more.
 
-        The largest outputs of its weights have no lower energy, because that is convex in the
-        labels. An exchange of two rows may have a higher one where these are the labels already.
-        A way that meets an earlier one ends there.
+        It never lowers it, because the energy is convex in the labels. None if the way meets an
+        earlier one.
         """
-        found = self._labelling(labels)
-        while found.labels.tobytes() not in seen:
-            seen.add(found.labels.tobytes())
-            top = top_labels(found.scores, self.task.n_positive, self.block.mass)
-            ahead = self._exchanged(found) if np.array_equal(top, found.labels) else top
-            other = found if ahead is None else self._labelling(ahead)
-            if other.energy <= found.energy:
+        found = None
+        while labels.tobytes() not in seen:
+            seen.add(labels.tobytes())
+            other = self._labelling(labels)
+            if found is not None and other.energy <= found.energy:
+                return found
+            found = other
+            labels = top_labels(found.scores, self.task.n_positive, self.block.mass)
+            if np.array_equal(labels, found.labels):
+                return found
+        return None
+
+    def _exchanges(self, found: Labelling, seen: set[bytes]) -> Labelling:
+        """Climb on by exchanges of rows, where the largest outputs are positive already."""
+        while (labels := self._exchanged(found)) is not None:
+            other = self._climb(labels, seen)
+            if other is None or other.energy <= found.energy:
                 break
             found = other
         return found
 
     def _labelling(self, labels: Signs) -> Labelling:
-        plane = self.machine.plane(labels)
-        energy = float(self.machine.energies([plane], self.beta)[0])
-        scores = scores_of(self.block, self.machine.direction(plane, self.beta))
-        return Labelling(labels, plane, energy, scores[self.block.unlabeled])
+        w = self.machine.direction(labels, self.beta)
+        return Labelling(labels, 0.5 * dot(w, w), scores_of(self.block, w)[self.block.unlabeled])
 
     def _exchanged(self, found: Labelling) -> Signs | None:
         """Exchange pairs of rows near the threshold while the energy grows; None if with none.

@@ -23,8 +23,8 @@ relaxation ::
     max over beta of  min over t of  y . beta - F_t(beta),    F_t = 1/2 ||w_t||^2
 
 is min over mu of the same dual with G, the push and ||v||^2 averaged by mu (multiple
-kernel learning). Moving weight from the plane with the smallest F_t to the one with the
-largest, just as far as that helps, lowers it; the remaining gap is max F_t - mu . F.
+kernel learning). It is convex in mu with gradient -F, and Newton steps within the simplex lower
+it; the remaining gap is max F_t - mu . F.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,8 +46,16 @@ Signs = NDArray[np.bool_]
 INNER = 0.1
 # Maximum number of changes of the weights of the planes; two planes need one.
 MAX_MOVES = 100
-# Accuracy of the weight that is moved from one plane to another.
+# The gap need not fall at once. Rounding may keep it from falling: the moves end after so many in a
+# row after which it has not shrunk.
+SHRINKING = 0.9
+MAX_IDLE = 5
+# Fraction of the first gain at which a step of these weights is long enough, and the accuracy of
+# its length.
+NEAR = 0.1
 SHARE_TOL = 1e-9
+# Fraction of the largest diagonal entry that is added to the diagonal of a singular matrix.
+RIDGE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -142,9 +150,7 @@ class MeanMargin:
 
     def plane(self, labels: Signs) -> Plane:
         """Compute the plane for labels of the unlabelled rows; both classes must occur."""
-        each = np.broadcast_to(self.mass, len(labels))
-        above, below = each[labels].sum(), each[~labels].sum()
-        share = each * np.where(labels, 0.5 / above, 0.5 / below)
+        share = self._shares(labels)
         middle = self._combine(share)
         push = self._combine(self.C_unlabeled * np.where(labels, share, -share))
         return Plane(
@@ -154,6 +160,12 @@ class MeanMargin:
             np.append(self._outputs(push), dot(push, middle)),
             dot(push, push),
         )
+
+    def _shares(self, labels: Signs) -> Floats:
+        """Compute the coefficients of the unlabelled rows in the midpoint of the means."""
+        each = np.broadcast_to(self.mass, len(labels))
+        above, below = each[labels].sum(), each[~labels].sum()
+        return np.asarray(each * np.where(labels, 0.5 / above, 0.5 / below))
 
     def _combine(self, coefficients: Floats) -> Floats:
         design, spread = self.design, np.zeros(self.design.n_rows)
@@ -202,17 +214,47 @@ class MeanMargin:
             return self.solve(planes, weights, start, tol=INNER * tol, max_iter=max_iter)
 
         here = at(mu, beta)
+        smallest, idle = np.inf, 0
         for _ in range(MAX_MOVES):
+            idle = 0 if here.gap < SHRINKING * smallest else idle + 1
+            smallest = min(smallest, here.gap)
             # planes cannot be weighed by duals that are not found
-            if here.gap <= tol * here.dual.scale or not here.dual.converged:
+            if here.gap <= tol * here.dual.scale or not here.dual.converged or idle == MAX_IDLE:
                 break
-            most = int(here.energies.argmax())
-            least = int(np.where(here.mu > 0.0, here.energies, np.inf).argmin())
-            weights = _moved(at, here, most, least)
-            if weights is None:
-                break
-            here = at(weights, here.dual.beta)
+            here = _moved(at, here, self._newton(here))
         return here
+
+    def _newton(self, here: Mixture) -> Floats:
+        """Compute the Newton step of the weights of the planes, within the simplex.
+
+        The duals between their bounds, I, follow the weights: G_II dbeta + db = -sum_t h_t dmu_t
+        with h_t the gradient of F_t and sum dbeta = 0. So the Hessian is H_st = -h_s . dbeta/dmu_t.
+        """
+        problem, beta = self.problem(here.planes, here.mu), here.dual.beta
+        free = np.flatnonzero((beta > problem.lower) & (beta < problem.upper))
+        slopes = np.array([self._slope(plane, beta)[free] for plane in here.planes]).T
+        H = np.zeros((len(here.mu), len(here.mu)))
+        if len(free) > 1:
+            G = problem.gram.among(free)[0][np.ix_(free, free)]
+            G[np.diag_indices_from(G)] += RIDGE * max(float(G.diagonal().max()), 1e-300)
+            moved = np.linalg.solve(G, np.column_stack([slopes, np.ones(len(free))]))
+            moved, flat = moved[:, :-1], moved[:, -1:]
+            H = slopes.T @ (moved - flat * (moved.sum(axis=0) / flat.sum()))
+        step = PairProblem(
+            WholeGram(0.5 * (H + H.T)),
+            here.energies,
+            -here.mu,
+            1.0 - here.mu,
+            np.zeros(len(H)),
+        )
+        return solve_pairs(step, PairState.zero(step), tol=INNER, max_iter=10_000).beta
+
+    def _slope(self, plane: Plane, beta: Floats) -> Floats:
+        """Compute the gradient of F_t in the duals."""
+        own, middle = beta[:-1], float(beta[-1])
+        return plane.pushes + np.append(
+            self.gram @ own + middle * plane.products[:-1], dot(beta, plane.products)
+        )
 
     def energies(self, planes: Sequence[Plane], beta: Floats) -> Floats:
         """Compute F_t = 1/2 ||w_t||^2 for each plane."""
@@ -228,12 +270,13 @@ class MeanMargin:
             ]
         )
 
-    def direction(self, plane: Plane, beta: Floats) -> Floats:
-        """Compute the weights w_t of a plane, without intercept."""
-        found = self.labeled_direction(beta)
-        found += float(beta[-1]) * plane.middle
-        found += plane.push
-        return found
+    def direction(self, labels: Signs, beta: Floats) -> Floats:
+        """Compute the weights w_t of a plane, without intercept, from its labels."""
+        design, spread = self.design, np.zeros(self.design.n_rows)
+        spread[self.labeled] = beta[:-1]
+        pulls = np.where(labels, self.C_unlabeled, -self.C_unlabeled) + float(beta[-1])
+        spread[self.unlabeled] = self._shares(labels) * pulls
+        return design.pull_back(spread, design.all_rows, np.empty(design.n_weights))
 
     def pull(self, labels: Signs, beta: Floats) -> float:
         """Return c, where labelling one more row positive and one less moves w_t by c (x - z).
@@ -271,25 +314,21 @@ def _average(mu: Floats, vectors: Sequence[Floats]) -> Floats:
     return np.sum([share * v for share, v in zip(mu, vectors, strict=True)], axis=0)
 
 
-def _moved(
-    at: Callable[[Floats, Floats], Mixture], here: Mixture, most: int, least: int
-) -> Floats | None:
-    """Move weight between two planes until their energies are equal, or all of it."""
+def _moved(at: Callable[[Floats, Floats], Mixture], here: Mixture, step: Floats) -> Mixture:
+    """Move the weights of the planes by a step, or by the part of it that helps most."""
+    found: dict[float, Mixture] = {}
+    first = dot(step, here.energies)
 
-    def after(share: float) -> Floats:
-        mu = here.mu.copy()
-        mu[most] += share
-        mu[least] -= share
-        return mu
+    def gain(share: float) -> float:
+        """Return by how much the objective falls along the step; it falls slower and slower."""
+        weights = np.maximum(here.mu + share * step, 0.0)
+        found[share] = at(weights / weights.sum(), here.dual.beta)
+        still = dot(step, found[share].energies)
+        # zero ends the search
+        return still if abs(still) > NEAR * first else 0.0
 
-    def excess(share: float) -> float:
-        energies = at(after(share), here.dual.beta).energies
-        return float(energies[most] - energies[least])
-
-    everything = float(here.mu[least])
-    if excess(everything) >= 0.0:
-        return after(everything)
-    if excess(0.0) <= 0.0:
-        # the two differ by less than the duals are precise
-        return None
-    return after(float(brentq(excess, 0.0, everything, xtol=SHARE_TOL)))
+    if gain(1.0) >= 0.0 or first <= 0.0:
+        return found[1.0]
+    share = brentq(lambda share: gain(share) if share else first, 0.0, 1.0, xtol=SHARE_TOL)
+    # rounding may leave no part of the step that helps
+    return found.get(float(share), here)

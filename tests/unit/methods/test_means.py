@@ -145,6 +145,41 @@ def test_clarabel_agrees_on_the_mixture_of_planes(seed):
     np.testing.assert_allclose(found.dual.beta[:-1], beta, atol=1e-3)
 
 
+def test_few_duals_are_solved_for_the_weights_of_the_planes(monkeypatch):
+    calls = []
+    solve_once = MeanMargin.solve
+    monkeypatch.setattr(MeanMargin, "solve", lambda *a, **k: calls.append(1) or solve_once(*a, **k))
+    for seed in range(10):
+        X, labels, _ = small(seed, n=40, gap=0.3)
+        machine = machine_of(X, labels, C=0.5, C_unlabeled=8.0, bias=0.0)
+        free = X[machine.unlabeled]
+        ways = np.vstack([np.eye(3), -np.eye(3)])
+        planes = [machine.plane(np.argsort(np.argsort(free @ v)) < 15) for v in ways]
+        found = machine.mix(planes, np.eye(6)[0], machine.start(**TIGHT), tol=1e-6, max_iter=10**6)
+        assert found.gap <= 1e-6 * found.dual.scale
+    # 154 by Newton's method; moves between two planes at a time took 1,013
+    assert len(calls) < 250
+
+
+def test_rows_are_exchanged_only_where_nothing_violated_is_found_without(monkeypatch):
+    X, y = two_blobs(300, 6, gap=0.8, seed=2)
+    exchanged, found, search = [], [], CuttingPlanes._exchanged
+    look = CuttingPlanes._violated
+
+    def violated(self, least):
+        before = len(exchanged)
+        plane = look(self, least)
+        found.append((plane is not None, len(exchanged) - before))
+        return plane
+
+    monkeypatch.setattr(CuttingPlanes, "_exchanged", lambda *a: exchanged.append(1) or search(*a))
+    monkeypatch.setattr(CuttingPlanes, "_violated", violated)
+    MeanSVC(C=10.0, C_unlabeled=5.0, method="mkl").fit(X, hide(y, 12))
+    assert found[0] == (True, 0)
+    assert not found[-1][0]
+    assert found[-1][1] > 0
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_bounds_against_all_labels_of_a_tiny_problem(seed):
     """Relaxation <= best of all labels <= alternation, which ends where no swap is needed."""
@@ -205,7 +240,7 @@ def test_exchanges_keep_the_count_and_raise_the_energy():
             assert ahead.sum() == 20
             assert steps._labelling(ahead).energy > start.energy
             exchanged += 1
-        found = steps._climb(labels, set())
+        found = steps._exchanges(steps._climb(labels, set()), set())
         assert found.labels.sum() == 20
         assert found.energy >= start.energy
     assert exchanged > 10
