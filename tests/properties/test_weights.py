@@ -164,9 +164,6 @@ EVERY = pytest.mark.parametrize(("name", "m"), [(k, m) for k in CASES for m in c
 def fitted(name, shares, *data, **weights):
     model = clone(CASES[name]).set_params(reg=0.05, class_prior=shares)
     model.set_params(tol=1e-6 if name.endswith(("-hinge", "singer", "nabla", "lds")) else 1e-12)
-    if name not in ("nabla", "lds"):
-        # the estimate of how far to move the intercept draws rows by their numbers
-        model.set_params(balance_tol=None)
     with warnings.catch_warnings():
         # dual ascent ends at its own tolerance
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -42,6 +42,11 @@ from semisvm.tasks import _kernels as kernels
 from semisvm.tasks.operations import concatenated, operation, totals, vectors
 from semisvm.tasks.scored_rows import MAX_CHANGED, NOTHING, ScoredRows
 
+# Number of cells in which equal rows are counted, a power of two. The number of rows of which the
+# leverages are added has an error of at most sqrt(2 / N_CELLS).
+N_CELLS = 2**13
+CELL = np.uint64(N_CELLS - 1)
+
 
 class HardLabeledRows(ScoredRows):
     """Rows whose unlabelled ones get their label from a threshold, or by switched pairs."""
@@ -77,9 +82,9 @@ class HardLabeledRows(ScoredRows):
 
     @operation(reads="scores")
     def weighed_outputs(self, low: float, high: float) -> tuple[Floats, Floats]:
-        """Return the scores of the unlabelled rows from ``low`` to ``high``, and their masses."""
+        """Return scores from ``low`` to ``high`` of the unlabelled rows that count, and masses."""
         scores = self.scores[self.unlabeled]
-        inside = np.flatnonzero((scores >= low) & (scores <= high))
+        inside = np.flatnonzero((scores >= low) & (scores <= high) & (self.mass > 0.0))
         return scores[inside], np.broadcast_to(of_rows(self.mass, inside), inside.shape)
 
     @operation(reads="scores", combine=totals)
@@ -185,39 +190,85 @@ class HardLabeledRows(ScoredRows):
         total = partial(self.loss.total, self.scores, self.unlabeled, labels)
         return float(sum(self._by_block(total)))
 
+    @operation(reads="scores costs spared", combine=sum, takes_vector=True)
+    def copies(self, random: Floats) -> Floats:
+        """Count the unlabelled rows that push their own scores, by mass, in cells of equal rows.
+
+        Rows of different content rarely share a cell, unless there are many more rows than cells.
+        With so many, what a row adds to its own score no longer depends on its copies.
+
+        Parameters
+        ----------
+        random : array of shape (n_weights,)
+            By the product with it, rows with equal content are equal, in any block and order.
+
+        Returns
+        -------
+        counts : array of shape (N_CELLS,)
+        """
+        index, mass = self._pushing()
+        return _summed(self._content(random, index) & CELL, mass)
+
     @operation(
         reads="scores costs spared curvature",
         changes="curvature",
         frees="step",
         combine=(vectors, sum),
+        takes_vector=True,
     )
-    def probe(self, start: int) -> tuple[Floats, float]:
+    def probe(self, random: Floats, copies: Floats) -> tuple[Floats, Floats]:
         """Sum half of the unlabelled rows that push their own scores, each with a random sign.
 
-        In products with the curvature, the other half then stands for both.
+        The half and the signs follow from the content of a row: equal rows have equal ones, and
+        the sum of those that are n rows is divided by the root of n. In products with the
+        curvature, one row of each n is left out, and the other half stands for it.
 
         Parameters
         ----------
-        start : int
-            Number of unlabelled rows in the blocks before: a row has the same sign in any block.
+        random : array of shape (n_weights,)
+        copies : array of shape (N_CELLS,)
+            Those of `copies`, of all blocks.
 
         Returns
         -------
         total : array of shape (n_weights,)
-        mass : float
-            For how many rows these rows count.
+        signs : array of shape (N_CELLS,)
+            Sums of the factors of the rows. The sum of their squares is, on average, for how many
+            rows the half counts.
         """
-        unlabeled, mass = self.unlabeled, np.broadcast_to(self.mass, self.unlabeled.shape)
-        pushing = self._push() != 0.0
-        drawn = np.random.Generator(np.random.PCG64(0).advance(start)).random(len(unlabeled))
-        probes = np.flatnonzero(pushing & (drawn < 0.5))
-        curvature = self._curvatures()
-        curvature[unlabeled[pushing & (drawn >= 0.5)]] *= 2.0
-        curvature[unlabeled[probes]] = 0.0
+        index, mass = self._pushing()
+        content = self._content(random, index)
+        half = (content & np.uint64(2**40)) == 0
+        negative = (content & np.uint64(2**41)) > 0
+        cell = np.bitwise_and(content, CELL, out=content)
+        n = copies[cell]
+        change = np.maximum(n, 1.0)
+        np.divide(1.0, change, out=change)
+        change[half] *= -1.0
+        change += 1.0
+        self._curvatures()[index] *= change
+        factor = np.divide(mass, np.sqrt(n, out=n), out=change)
+        factor[negative] *= -1.0
+        factor[~half] = 0.0
+        signs = _summed(cell, factor)
         values = np.zeros(self.design.n_rows)
-        values[unlabeled[probes]] = np.sqrt(mass[probes]) * np.sign(drawn[probes] - 0.25)
-        total = self._pull_back(values, self.design.rows(unlabeled[probes]))
-        return total, float(mass[probes].sum())
+        values[index] = factor
+        return self._pull_back(values, self.design.rows(index[half])), signs
+
+    def _pushing(self) -> tuple[Index, Floats]:
+        """Return the unlabelled rows that push their own scores, and their masses."""
+        found = np.flatnonzero(self._push())
+        return self.unlabeled[found], np.broadcast_to(of_rows(self.mass, found), found.shape)
+
+    def _content(self, random: Floats, index: Index) -> NDArray[np.uint64]:
+        """Return 64 bits for each of some rows, which are equal for rows of equal content."""
+        scores = self._scores(random, self.design.rows(index))[index]
+        scores += 0.0  # zero has no sign
+        bits = scores.view(np.uint64)
+        # the last digits depend on the order of sums: round to 31 of 52
+        bits += np.uint64(2**20)
+        bits >>= np.uint64(21)
+        return mixed(bits)
 
     @operation(
         reads="scores costs spared",
@@ -297,6 +348,20 @@ class HardLabeledRows(ScoredRows):
         missing[index] = np.concatenate([(1.0 - ratio) * fit[1], now[1] - then[1]])
         gradient = self._pull_back(missing, rows, onto)
         return fit[0], now[0] - then[0], gradient, now[2] - then[2]
+
+
+def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix bits in place, so that each depends on all of them (the last steps of splitmix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits
+
+
+def _summed(cells: NDArray[np.uint64], values: Floats) -> Floats:
+    """Return the sum of the values in each cell."""
+    return np.asarray(np.bincount(cells, values, N_CELLS), dtype=np.float64)
 
 
 def _pooled(parts: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:

@@ -277,11 +277,6 @@ class OneScoreRows(Rows[OneScoreBlock]):
             self.with_each(OneScoreBlock.switch, each)
         return n
 
-    def probe(self) -> tuple[Floats, float]:
-        """Sum half of the unlabelled rows that push their own scores; see the block's method."""
-        starts = np.cumsum([0, *(len(block.unlabeled) for block in self.blocks[:-1])])
-        return self.with_each(OneScoreBlock.probe, [(start,) for start in starts.tolist()])
-
 
 def _merged(
     parts: Sequence[tuple[Floats, Index]], sign: float, k: int

@@ -256,19 +256,28 @@ class TwoClassTask(RowsTask):
         slope serves for all of them, as in generalised cross-validation. One system of equations
         estimates it. Half of the rows are probes, and the others have twice their curvature, so
         that no probe meets its own. With random signs z_j of the probes and g = sum_j z_j x_j,
-        the expectation of g^T H^-1 g is the sum of their k_j. A loss that is not smooth has no
-        second derivatives: outputs stay as they are.
+        the expectation of g^T H^-1 g is the sum of their k_j. Halves and signs follow from the
+        content of a row: neither the order of the rows nor their blocks matter. Of rows with
+        equal content, or of a row that counts for several, one is left out.
+
+        A loss that is not smooth has no second derivatives: outputs stay as they are.
         """
         if not self.loss.smooth:
             return
         self.rows.all.set_label_costs(lam)
-        pushed, n = self.rows.probe()
+        pushed, n = self._probe()
         if n > 0.0:
             # H is at least reg I
             most = dot(pushed, pushed) / (self.reg * n)
             small = most * lam / self.n_unlabeled < SMALL_PUSH
             self.rows.all.leave_out(most if small else self._quadratic_form(pushed) / n)
         self.rows.all.release()
+
+    def _probe(self) -> tuple[Floats, float]:
+        """Return the sum g of the probes, and for how many rows they count."""
+        random = np.random.default_rng(0).standard_normal(self.n_weights)
+        pushed, signs = self.rows.all.probe(random, self.rows.all.copies(random))
+        return pushed, float(dot(signs, signs))
 
     def _quadratic_form(self, g: Floats) -> float:
         """Estimate g^T H^-1 g, from below."""

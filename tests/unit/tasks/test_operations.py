@@ -11,6 +11,7 @@ from semisvm.designs import RowList, Workers, make_design
 from semisvm.labels.hierarchy import flat
 from semisvm.losses import LOSSES
 from semisvm.tasks import ManyScoreBlock, OneScoreBlock, OneScoreRows
+from semisvm.tasks.one_score import N_CELLS
 from semisvm.tasks.operations import Call, operations_of, run_on, vectors
 
 N, D, M, LAM, T = 60, 4, 3, 0.5, 0.7
@@ -74,7 +75,8 @@ ARGUMENTS = {
         "curvature": (P[: D + 1],),
         "set_direction": (P[: D + 1],),
         "shift": (0.3,),
-        "probe": (0,),
+        "copies": (P[: D + 1],),
+        "probe": (P[: D + 1], np.ones(N_CELLS)),
         "leave_out": (0.2,),
         "outputs": (),
         "few_outputs": (-0.5, 0.5, 100),

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from problems import short_texts, two_class_task
 from semisvm import AnnealedSVC, TransductiveSVC
+from semisvm.labels.weights import UNIT_WEIGHT, number_of
 from semisvm.losses import LOG, SQUARED_HINGE
 
 
@@ -53,6 +54,54 @@ def test_rows_that_share_no_column():
     assert np.abs(task.rows.all.outputs() - intercept).min() > 0.2
     task.leave_out(0.5)
     np.testing.assert_allclose(task.rows.all.outputs(), intercept, atol=0.02)
+
+
+def left_out(X, partly, labels, mass=UNIT_WEIGHT):
+    """Return what is added to the outputs of rows with these labels, at some weights."""
+    task = two_class_task(X, partly, loss=SQUARED_HINGE, reg=0.01)
+    block = task.rows.single_shard()
+    block.mass, block.labels = mass, labels
+    block.n_unlabeled = number_of(mass, len(labels))
+    task.rows.all.score(np.random.default_rng(0).standard_normal(task.n_weights) / 10)
+    seen = task.rows.all.outputs()
+    task.leave_out(0.5)
+    return task.rows.all.outputs() - seen
+
+
+def test_order_of_rows_does_not_matter():
+    X, y = short_texts(160, n_words=500, seed=1)
+    partly = np.where(np.arange(160) < 20, y, -1)
+    order = np.append(np.arange(20), np.random.default_rng(0).permutation(np.arange(20, 160)))
+    one, two = left_out(X, partly, y[20:] == 1), left_out(X[order], partly, y[order][20:] == 1)
+    assert np.abs(one).max() > 0.1
+    np.testing.assert_allclose(two, one[order[20:] - 20], rtol=1e-9)
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    X, y = short_texts(160, n_words=500, seed=1)
+    partly = np.where(np.arange(160) < 20, y, -1)
+    mass = np.where(np.arange(140) % 3 == 0, 2, 1)
+    rows = np.append(np.arange(20), 20 + np.arange(140).repeat(mass))
+    one = left_out(X, partly, y[20:] == 1, mass.astype(float))
+    two = left_out(X[rows], partly[rows], y[rows][20:] == 1)
+    assert np.abs(one).max() > 0.1
+    np.testing.assert_allclose(two, one[rows[20:] - 20], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_copies", [1, 20])
+def test_one_of_several_equal_rows_is_left_out(n_copies):
+    """Of rows that share no column with others but their copies, the leverage is known."""
+    n, reg, lam = 200, 0.01, 0.5
+    X = sparse.csr_matrix(np.repeat(np.eye(n // n_copies), n_copies, axis=0))
+    X = sparse.vstack([sparse.csr_matrix((2, X.shape[1])), X]).tocsr()
+    partly = np.append([0, 1], np.full(n, -1))
+    task = two_class_task(X, partly, loss=SQUARED_HINGE, reg=reg, bias=0.0)
+    task.from_weights(np.zeros(task.n_weights))
+    task.leave_out(lam)
+    # slope and curvature of one row at output zero
+    each = lam / n
+    expected = each / (task.reg + (n_copies - 1) * each)
+    np.testing.assert_allclose(np.abs(task.rows.all.outputs()), expected, rtol=0.15)
 
 
 def test_rows_that_count_twice_lose_one_of_two():
