@@ -37,7 +37,7 @@ lint: $(READY) ## check style, format and types
 
 docs: $(DOCS_READY) ## build the guide and the API reference in build/docs
 	@for script in examples/*.py; do $(RUN) $$script build/examples > /dev/null || exit 1; done
-	@$(RUN) docs/paper_figures.py build/papers
+	@PYTHONPATH=. $(RUN) docs/paper_figures.py build/papers
 	@$(RUN) tests/labelling_pictures.py docs/images
 	@$(RUN) -m sphinx -q -W --keep-going docs build/docs
 	@echo "Guide: build/docs/index.html"
@@ -56,7 +56,7 @@ $(READY): pyproject.toml
 	@echo "Setting up $(VENV) (once; takes a minute or two)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(RUN) -m pip install -qq --upgrade "pip>=25.1"
-	@$(RUN) -m pip install -qq --editable . --group dev
+	@$(RUN) -m pip install -qq --editable '.[all]' --group dev
 	@touch $@
 
 $(DOCS_READY): $(READY)

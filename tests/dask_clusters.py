@@ -1,8 +1,16 @@
 """Small clusters of worker processes on the loopback address."""
 
+import multiprocessing
 import warnings
 
+import dask
 import distributed
+
+if "forkserver" in multiprocessing.get_all_start_methods():
+    # Workers are copies of one process that has imported everything: each import takes seconds.
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    context = distributed.utils.get_mp_context()  # which sets a list of its own
+    context.set_forkserver_preload(["distributed", "semisvm.distributed.cluster"])
 
 
 def start_cluster(n_workers=2, **options):

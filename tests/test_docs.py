@@ -2,8 +2,11 @@
 
 import doctest
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +15,8 @@ import pytest
 from papers import TABLES
 from semisvm.estimators import registry
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 if not DOCS.is_dir():
     pytest.skip("the docs are not beside the tests", allow_module_level=True)
 
@@ -162,3 +166,19 @@ def test_results_of_the_papers_are_shown_with_their_source(path, script):
         assert f"<!-- table figure {path.stem} -->" in page
     else:
         assert path.stem in [name for name, _ in script.VIEWS.values()]
+
+
+def test_figures_of_the_papers_are_drawn_by_the_command_of_make_docs(tmp_path):
+    (line,) = re.findall(
+        r"^\t@(.*) docs/paper_figures\.py .*$", (ROOT / "Makefile").read_text(), flags=re.M
+    )
+    command = line.replace("$(RUN)", shlex.quote(sys.executable))
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run(
+        f"{command} docs/paper_figures.py {shlex.quote(str(tmp_path))}",
+        shell=True,
+        check=True,
+        cwd=ROOT,
+        env=environment,
+    )
+    assert list(tmp_path.glob("*.png"))

@@ -37,6 +37,7 @@ from semisvm import (
     PosteriorRegularizedClassifier,
     RobustLPC,
     SemiBoostClassifier,
+    SemiSupervisedClassifier,
     SemiSupervisedCommittee,
     TransductiveSVC,
 )
@@ -62,6 +63,7 @@ NOT_EQUIVALENT = {
     MeanSVC: "its solvers stop at a duality gap of tol, which is larger than the check allows",
     ClusterKernelSVC: "the clusters count every row once, whatever its weight",
     SemiSupervisedCommittee: "equal rows are dealt to different folds, one row to one fold",
+    SemiSupervisedClassifier: "equal rows are dealt to different folds, one row to one fold",
     **dict.fromkeys(
         (CalibratedPartialClassifier, TransductiveSVCCV, AnnealedSVCCV),
         "gives cv as a list of rows to train on and to test; here labels are held out, not rows",
@@ -109,6 +111,7 @@ ARCHETYPES = [
     KMedian(),
     SemiSupervisedCommittee([("svm", NewtonSVC()), ("tsvm", TransductiveSVC())], cv=2),
     MultiLabelSVC(NewtonSVC()),
+    SemiSupervisedClassifier("svm"),
 ]
 """One estimator for each way of a fit; they take all checks."""
 
@@ -126,6 +129,7 @@ VARIANTS = [
     AnnealedSVCCV(regs=3, cv=2),
     SemiSupervisedCommittee(cv=2),
     MultiLabelSVC(),
+    SemiSupervisedClassifier(),
 ]
 """The others, which differ from an archetype by a loss, a kernel, a program or what they wrap."""
 

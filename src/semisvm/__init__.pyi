@@ -1,4 +1,5 @@
 from semisvm._version import __version__ as __version__
+from semisvm.classifier import SemiSupervisedClassifier as SemiSupervisedClassifier
 from semisvm.designs.disk import RowsOnDisk as RowsOnDisk
 from semisvm.designs.disk import open_rows as open_rows
 from semisvm.estimators import AnnealedSVC as AnnealedSVC
@@ -29,6 +30,7 @@ from semisvm.model_selection import CalibratedPartialClassifier as CalibratedPar
 from semisvm.model_selection import PartialLabelKFold as PartialLabelKFold
 from semisvm.model_selection import TransductiveKFold as TransductiveKFold
 from semisvm.model_selection import TransductiveSVCCV as TransductiveSVCCV
+from semisvm.model_selection import choose as choose
 from semisvm.model_selection import compare as compare
 from semisvm.persistence.checkpoints import Checkpoint as Checkpoint
 from semisvm.persistence.converting import convert as convert
@@ -39,3 +41,4 @@ from semisvm.persistence.sklearn_export import to_sklearn as to_sklearn
 from semisvm.solvers.trace import Trace as Trace
 from semisvm.tables.rows_writing import write_rows as write_rows
 from semisvm.training import train as train
+from semisvm.warming import warm as warm

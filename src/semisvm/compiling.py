@@ -1,5 +1,6 @@
 """The decorator for compiled code."""
 
+import sys
 import warnings
 from collections.abc import Callable
 from time import perf_counter, process_time
@@ -8,7 +9,7 @@ from typing import Any
 import numba
 from numba.core import caching, event
 
-_told = False
+_warned = _announced = False
 _FunctionCache: Any = caching.FunctionCache
 
 
@@ -22,9 +23,12 @@ class _Cache(_FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature; None if there is none, or it is damaged."""
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
+            if found is None:
+                _announce()
+            return found
         except Exception as error:
-            _tell(f"the cache {self.cache_path} cannot be read ({_named(error)})")
+            _warn(f"the cache {self.cache_path} cannot be read ({_named(error)})")
         try:
             self.flush()  # or else the damaged files stay as they are
         except Exception:
@@ -36,7 +40,7 @@ class _Cache(_FunctionCache):
         try:
             super().save_overload(sig, data)
         except Exception as error:
-            _tell(f"the cache {self.cache_path} cannot be written ({_named(error)})")
+            _warn(f"the cache {self.cache_path} cannot be written ({_named(error)})")
 
 
 def _named(error: Exception) -> str:
@@ -62,7 +66,7 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         dispatcher._cache = _Cache(function)  # as cache=True does, with a cache of numba's own
     except RuntimeError:
         # numba found no folder for it
-        _tell("neither the package folder nor the user's cache folder is writable")
+        _warn("neither the package folder nor the user's cache folder is writable")
     return dispatcher
 
 
@@ -118,10 +122,22 @@ class WorkClock(event.Listener):
             self._compiling_busy += process_time() - self._start[1]
 
 
-def _tell(why: str) -> None:
-    global _told
-    if not _told:
-        _told = True
+def _announce() -> None:
+    """Print once per process that code is being compiled, where a person waits for it."""
+    global _announced
+    if not _announced and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        _announced = True
+        print(
+            "semisvm: compiling for this machine, once; later fits start at once. "
+            "semisvm.warm() does this ahead of time.",
+            file=sys.stderr,
+        )
+
+
+def _warn(why: str) -> None:
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(
             f"no compiled code is at hand: {why}. It is compiled again, which takes seconds. If "
             "this comes again, set NUMBA_CACHE_DIR to another folder.",

@@ -19,8 +19,9 @@ from semisvm.model_selection.explaining import check_weights, column_weights, re
 from semisvm.model_selection.familiarity import Familiarity, Unlikeness, some_rows, unusual_shares
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.frames import as_data, as_table
 from semisvm.tables.scaling import MatrixScaling
-from semisvm.tables.table import MatrixData, Table, as_table
+from semisvm.tables.table import MatrixData, Table
 
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
@@ -112,7 +113,7 @@ class Model(TrustedPredictions):
             if isinstance(data, Table):
                 raise DataError("the model was fitted to a matrix, but this is a table.", data.path)
             return self._scaled(data)
-        return self.features.transform(data)
+        return self.features.transform(_cells(data))
 
     def _check_made(self, data: MatrixData) -> None:
         """Refuse a matrix whose columns are not those of the model."""
@@ -414,7 +415,8 @@ def _of_rows(function: Callable[[Any], Any], X: Any) -> Any:
 
 
 def _cells(data: Any) -> Table | MatrixData:
-    return data if isinstance(data, MatrixData) else as_table(data)
+    found = as_data(data)
+    return found if isinstance(found, Table) or isinstance(data, MatrixData) else as_table(data)
 
 
 def _sample(data: Any, most: int | None) -> Any:

@@ -147,7 +147,7 @@ def features_of(
 
 def _features_of_rows(data: MatrixData) -> ColumnFeatures:
     """Restore the features that made the columns of stored rows, after a check."""
-    from semisvm.persistence.features import features_of_rows
+    from semisvm.persistence.feature_schema import features_of_rows
 
     state, arrays = data.made_by
     try:
@@ -161,7 +161,7 @@ def _labels(data: Table | MatrixData) -> NDArray[np.object_]:
     if data.labels is None:
         raise DataError(
             "the data have no labels: name the label column with label=, or a file of labels with "
-            "labels_file=.",
+            "labels_file=; of rows in memory, give y=.",
             data.path,
         )
     return data.labels

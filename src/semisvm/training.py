@@ -22,6 +22,7 @@ from semisvm.model_selection.familiarity import Familiarity, some_rows
 from semisvm.preparing import Prepared, prepare, prepare_rows
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ZERO_WEIGHT, ColumnFeatures
+from semisvm.tables.frames import as_data, with_labels
 from semisvm.tables.labels import count_labels, count_repeated
 from semisvm.tables.several_labels import SeveralLabels
 from semisvm.tables.shares import SUPERVISED
@@ -31,9 +32,9 @@ from semisvm.text import series
 if TYPE_CHECKING:
     from semisvm.model_selection.calibration import Calibrator
     from semisvm.model_selection.choice import Choice
+    from semisvm.model_selection.comparison import ProgressCallback
     from semisvm.model_selection.conformal import Conformal
     from semisvm.model_selection.crossfit import CrossFit
-    from semisvm.model_selection.watching import Told
     from semisvm.solvers.trace import Callback
 
 HELD_OUT_FOLDS = 5
@@ -53,7 +54,7 @@ SEVERAL = "several labels"
 class Progress(Protocol):
     """Shows the progress of `train`; both methods return a context for one stage of the work."""
 
-    def choosing(self) -> AbstractContextManager["Told | None"]:
+    def choosing(self) -> AbstractContextManager["ProgressCallback | None"]:
         """Watch the choice of a method; the context yields a function to call before each fit."""
         return nullcontext()
 
@@ -70,9 +71,10 @@ UNWATCHED = _Unwatched()
 
 
 def train(
-    data: Table | MatrixData,
+    data: Any,
     method: str = AUTO,
     *,
+    y: Any = None,
     labels: SeveralLabels | None = None,
     features: ColumnFeatures | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -89,17 +91,20 @@ def train(
     sample_weight: NDArray[np.float64] | None = None,
     **parameters: Any,
 ) -> Model:
-    """Fit a method to data that were read from a file.
+    """Fit a method to data that were read from a file, or to rows and labels in memory.
 
     Parameters
     ----------
-    data : Table or MatrixData
-        With labels; None for rows without one.
+    data : Table or MatrixData; or data frame, array or other rows
+        With labels; None for rows without one. Rows of other libraries are those that
+        `semisvm.SemiSupervisedClassifier` takes, with ``y``.
     method : str, default="auto"
         A name of `estimators.registry`, or "auto" to choose one, or a committee of several, by
         held-out labels (`semisvm.model_selection.choose`); ``summary["choice"]`` of the
         model then has the reasons. With ``labels``, the machine of each label: "tsvm", "da",
         "gradient" or "svm"; "auto" is the default of `MultiLabelSVC`.
+    y : array-like of shape (n,), or name of a column, optional
+        Labels, where ``data`` have none; rows without one have None, NaN, a blank or -1.
     labels : SeveralLabels, optional
         Several labels per row, as far as they are known, in place of those of ``data``; see
         `semisvm.tables.several_labels`. One machine is fitted per label. ``quick``,
@@ -156,6 +161,7 @@ def train(
             f"the method {method!r} takes no weights of rows. These do: {', '.join(taking)}."
         )
     check_use(use)
+    data = as_data(data) if y is None else with_labels(data, y)
     prepared = prepare(
         data, features, settings, as_is=as_is, sample_weight=sample_weight, labels=labels
     )
@@ -250,14 +256,14 @@ def _choose(
 ) -> "Choice":
     from semisvm.model_selection.choosing import choose
 
-    with progress.choosing() as tell:
+    with progress.choosing() as callback:
         return choose(
             prepared.X,
             prepared.labels,
             parameters=parameters,
             unlabeled=None,
             random_state=random_state,
-            tell=tell,
+            progress=callback,
             sample_weight=prepared.weight,
             **limits,
         )

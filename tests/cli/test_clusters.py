@@ -21,8 +21,7 @@ from commands import refusal, run
 from dask_clusters import start_cluster
 from semisvm import load, open_rows
 from semisvm.distributed import connecting
-from semisvm.distributed.connecting import ClusterError, connected
-from semisvm.distributed.ordered import in_order
+from semisvm.distributed.connecting import ClusterError, connected, in_order
 from waiting import PATIENCE
 
 WORDS = ("win money prize offer", "lunch meeting plan notes")

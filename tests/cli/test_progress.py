@@ -13,7 +13,7 @@ from problems import hide, two_blobs
 from semisvm.cli import progress
 from semisvm.cli.progress import Counted, Shown, Traced, counting
 from semisvm.estimators import registry
-from semisvm.model_selection.watching import Step
+from semisvm.model_selection.comparison import Step
 from waiting import wait_until
 
 STEPS = [
@@ -55,9 +55,9 @@ def test_plain_lines_are_few_and_name_what_runs(monkeypatch, capsys):
         lines.extend(found)
         return found
 
-    with counting(True) as tell:
+    with counting(True) as callback:
         for step in (STEPS[0], STEPS[3]):
-            tell(step)
+            callback(step)
             wait_until(said)
             time.sleep(0.2)  # in which the same is not said again
     said()
@@ -70,10 +70,10 @@ def test_plain_lines_are_few_and_name_what_runs(monkeypatch, capsys):
 def test_quick_work_is_silent(capsys, monkeypatch):
     assert progress.PAUSE >= 1.0
     monkeypatch.setattr(progress, "PAUSE", 1e6)
-    with counting(True) as tell:
-        tell(STEPS[0])
-    with counting(False) as tell:
-        assert tell is None
+    with counting(True) as callback:
+        callback(STEPS[0])
+    with counting(False) as callback:
+        assert callback is None
     with Shown(False).fitting("da") as callback:
         assert callback is None
     assert capsys.readouterr().err == ""

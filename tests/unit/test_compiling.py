@@ -61,7 +61,7 @@ def kernel(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
 
     def fresh():
-        monkeypatch.setattr(compiling, "_told", False)
+        monkeypatch.setattr(compiling, "_warned", False)
         return compiling.compiled(module.twice)
 
     return fresh

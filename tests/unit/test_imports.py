@@ -43,9 +43,11 @@ ALLOWED = {
     ),
     "preparing": "designs model_selection persistence tables",
     "training": "designs estimators labels model model_selection preparing tables text",
+    "warming": "compiling tables training",
+    "classifier": "designs estimators model persistence reporting tables training",
     "__init__": (
-        "_lazy _moved _version designs estimators maps model model_selection persistence "
-        "solvers tables training"
+        "_lazy _moved _version classifier designs estimators maps model model_selection "
+        "persistence solvers tables training warming"
     ),
     "reporting": (
         "_lazy _version designs estimators labels model model_selection persistence solvers "
@@ -57,7 +59,7 @@ ALLOWED = {
     ),
     "cli": (
         "_version designs distributed estimators labelling labels methods model "
-        "model_selection persistence preparing reporting solvers tables text training"
+        "model_selection persistence preparing reporting solvers tables text training warming"
     ),
     "__main__": "cli",
 }

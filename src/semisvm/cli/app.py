@@ -21,6 +21,7 @@ from semisvm.cli.outputs import checked
 from semisvm.cli.predict import predict
 from semisvm.cli.reporting import report
 from semisvm.cli.select import select
+from semisvm.cli.warm import warm
 
 COMMANDS: tuple[Callable[..., Any], ...] = tuple(
     with_options(command)
@@ -38,6 +39,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = tuple(
         report,
         export,
         methods,
+        warm,
     )
 )
 

@@ -217,7 +217,7 @@ def predicted(
 
 def _by_workers(client: Any, work: Any, bundle: "Model", pieces: Any, asked: Any) -> Iterator[Any]:
     """Yield what work gives for a model, pieces of data and rules, in order."""
-    from semisvm.distributed.ordered import in_order
+    from semisvm.distributed.connecting import in_order
 
     model, rules = (client.submit(_same, value, pure=False) for value in (bundle, asked))
     yield from in_order(client, work, ((model, piece, rules) for piece in pieces))

@@ -203,7 +203,6 @@ def _run(
     from semisvm.cli.progress import counting
     from semisvm.model_selection import PartialLabelKFold
     from semisvm.model_selection import compare as cross_validate
-    from semisvm.model_selection.watching import Counting
 
     folds, repeats, seed = dealing
     cv = PartialLabelKFold(
@@ -217,7 +216,7 @@ def _run(
     }
     looked_at, shown = watched
     leave_unfinished(shown)
-    with counting(looked_at, planned.costs) as tell:
+    with counting(looked_at, planned.costs) as callback:
         return cross_validate(
             made,
             prepared.X,
@@ -225,7 +224,8 @@ def _run(
             cv=cv,
             unlabeled=None,
             n_jobs=jobs,
-            watcher=Counting(tell, len(made), report=lambda found: leave_unfinished(shown, found)),
+            progress=callback,
+            finished=lambda found: leave_unfinished(shown, found),
             sample_weight=prepared.weight,
             **judging,
         )

@@ -95,7 +95,7 @@ class _Kept:
         """Show and keep the last fit."""
         from semisvm.persistence.checkpoints import Checkpoint
 
-        class Told(Checkpoint):
+        class _Resumable(Checkpoint):
             """A checkpoint whose hint names the option of the command line."""
 
             def how_to_resume(self) -> str:
@@ -107,7 +107,7 @@ class _Kept:
                 when_stopped(message=f"stopped; {self.how_to_resume()}")
 
         with self._progress.fitting(method) as callback:
-            keeper = Told(self._path, resume=self._resume, callback=callback)
+            keeper = _Resumable(self._path, resume=self._resume, callback=callback)
             if self._resume and self._path.exists():
                 keeper.wrote()
             elif self._resume:

@@ -18,7 +18,7 @@ from rich.text import Text
 from semisvm.cli.errors import print_stderr
 from semisvm.cli.interrupts import first_interrupt
 from semisvm.methods.loop import SETTLING
-from semisvm.model_selection.watching import Step, Told
+from semisvm.model_selection.comparison import ProgressCallback, Step
 from semisvm.solvers.trace import Callback
 from semisvm.text import rough_time
 
@@ -145,16 +145,16 @@ class Shown:
     wanted: bool
 
     @contextmanager
-    def choosing(self) -> Iterator[Told | None]:
+    def choosing(self) -> Iterator[ProgressCallback | None]:
         """Show the fits that choose a method; after Ctrl-C those tried so far decide."""
         with first_interrupt() as interrupted, counting(self.wanted) as show:
 
-            def tell(step: Step) -> bool:
+            def update(step: Step) -> bool:
                 if show is not None:
                     show(step)
                 return interrupted()
 
-            yield tell
+            yield update
 
     @contextmanager
     def fitting(self, method: str) -> Iterator[Callback | None]:
@@ -165,7 +165,9 @@ class Shown:
 
 
 @contextmanager
-def counting(wanted: bool, costs: Mapping[str, float] | None = None) -> Iterator[Told | None]:
+def counting(
+    wanted: bool, costs: Mapping[str, float] | None = None
+) -> Iterator[ProgressCallback | None]:
     """Show the progress of many fits; yield a function to call before each, or None.
 
     Parameters

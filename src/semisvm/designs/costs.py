@@ -59,7 +59,7 @@ class Size:
 class Cost:
     """Nanoseconds of a fit with the defaults, on one core.
 
-    They are good for telling seconds from minutes and hours, not for more; `python -m benchmarks
+    They are good enough to separate seconds, minutes and hours; `python -m benchmarks
     costs` prints them beside measured times.
 
     Attributes

@@ -144,16 +144,7 @@ class CsrDesign(Design):
     def curvature_many(
         self, P: Floats, operator: RowOperator, rows: RowList, out: Floats
     ) -> Floats:
-        """Write the sum of x_i (outer) H_i (x_i P) over the listed rows to ``out``.
-
-        Parameters
-        ----------
-        P : array of shape (n_weights, k)
-        operator : (index, start, stop, Q) -> None
-            Replaces Q[j - start] by H_i Q[j - start] for the rows i = index[j].
-        rows : RowList
-        out : array of shape (n_weights, k)
-        """
+        """Write the sum of x_i (outer) H_i (x_i P) over the listed rows to ``out``."""
         kernels = self._kernels
 
         def task(start: int, stop: int, into: Floats) -> None:

@@ -47,7 +47,7 @@ def mapped(folder: Path, name: str, fact: ArrayFact) -> NDArray[Any]:
         raise RowsError(f"{file.name} cannot be read ({error.strerror}).", folder) from error
     if size != wanted:
         raise RowsError(
-            f"{file.name} has {size:,} bytes, but the header says {wanted:,}: it is damaged. "
+            f"{file.name} has {size:,} bytes, but the header declares {wanted:,}: it is damaged. "
             "Convert the data again, or copy the folder again.",
             folder,
         )
@@ -237,7 +237,7 @@ class RowsOnDisk:
         there = sum(self._array(name).nbytes for name in arrays)
         if needed > max(FREE_BYTES, MAX_RATIO * there):
             raise RowsError(
-                f"the header says {n:,} rows and {d:,} columns, but the arrays have {there:,} "
+                f"the header declares {n:,} rows and {d:,} columns, but the arrays have {there:,} "
                 "bytes: it is damaged. Convert the data again.",
                 self.path,
             )
@@ -324,8 +324,8 @@ class RowsOnDisk:
             text = path.read_bytes()
             if zlib.crc32(text) != self.header.features:
                 raise ValueError("its checksum does not match")
-            said = json.loads(text)
-            state, cells = said["state"], said["arrays"]
+            kept = json.loads(text)
+            state, cells = kept["state"], kept["arrays"]
             if not isinstance(state, dict):
                 raise ValueError("its state is not an object")
             return state, {name: np.array(entries) for name, entries in cells.items()}

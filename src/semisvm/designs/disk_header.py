@@ -98,13 +98,13 @@ class Header:
 
     def text(self) -> str:
         """Return the header as JSON, with its checksum."""
-        said = {"kind": KIND, "version": VERSION, **asdict(self)}
-        return json.dumps({**said, "sha256": digest_of(said)}, indent=1)
+        entries = {"kind": KIND, "version": VERSION, **asdict(self)}
+        return json.dumps({**entries, "sha256": digest_of(entries)}, indent=1)
 
 
-def digest_of(said: Mapping[str, Any]) -> str:
+def digest_of(entries: Mapping[str, Any]) -> str:
     """Return the checksum of a header, which has none itself."""
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
 
 
 def read_header(folder: Path) -> Header:
@@ -114,24 +114,24 @@ def read_header(folder: Path) -> Header:
     ------
     RowsError
     """
-    said = _parsed(folder)
-    if said.get("kind") != KIND:
+    entries = _parsed(folder)
+    if entries.get("kind") != KIND:
         raise RowsError(f"{HEADER} is not the header of rows.", folder)
-    if said.get("version") != VERSION:
+    if entries.get("version") != VERSION:
         raise RowsError(
-            f"the rows are of version {said.get('version')!r}, and this semisvm reads version "
+            f"the rows are of version {entries.get('version')!r}, and this semisvm reads version "
             f"{VERSION}. Convert the data again, or use the version of semisvm that wrote them.",
             folder,
         )
-    digest = said.pop("sha256", None)
-    if digest != digest_of(said):
+    digest = entries.pop("sha256", None)
+    if digest != digest_of(entries):
         raise RowsError(
             f"{HEADER} is damaged: its checksum does not match. Convert the data again.", folder
         )
-    del said["kind"], said["version"]
+    del entries["kind"], entries["version"]
     try:
-        arrays = {name: ArrayFact(**fact) for name, fact in said.pop("arrays").items()}
-        header = Header(arrays=arrays, **said)
+        arrays = {name: ArrayFact(**fact) for name, fact in entries.pop("arrays").items()}
+        header = Header(arrays=arrays, **entries)
         _check(header)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise RowsError(f"{HEADER} makes no sense ({error}).", folder) from error
@@ -149,16 +149,16 @@ def _parsed(folder: Path) -> dict[str, Any]:
     try:
         if os.path.getsize(path) > MOST_BYTES:
             raise RowsError(f"{HEADER} is too large to be that of rows.", folder)
-        said = json.loads(path.read_text(encoding="utf-8"))
+        entries = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise RowsError(
             f"this folder has no {HEADER}, so it does not hold rows of 'semisvm convert'.", folder
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise RowsError(f"{HEADER} cannot be read ({error}).", folder) from error
-    if not isinstance(said, dict):
+    if not isinstance(entries, dict):
         raise RowsError(f"{HEADER} is not the header of rows.", folder)
-    return said
+    return entries
 
 
 def _check(header: Header) -> None:

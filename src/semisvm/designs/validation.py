@@ -173,16 +173,16 @@ def read_rows(
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return _stored_rows(X, in_passes)
     X = check_entries(X)
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "accept_sparse": "csr",
         "dtype": FLOATS,
         "ensure_all_finite": False,
         "order": order,
     }
     if estimator is None:
-        X = check_array(X, input_name="X", **asked)
+        X = check_array(X, input_name="X", **options)
     else:
-        X = validate_data(estimator, X, reset=reset, **asked)
+        X = validate_data(estimator, X, reset=reset, **options)
     X = without_duplicates(X)
     check_range(X)
     return X

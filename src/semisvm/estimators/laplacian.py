@@ -15,8 +15,7 @@ from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED, SQUARED_HINGE, Loss
 from semisvm.maps.feature_maps import FeatureMap
 from semisvm.maps.kernels import PRECOMPUTED
-from semisvm.maps.laplacian import Roughness, normalized_laplacian
-from semisvm.maps.local import NEIGHBORS, LocalMap
+from semisvm.maps.laplacian import NEIGHBORS, LocalMap, Roughness, normalized_laplacian
 from semisvm.maps.neighbors import fit_neighbors, neighbor_graph
 from semisvm.methods.smooth_on_graph import solve_on_graph
 from semisvm.methods.solution import Solution, joined, one_vs_rest

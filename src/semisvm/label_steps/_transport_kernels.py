@@ -96,7 +96,11 @@ def _merge(a, b, key, left, right):
 
 @compiled
 def _top(heap, y, row, left, right, key, labels):
-    """Drop rows that have left class y from the heap and return its root."""
+    """Drop rows that have left class y from the heap and return its root.
+
+    A row is in the heaps of all moves from its class. When it moves, its nodes stay there until
+    they come to the top: to find them would take longer.
+    """
     while heap != NONE and labels[row[heap]] != y:
         heap = _merge(left[heap], right[heap], key, left, right)
     return heap
@@ -208,7 +212,7 @@ def _renew(roots, edge, limit, target, before, row, left, right, key, labels):
 
 @compiled
 def _within_reach(roots, edge, key, target, before):
-    """Tell whether the cheapest moves along a path are of rows in the heaps."""
+    """Return whether the cheapest moves along a path are of rows in the heaps."""
     z = target
     while before[z] != NONE:
         heap = roots[before[z], z]
@@ -264,6 +268,9 @@ def balance(costs, prices, labels, mass, excess, reach, limit, heaps, cells):
         target = _shortest_path(edge, prices, excess, distance, before)
         if target == NONE or not _within_reach(roots, edge, key, target, before):
             return BEYOND_REACH
+        # Prices that follow the distances leave no reduced cost negative, so that Dijkstra's method
+        # is right for the next path too. Classes beyond the target have no final distance; for
+        # them that of the target is enough.
         for y in range(m):
             prices[y] += min(distance[y], distance[target])
         # move the cheapest row of every edge on the path

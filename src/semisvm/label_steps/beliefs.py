@@ -136,6 +136,8 @@ def soft_costs(g, nu, temperature, weight, p, q, start, stop):
     total = 0.0
     for j in range(start, stop):
         v = weight[0] if equal else weight[j]
+        # With the logarithm of the smaller belief eliminated, and p + q = 1, the term is
+        # min(g, nu) - q nu + T log(max(p, q)).
         total += v * (min(g[j], nu) - q[j] * nu)
         large = max(p[j], q[j])
         if large < 1.0:

@@ -18,9 +18,8 @@ from scipy.special import betaincinv
 
 from semisvm.labelling.answer_store import Mark
 from semisvm.labelling.records import RANDOM, CurvePoint, Interval
+from semisvm.model_selection.intervals import clipped, wilson_interval
 
-Z = 1.959964
-"""Of a 95% interval."""
 RECENT = 1 / 3
 """Trials of models with fewer labels than this share of today's are left out."""
 FASTEST = 1.0
@@ -75,12 +74,9 @@ def is_trial(facts: Mapping[str, Any]) -> bool:
     return facts.get("guess") is not None and not facts.get("seen_guess")
 
 
-def wilson(wrong: float, n: float, z: float = Z) -> tuple[float, float]:
-    """Compute Wilson's interval for the share of right ones among n independent trials."""
-    share, square = 1 - wrong / n, z * z
-    middle = (share + square / (2 * n)) / (1 + square / n)
-    half = z / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
+def wilson(wrong: float, n: float) -> tuple[float, float]:
+    """Compute Wilson's 95% interval for the share of right ones among n independent trials."""
+    return clipped(wilson_interval(1 - wrong / n, n), (0.0, 1.0))
 
 
 def accuracy_at(trials: Sequence[Trial], n_labels: int) -> Interval | None:

@@ -63,14 +63,14 @@ class Background:
                 lambda: self._ended or (not self._wanted and self._running is None), timeout
             )
 
-    def end(self, timeout: float | None = None) -> None:
+    def end(self) -> None:
         """Do no more jobs, and wait for the one that runs."""
         with self._changed:
             self._ended = True
             self._wanted.clear()
             self._changed.notify_all()
         if self._thread is not threading.current_thread():
-            self._thread.join(timeout)
+            self._thread.join()
 
     def _work(self) -> None:
         while True:

@@ -19,6 +19,7 @@ from semisvm.labels.partial import deal, encode
 from semisvm.model_selection.audit import mean_scores
 from semisvm.model_selection.conformal import nonconformity
 from semisvm.model_selection.crossfit import cross_fit
+from semisvm.model_selection.decisions import columns_of
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.preparing import Prepared
 from semisvm.tables.labels import objects, text_labels
@@ -146,7 +147,7 @@ def fit_answers(
     start = perf_counter()
     given = dict(parameters or {})
     labels = labels_of(answers, prepared.X.shape[0])
-    estimator, told = _start_from(last, method, given, answers), len(answers)
+    estimator, n_labels = _start_from(last, method, given, answers), len(answers)
     warm = estimator is not None
     usual: dict[str, Any] = {}
     if estimator is None:
@@ -154,7 +155,7 @@ def fit_answers(
     elif last is not None and keeps_shares(last, prepared.X.shape[0], len(answers)):
         usual = estimator.get_params(deep=False)
         estimator.take_estimate(last.estimator.class_prior_)
-        told = last.labels_of_shares
+        n_labels = last.labels_of_shares
     estimator.fit(prepared.X, labels)
     if usual:
         estimator.set_params(**usual)
@@ -170,7 +171,9 @@ def fit_answers(
     guessed = dict(zip(classes, counts.tolist(), strict=True))
     seconds = perf_counter() - start
     about = (number, estimator, method, given, dict(answers), classes)
-    return Fitted(*about, scores, found.astype(np.float32), order, seconds, choice, told, guessed)
+    return Fitted(
+        *about, scores, found.astype(np.float32), order, seconds, choice, n_labels, guessed
+    )
 
 
 def keeps_shares(last: Fitted, n_rows: int, n_labels: int) -> bool:
@@ -202,9 +205,7 @@ def _is_lower(one: Any, other: Any) -> bool:
 def _scores(estimator: Any, X: Any) -> NDArray[np.float32]:
     parts = []
     for start in range(0, X.shape[0], PART):
-        scores = np.asarray(estimator.decision_function(X[start : start + PART]))
-        if scores.ndim == 1:
-            scores = np.column_stack([-scores, scores])
+        scores = columns_of(estimator.decision_function(X[start : start + PART]))
         parts.append(scores.astype(np.float32))
     return np.vstack(parts)
 
@@ -230,9 +231,9 @@ def model_of(fitted: Fitted, prepared: Prepared, settings: Mapping[str, Any]) ->
     if "warm_start" in estimator.get_params(deep=False):
         estimator.set_params(warm_start=False)
     labels = labels_of(fitted.answers, prepared.X.shape[0])
-    told = replace(prepared, labels=labels, settings={**prepared.settings, **settings})
+    labelled = replace(prepared, labels=labels, settings={**prepared.settings, **settings})
     notes = [*prepared.notes, *estimator.trace_.notes]
-    model = bundled(estimator, fitted.method, told, notes, fitted.seconds)
+    model = bundled(estimator, fitted.method, labelled, notes, fitted.seconds)
     if fitted.choice is not None:
         model.summary["choice"] = fitted.choice
     return model
@@ -323,7 +324,7 @@ def hold_out(
         The last model, whose method and answers are used.
     seed : int
     stop : function
-        Asked before every fit; if it returns True, nothing is found.
+        Called before every fit; if it returns True, nothing is found.
 
     Returns
     -------
@@ -342,8 +343,8 @@ def hold_out(
     others = rng.permutation(np.setdiff1d(np.arange(prepared.X.shape[0]), answered))
     rows = np.concatenate([answered, others[:MOST_UNLABELED]])
     X, own = prepared.X[rows], len(answered)
-    told = {place: fitted.answers[row] for place, row in enumerate(answered.tolist())}
-    y = labels_of(told, len(rows))
+    given = {place: fitted.answers[row] for place, row in enumerate(answered.tolist())}
+    y = labels_of(given, len(rows))
     codes = encode(y, None).codes
     counts = np.bincount(codes[:own])
     several = rng.permutation(np.flatnonzero(counts[codes[:own]] > 1))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from semisvm.estimators.registry import get
 from semisvm.labelling.answer_store import AnswerStore
@@ -94,11 +95,11 @@ class Outlook:
             return held_out.scores[places], held_out.codes[places]
         scores, codes = [], []
         for mark in self._store.marks.values():
-            told = mark.facts.get("scores")
-            if mark.value is None or not is_trial(mark.facts) or not told:
+            scored = mark.facts.get("scores")
+            if mark.value is None or not is_trial(mark.facts) or not scored:
                 continue
-            if set(told) == set(fitted.classes) and mark.value in told:
-                scores.append([told[name] for name in fitted.classes])
+            if set(scored) == set(fitted.classes) and mark.value in scored:
+                scores.append([scored[name] for name in fitted.classes])
                 codes.append(fitted.classes.index(mark.value))
         return np.array(scores), np.array(codes)
 
@@ -136,9 +137,9 @@ class Outlook:
         return dict(zip(fitted.classes, self._softmax(fitted.scores[row]), strict=True))
 
     def _softmax(self, scores: Any) -> list[float]:
-        z = (1.0 if self._slope is None else self._slope) * np.asarray(scores, dtype=np.float64)
-        e = np.exp(z - z.max())
-        return list((e / e.sum()).tolist())
+        slope = 1.0 if self._slope is None else self._slope
+        found: list[float] = softmax(slope * np.asarray(scores, dtype=np.float64)).tolist()
+        return found
 
     def held_out_guess(self, row: int) -> tuple[str, float | None] | None:
         """Return the guess of a model that had not seen the answer, and its probability."""
@@ -236,10 +237,10 @@ class Outlook:
                 f"Answers are checked from {FEWEST_HELD_OUT} on, in classes that have two or more."
             )
         n, right = len(held_out), held_out.n_right
-        said = f"Models that had not seen the answer guess {right} of {n} answers right"
+        shown = f"Models that had not seen the answer guess {right} of {n} answers right"
         if right <= held_out.n_of_largest:
             return [], (
-                f"The model cannot judge answers yet. {said}; to guess the most frequent class "
+                f"The model cannot judge answers yet. {shown}; to guess the most frequent class "
                 f"each time is right {held_out.n_of_largest} times."
             )
         same = held_out.classes
@@ -250,7 +251,7 @@ class Outlook:
         ]
         # of several classes, the order of what is shown with them
         rows.sort(key=lambda row: -max(self._softmax(held_out.scores[held_out.places[row]])))
-        return rows, f"{said}. Where they differ, either may be wrong."
+        return rows, f"{shown}. Where they differ, either may be wrong."
 
     def status(
         self,
@@ -349,8 +350,8 @@ class Outlook:
 
     def sentences(self, status: Status) -> list[str]:
         """Describe the model for a report, by the answers of the session."""
-        asked = f"{status.n_answered - status.n_given} rows were labelled in a session"
-        found = [f"{asked}; {status.n_skipped} were skipped."]
+        labelled = f"{status.n_answered - status.n_given} rows were labelled in a session"
+        found = [f"{labelled}; {status.n_skipped} were skipped."]
         if status.accuracy is not None:
             a = status.accuracy
             found.append(

@@ -21,10 +21,11 @@ from semisvm.tables.answers import LABEL, check_columns
 from semisvm.tables.contents import counted, row_hashes
 from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.features import ColumnFeatures
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
+from semisvm.tables.frames import as_table
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
 from semisvm.tables.opening import Options
 from semisvm.tables.scaling import fit_scaling
-from semisvm.tables.table import MatrixData, Table, as_table
+from semisvm.tables.table import MatrixData, Table
 
 IMAGE = "image"
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -36,7 +37,13 @@ LARGEST = 20_000_000
 LOOKED_AT = 100
 AddVectors = Callable[[Table, ColumnFeatures], tuple[Table, dict[str, Any]]]
 """Adds columns of vectors to a table; returns it, and what a model has to remember."""
-SHOWN = {TEXT: "text", NUMERIC: "number", CATEGORICAL: "category", IMAGE: IMAGE}
+SHOWN = {
+    TEXT: "text",
+    NUMERIC: "number",
+    CATEGORICAL: "category",
+    TIME: "category",
+    IMAGE: IMAGE,
+}
 LONG = 60
 """Characters from which a cell of no kind is text."""
 MOST_ENTRIES = 50

@@ -2,9 +2,9 @@
 
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from time import sleep
 
@@ -70,8 +70,7 @@ class WordIndex:
         self._columns = columns
         self._pieces: list[Piece] | None = None
         self._building = threading.Lock()
-        self._found: OrderedDict[str, Rows] = OrderedDict()
-        self._remembering = threading.Lock()
+        self._search = lru_cache(REMEMBERED)(self._rows_with_all)
 
     def build(self) -> list[Piece]:
         """Make the texts ready, if they are not."""
@@ -93,18 +92,11 @@ class WordIndex:
         words : str
             At least one.
         """
-        wanted = sorted(set(words.casefold().split()), key=len, reverse=True)
-        name = " ".join(wanted)
-        with self._remembering:
-            known = self._found.pop(name, None)
-        rows = self._search(wanted) if known is None else known
-        with self._remembering:
-            self._found[name] = rows
-            while len(self._found) > REMEMBERED:
-                self._found.popitem(last=False)
-        return rows
+        # the longest word is the rarest one, so that few rows are looked at for the others
+        wanted = sorted(set(words.casefold().split()), key=lambda word: (-len(word), word))
+        return self._search(tuple(wanted))
 
-    def _search(self, words: list[str]) -> Rows:
+    def _rows_with_all(self, words: tuple[str, ...]) -> Rows:
         found: list[int] = []
         for piece in self.build():
             there = piece.rows_with(words[0])

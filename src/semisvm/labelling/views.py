@@ -1,4 +1,4 @@
-"""What a session can be asked without changing anything."""
+"""What a session shows without changing anything."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -139,8 +139,8 @@ class SessionViews:
         mark = self._store.marks.get(row)
         about = (None, False) if mark is None else (mark.value, mark.value is None)
         answered = mark is not None and mark.value is not None
-        told = self._outlook.held_out_guess(row) if answered else self._open_guess(row)
-        guess, probability = (None, None) if told is None else told
+        found = self._outlook.held_out_guess(row) if answered else self._open_guess(row)
+        guess, probability = (None, None) if found is None else found
         shown = (self._pool.name_of(row), self._pool.summary(row))
         more = (self._version_of(row), self._pool.picture_of(row))
         return FoundRow(row, *shown, *about, guess, probability, *more)

@@ -64,8 +64,8 @@ def following(session: LabelingSession, values: Values) -> dict[str, Any]:
     """Return the next row of a browser, with what the page shows beside it."""
     query = session.ask(client=values.text("client"))
     row = None if query is None else shown(session, query.row)
-    asked = None if query is None else query.as_json()
-    return {"query": asked, "view": row, "status": session.status().as_json()}
+    wanted = None if query is None else query.as_json()
+    return {"query": wanted, "view": row, "status": session.status().as_json()}
 
 
 def who(values: Values) -> dict[str, Any]:
@@ -95,14 +95,14 @@ def undo(session: LabelingSession, values: Values) -> dict[str, Any]:
     by its number.
     """
     event = session.undo(values.text("client"), number=values.optional_integer("number"))
-    told: dict[str, Any] = {"undone": None, "other": None, "view": None}
+    found: dict[str, Any] = {"undone": None, "other": None, "view": None}
     if event is not None:
-        told |= {"undone": event.as_json(), "view": only_row(session, event)}
+        found |= {"undone": event.as_json(), "view": only_row(session, event)}
     else:
         other = session.last_change()
         if other is not None:
-            told |= {"other": other.as_json(), "view": only_row(session, other)}
-    return {**told, "status": session.status().as_json()}
+            found |= {"other": other.as_json(), "view": only_row(session, other)}
+    return {**found, "status": session.status().as_json()}
 
 
 def only_row(session: LabelingSession, event: Any) -> dict[str, Any] | None:
@@ -147,7 +147,7 @@ def status(session: LabelingSession, values: Values) -> dict[str, Any]:
 
 
 def one_row(session: LabelingSession, values: Values) -> dict[str, Any]:
-    """Return a row, in full if asked."""
+    """Return a row, in full if wanted."""
     most = MAX_WHOLE if values.optional("whole") else LONG_TEXT
     return {"view": shown(session, values.integer("row"), most)}
 

@@ -1,4 +1,6 @@
-r"""The Laplacian of a graph, which measures how rough a function on the rows is.
+r"""The Laplacian of a graph of neighbours, and features by it.
+
+The Laplacian measures how rough a function on the rows is.
 
 With edge weights W and degrees D, the normalised Laplacian is L = I - D^-1/2 W D^-1/2, and ::
 
@@ -7,16 +9,48 @@ With edge weights W and degrees D, the normalised Laplacian is L = I - D^-1/2 W 
 is small for functions that change little along edges. Its eigenvalues are between 0 and 2;
 powers of L penalise rapidly changing functions more. The weights are a Gaussian as wide as the
 mean edge of the neighbour graph, so they do not depend on the scale of X.
+
+On the training rows the function f may take any values; a Laplacian machine chooses them so that
+they are smooth on the graph. Without its label, a row x of the fit satisfies (L^p f)_x = 0, the
+first-order condition of f^T L^p f. With s_j = W_xj / sqrt(D_x D_j) that is ::
+
+    f_x = sum_j s_j h_j,        h = f + L f + ... + L^(p-1) f
+
+over the rows j that x is joined to. A new row gets its value from the same equation. Its edges
+are those that it would have in the graph: to its own neighbours, and to the rows that it would be
+a neighbour of; h of these rows is that of the fit. The regularisation reg/2 ||f - b||^2 draws f_x
+towards the intercept b, ::
+
+    f_x = c sum_j s_j h_j + (1 - c) b,      c = mu / (mu + n reg)
+
+A row that is far from all its neighbours has a value near zero by this equation, whatever its
+neighbours are. Instead it gets an average of the labelled rows, by a Gaussian around it, as in
+supervised learning.
+
+So there are two features per training row: the first is one at that row and zero at all others,
+with weight f_j, and the second is s_j at new rows, with weight h_j.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.designs.base import Floats
-from semisvm.maps.neighbors import undirected
+from semisvm.designs import Floats, Index
+from semisvm.designs.validation import in_kind, is_sparse, take_rows
+from semisvm.maps.euclidean import moved, squared_distances
+from semisvm.maps.neighbors import Neighbors, fit_neighbors, neighbor_graph, undirected
+
+NEIGHBORS = "neighbors"
+SAME_PLACE = 1e-6
+"""Distance of equal rows, relative to the mean edge: more than rounding makes of zero."""
+OUTSIDE = 0.01
+"""A degree below this share of the median is that of a row outside the data.
+
+All its neighbours are then farther than about three mean edges."""
 
 
 def similarities(directed: Any) -> Any:
@@ -77,3 +111,152 @@ class Roughness:
         for _ in range(self.power):
             f = self.laplacian @ f
         return self.weight * f
+
+
+@dataclass(frozen=True)
+class LocalMap:
+    """Features of rows by a graph of the training rows.
+
+    Attributes
+    ----------
+    neighbors : Neighbors
+        Search among the training rows.
+    rows : matrix of shape (n, d)
+        The training rows.
+    graph : CSR of shape (n, n), or None
+        Distances of each training row to its neighbours. Older model files have none: a new row
+        then has one feature per training row, the share ~ 1 / ||x - x_j||^2 of each of its
+        neighbours, so its output is an average of theirs.
+    labeled : int array of shape (l,), or None
+        The labelled training rows.
+    """
+
+    neighbors: Neighbors
+    rows: Any
+    graph: Any = None
+    labeled: Index | None = None
+
+    @classmethod
+    def fit(cls, rows: Any, n_neighbors: int, n_jobs: int | None = None) -> "LocalMap":
+        """Build the graph of training rows."""
+        neighbors = fit_neighbors(rows, n_neighbors)
+        return cls(neighbors, rows, neighbor_graph(neighbors, n_jobs))
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return int(self.rows.shape[0]) * (1 if self.graph is None else 2)
+
+    @property
+    def pivots(self) -> NDArray[np.intp]:
+        """The training row of each feature."""
+        return np.arange(self.rank) % self.rows.shape[0]
+
+    def features(self) -> Any:
+        """Return the features of the training rows for a fit, CSR of shape (n, n)."""
+        return sparse.eye_array(self.rows.shape[0], format="csr")
+
+    def laplacian(self) -> Any:
+        """Compute the normalised Laplacian of the graph, CSR of shape (n, n)."""
+        return normalized_laplacian(self.graph)
+
+    def extended(
+        self, coef: Floats, intercept: Floats, *, power: int, share: float
+    ) -> tuple[Floats, Floats]:
+        """Return weights of all features and intercepts for those of `features`.
+
+        Parameters
+        ----------
+        coef : array of shape (m, n)
+        intercept : array of shape (m,)
+        power : int
+            p.
+        share : float
+            c.
+        """
+        f = coef + intercept[:, None]
+        laplacian, term = self.laplacian(), f.T
+        h = term
+        for _ in range(power - 1):
+            term = laplacian @ term
+            h = h + term
+        rest = (1.0 - share) * intercept
+        return np.hstack([f - rest[:, None], share * h.T]), rest
+
+    def expansion(self, coef: Floats) -> Floats:
+        """Return the weights of the training rows, which those of the features are."""
+        return coef
+
+    def similarities(self, X: Any) -> Any:
+        """Compute how much each training row counts for rows, CSR of shape (n, rank)."""
+        return self.transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """Compute the features of rows, CSR of shape (m, rank)."""
+        if self.graph is None:
+            return self._shares(X)
+        n, m = self.rows.shape[0], X.shape[0]
+        new, old, distances = self.neighbors.edges(X, self._reach)
+        weights = edge_weights(distances, self._width)
+        degrees = np.bincount(new, weights, minlength=m)
+        passed = weights / np.sqrt(degrees[new] * self._degrees[old])
+        same = distances <= SAME_PLACE * self._width
+        n_same = np.bincount(new[same], minlength=m)
+        passed[n_same[new] > 0] = 0.0
+        outside = np.flatnonzero((n_same == 0) & (degrees < self._low))
+        above, labeled, parts = self._by_labels(X, outside, 1.0 - degrees[outside] / self._low)
+        found = sparse.csr_array(
+            (
+                np.concatenate([1.0 / n_same[new[same]], parts, passed]),
+                (
+                    np.concatenate([new[same], above, new]),
+                    np.concatenate([old[same], labeled, n + old]),
+                ),
+            ),
+            shape=(m, self.rank),
+        )
+        found.eliminate_zeros()
+        return found
+
+    def _by_labels(self, X: Any, rows: Index, share: Floats) -> tuple[Index, Index, Floats]:
+        """Compute the features of rows outside the data: shares of the labelled rows."""
+        if self.labeled is None or not len(rows):
+            nothing = np.empty(0, dtype=np.intp)
+            return nothing, nothing, np.empty(0)
+        dense = not is_sparse(self.neighbors.rows)
+        part = moved(in_kind(take_rows(X, rows), dense), self.neighbors.centre)
+        known = take_rows(self.neighbors.rows, self.labeled)
+        squares = squared_distances(part, known, tol=np.inf)
+        squares -= squares.min(axis=1, keepdims=True)
+        weights = np.exp(-0.5 * squares / self._width**2)
+        weights *= (share / weights.sum(axis=1))[:, None]
+        count = len(self.labeled)
+        return np.repeat(rows, count), np.tile(self.labeled, len(rows)), weights.ravel()
+
+    def _shares(self, X: Any) -> Any:
+        distances, index = self.neighbors.kneighbors(X)
+        nearest = distances.min(axis=1, keepdims=True)
+        # relative to the nearest, whose distance may be zero
+        ratio = np.divide(nearest, distances, out=np.ones_like(distances), where=distances > 0.0)
+        weights = ratio**2
+        weights /= weights.sum(axis=1, keepdims=True)
+        ends = np.arange(0, weights.size + 1, weights.shape[1])
+        shape = (len(weights), self.rank)
+        return sparse.csr_array((weights.ravel(), index.ravel(), ends), shape=shape)
+
+    @cached_property
+    def _width(self) -> float:
+        return edge_width(self.graph)
+
+    @cached_property
+    def _reach(self) -> Floats:
+        """Distance of each training row to its last neighbour."""
+        return np.asarray(self.graph.data).reshape(self.rows.shape[0], -1).max(axis=1)
+
+    @cached_property
+    def _degrees(self) -> Floats:
+        return np.asarray(similarities(self.graph).sum(axis=1)).ravel()
+
+    @cached_property
+    def _low(self) -> float:
+        return OUTSIDE * float(np.median(self._degrees))

@@ -18,12 +18,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import KDTree, NearestNeighbors
 
+from semisvm.compiling import compiled
 from semisvm.designs import Workers, thread_count
 from semisvm.designs.base import Floats, Index
 from semisvm.designs.costs import Size
 from semisvm.designs.validation import in_kind, is_sparse, row_squares
 from semisvm.designs.workers import Bounds
-from semisvm.maps import _search_kernels as kernels
 from semisvm.maps.euclidean import centre_of, moved, squared_distances
 
 TILE = 512
@@ -32,6 +32,66 @@ MORE = 8
 """Number of candidates beyond the neighbours, so that rounding rarely matters."""
 SINGLE = 0.5 * float(np.finfo(np.float32).eps)
 TINY = float(np.finfo(np.float32).tiny)
+
+
+@compiled
+def _insert(values, index, value, j):
+    """Put a row into a list of the nearest ones, in order of value and number."""
+    at = values.shape[0]
+    while at > 0 and (value < values[at - 1] or (value == values[at - 1] and j < index[at - 1])):
+        at -= 1
+        if at + 1 < values.shape[0]:
+            values[at + 1] = values[at]
+            index[at + 1] = index[at]
+    if at < values.shape[0]:
+        values[at] = value
+        index[at] = j
+
+
+@compiled
+def _keep(products, half, first, second, values, index):
+    """Keep the nearest rows that a tile of inner products shows, for its rows and columns.
+
+    Half the squared distances are ``half[i] + half[j] - products``. A tile on the diagonal
+    counts above it only.
+    """
+    last = values.shape[1] - 1
+    for a in range(products.shape[0]):
+        i = first + a
+        for b in range(a + 1 if first == second else 0, products.shape[1]):
+            j = second + b
+            value = half[i] + half[j] - products[a, b]
+            if value <= values[i, last]:
+                _insert(values[i], index[i], value, j)
+            if value <= values[j, last]:
+                _insert(values[j], index[j], value, i)
+
+
+@compiled
+def _merge(values, index, more_values, more_index):
+    """Add the lists of another thread, which saw other pairs."""
+    for i in range(values.shape[0]):
+        for a in range(values.shape[1]):
+            if more_index[i, a] >= 0:
+                _insert(values[i], index[i], more_values[i, a], more_index[i, a])
+
+
+@compiled
+def _order(X, rows, candidates, squares, index):
+    """Compute squared distances of rows to their candidates, and list the nearest in order."""
+    for a in range(rows.shape[0]):
+        i = rows[a]
+        squares[i, :] = np.inf
+        index[i, :] = -1
+        for b in range(candidates.shape[1]):
+            j = candidates[a, b]
+            if j < 0:
+                continue
+            total = 0.0
+            for c in range(X.shape[1]):
+                apart = X[i, c] - X[j, c]
+                total += apart * apart
+            _insert(squares[i], index[i], total, j)
 
 
 def nearest_rows(X: Floats, k: int, workers: Workers) -> tuple[Floats, Index]:
@@ -66,10 +126,6 @@ def nearest_rows(X: Floats, k: int, workers: Workers) -> tuple[Floats, Index]:
     return np.sqrt(found), positions
 
 
-def _order(X: Floats, rows: Index, candidates: Index, squares: Floats, index: Index) -> None:
-    kernels.order(X, rows, candidates, squares, index)
-
-
 def _in_double(X: Floats, rows: Index, count: int) -> Index:
     """Return the candidates of rows by distances in double precision."""
     apart = squared_distances(X[rows], X, tol=np.inf)
@@ -93,7 +149,7 @@ def _candidates(
     workers.run(lambda part, a, b: scan(*lists[part], a, b), parts)
     (values, index), *others = lists
     for more_values, more_index in others:
-        kernels.merge(values, index, more_values, more_index)
+        _merge(values, index, more_values, more_index)
     return values.astype(np.float64), index
 
 
@@ -122,7 +178,7 @@ class _Scan:
             if first != here:
                 here, left = first, self._tile(first)
             right = left if second == first else self._tile(second)
-            kernels.keep(left @ right.T, self.half, first, second, values, index)
+            _keep(left @ right.T, self.half, first, second, values, index)
 
 
 NEXT_TO_NOTHING = 1e-9

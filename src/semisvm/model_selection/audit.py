@@ -94,18 +94,20 @@ class Audit:
                 f"would be right for {self.majority:.1%}. More labels, another method or other "
                 "columns may help."
             )
-        told = [
+        sentences = [
             f"{len(self) or 'None'} of {self.n_checked} labels "
             f"{'is' if len(self) == 1 else 'are'} contradicted by models that have not seen them."
         ]
         if len(self):
-            told.append(
+            sentences.append(
                 f"These agree with {self.agreement:.1%} of the labels, so part of the doubts are "
                 "their own errors."
             )
         if self.n_unchecked:
-            told.append(f"{self.n_unchecked} were left out: they are the only ones of their class.")
-        return " ".join(told)
+            sentences.append(
+                f"{self.n_unchecked} were left out: they are the only ones of their class."
+            )
+        return " ".join(sentences)
 
 
 def mean_scores(found: CrossFit) -> tuple[Index, Floats, NDArray[np.intp], Floats | None]:
@@ -205,8 +207,8 @@ def audit_labels(
     ]
     unchecked = np.count_nonzero(counting_codes(labels.codes, weight) >= 0) - len(rows)
     agreement, majority = float(np.mean(best == codes)), float(np.bincount(codes).max()) / len(rows)
-    told = tuple(doubts) if agreement > majority else ()
-    return Audit(told, len(rows), int(unchecked), agreement, majority)
+    shown = tuple(doubts) if agreement > majority else ()
+    return Audit(shown, len(rows), int(unchecked), agreement, majority)
 
 
 def _doubt(row: int, names: NDArray[Any], shares: Sequence[float] | Floats) -> Doubt:

@@ -19,7 +19,7 @@ from semisvm.labels.partial import encode
 from semisvm.labels.weights import checked_weights
 from semisvm.methods.weighing import spread
 from semisvm.model_selection.conformal import Conformal
-from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit, cross_fit_all
+from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit_all
 from semisvm.model_selection.decisions import TrustedPredictions
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.validation import check_choice
@@ -236,14 +236,13 @@ def calibrate_labels(
             min(cv, repeated), shuffle=True, random_state=random_state, unlabeled=model.unlabeled
         )
         machine = model.machine_of(k)
-        found = cross_fit(machine, X, cells[:, k], folds, sample_weight, use=NEW_ROWS)
-        assert found is not None
+        found = cross_fit_all(machine, X, cells[:, k], folds, sample_weight, NEW_ROWS)
         learnt = Calibrator.fit(found.scores, found.codes, 2, "temperature", found.mass)
         slopes.append(float(learnt.slope[0]))
     return Calibrator("temperature", np.array(slopes), np.zeros(len(slopes)))
 
 
-METHODS = {"sigmoid": "sigmoid", "temperature": "temperature"}
+METHODS = ("sigmoid", "temperature")
 PASSED_ON = ("n_features_in_", "feature_names_in_", "transduction_")
 
 

@@ -1,7 +1,7 @@
 """Choosing a method, or a committee of methods, by labels that were held out.
 
 No method is best on all data, and few labels are little evidence of which one is. So methods of
-different kinds are tried (`pool`) on the same folds (`race`) and weighed (`trial`).
+different kinds are tried on the same folds (`SuccessiveHalving`) and weighed (`Trial`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,10 @@ from semisvm.designs.validation import read_rows, take_rows
 from semisvm.estimators.held_out import NEW_ROWS, USES
 from semisvm.labels.partial import PartialLabels, encode
 from semisvm.labels.weights import checked_weights
-from semisvm.model_selection.choice import Choice
+from semisvm.model_selection.choice import Choice, Entry, pool
+from semisvm.model_selection.comparison import ProgressCallback
 from semisvm.model_selection.cross_validation import Trial
-from semisvm.model_selection.pool import Entry, pool
 from semisvm.model_selection.scoring import OF_SCORES
-from semisvm.model_selection.watching import Told
 from semisvm.text import rough_time
 from semisvm.validation import check_choice, check_real
 
@@ -47,7 +46,7 @@ def choose(
     time_limit: float | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-    tell: Told | None = None,
+    progress: ProgressCallback | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Choice:
     """Choose a method, or a committee of methods, for partly labelled data.
@@ -87,7 +86,7 @@ def choose(
         rows.
     n_jobs : int, default=None
         Threads of each fit.
-    tell : callable(Step), optional
+    progress : callable(Step), optional
         Called before every fit, with what it is and how many there are. If it returns True,
         what is known by then decides.
     sample_weight : array-like of shape (n,), optional
@@ -140,7 +139,7 @@ def choose(
     entries, left_out = _affordable(entries, LAST_FIT * limit)
     own = None if weight is None else weight[rows]
     trial = Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs), own, left_out, use)
-    found = trial.run(limit, scoring, random_state, tell)
+    found = trial.run(limit, scoring, random_state, progress)
     if len(rows) < len(labels.codes):
         found.reasons.append(f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.")
     if must_stay:

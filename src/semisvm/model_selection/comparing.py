@@ -5,6 +5,7 @@ Which methods to compare, and how often to repeat the folds, is planned so that 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -22,12 +23,11 @@ from semisvm.estimators.interop import fit_partly, takes_unlabeled
 from semisvm.estimators.registry import Method, find
 from semisvm.labels.partial import encode, given_labels, hide_labels, is_unlabeled, label_array
 from semisvm.labels.weights import checked_weights
-from semisvm.model_selection.comparison import Comparison, FoldScore
+from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback, Step
 from semisvm.model_selection.crossfit import is_pairwise
 from semisvm.model_selection.scoring import PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.verdict import MOST_FREQUENT
-from semisvm.model_selection.watching import Watcher
 from semisvm.text import rough_time
 from semisvm.validation import check_choice, check_real
 
@@ -215,7 +215,8 @@ def compare(
     confidence: float = 0.95,
     n_jobs: int | None = None,
     callback: Callable[[FoldScore], Any] | None = None,
-    watcher: Watcher | None = None,
+    progress: ProgressCallback | None = None,
+    finished: Callable[[Comparison], Any] | None = None,
     sample_weight: ArrayLike | None = None,
     matrices: Mapping[str, Any] | None = None,
 ) -> Comparison:
@@ -254,9 +255,10 @@ def compare(
         Fits at the same time, in processes of joblib.
     callback : callable, default=None
         Called with a `FoldScore` after every fit.
-    watcher : Watcher, default=None
-        Its ``starting(name, fold, n_folds)`` is called before every fit, its
-        ``finished(comparison)`` whenever all fits of a method are done, with those so far.
+    progress : callable(Step), default=None
+        Called before every fit; where several run at a time, the last one that began.
+    finished : callable(Comparison), default=None
+        Called whenever all fits of a method are done, with the methods so far.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows in the fits, which all methods must take. In the scores every
         held-out label counts once.
@@ -313,13 +315,13 @@ def compare(
     # the baseline first: the others are compared with it
     order = {baseline: methods[baseline], **methods}
     found: dict[str, list[FoldScore]] = {}
-    for result in _run(job, order, parts, n_jobs, watcher):
+    for result in _run(job, order, parts, n_jobs, progress):
         done = found.setdefault(result.name, [])
         done.append(result)
         if callback is not None:
             callback(result)
-        if watcher is not None and len(done) == len(tests):
-            watcher.finished(Comparison.of(found, **facts))
+        if finished is not None and len(done) == len(tests):
+            finished(Comparison.of(found, **facts))
     return Comparison.of({name: found[name] for name in methods}, **facts)
 
 
@@ -376,19 +378,19 @@ def _run(
     methods: Mapping[str, Any],
     parts: Sequence[tuple[Index, Index]],
     n_jobs: int | None,
-    watcher: Watcher | None,
+    progress: ProgressCallback | None,
 ) -> Iterator[FoldScore]:
     """Fit method by method, so that what is finished can be reported before the end."""
 
     def tasks() -> Iterator[Any]:
-        for name, estimator in methods.items():
-            for fold, part in enumerate(parts):
-                if watcher is not None:
-                    watcher.starting(name, fold, len(parts))
-                yield delayed(job)(name, estimator, fold, *part)
+        total = len(methods) * len(parts)
+        for done, (name, fold) in enumerate(product(methods, range(len(parts)))):
+            if progress is not None:
+                progress(Step(name, fold + 1, len(parts), done, total))
+            yield delayed(job)(name, methods[name], fold, *parts[fold])
 
     # one task at a time for each process, so that a task that is handed out is one that runs
-    watched = {} if watcher is None else {"pre_dispatch": "n_jobs", "batch_size": 1}
+    watched = {} if progress is None else {"pre_dispatch": "n_jobs", "batch_size": 1}
     results: Iterator[FoldScore] = Parallel(n_jobs=n_jobs, return_as="generator", **watched)(
         tasks()
     )

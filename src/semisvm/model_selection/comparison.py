@@ -1,6 +1,6 @@
 """The result of a comparison: plain data, and the conclusions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +20,36 @@ from semisvm.model_selection.verdict import (
 )
 
 Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A fit that begins.
+
+    Attributes
+    ----------
+    name : str
+        Of the method or setting.
+    fold, n_folds : int
+        Counted from 1, over all repeats.
+    done, total : int
+        Fits that are done, and that there are.
+    left : float, optional
+        Estimated seconds until all are done.
+    """
+
+    name: str
+    fold: int
+    n_folds: int
+    done: int
+    total: int
+    left: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}, fold {self.fold} of {self.n_folds}"
+
+
+ProgressCallback = Callable[[Step], Any]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Sets of classes that hold the true one as often as was asked for."""
+"""Sets of classes that hold the true one as often as required."""
 
 import copy
 import math
@@ -149,10 +149,10 @@ class Conformal:
             If there are too few labels for the coverage.
         """
         alpha = 1.0 - self.check(coverage)
-        stranger = np.zeros(scored[0].shape, dtype=np.intp)
+        n_stranger = np.zeros(scored[0].shape, dtype=np.intp)
         for k, scores in enumerate(scored):
             known = np.sort(self.scores if self.coef is None else self.scores[self.folds == k])
-            stranger += len(known) - np.searchsorted(known, nonconformity(scores), side="left")
-        inside = stranger + 1 > alpha * (self.n_labels + 1) + ROUNDING
+            n_stranger += len(known) - np.searchsorted(known, nonconformity(scores), side="left")
+        inside = n_stranger + 1 > alpha * (self.n_labels + 1) + ROUNDING
         inside[np.arange(len(usual)), usual] = True
         return inside

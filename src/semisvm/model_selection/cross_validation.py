@@ -2,7 +2,7 @@
 
 Methods are weighed rather than sorted, because few labels are little evidence of which one is best:
 weights follow the log-loss of labels that were held out, and are drawn to first ones
-(`semisvm.methods.weighing`, `semisvm.model_selection.pool`). Where one method has most of the
+(`semisvm.methods.weighing`, `semisvm.model_selection.choice`). Where one method has most of the
 weight it is taken alone.
 """
 
@@ -30,18 +30,17 @@ from semisvm.methods.weighing import contrasts, spread, stacked_weights, without
 from semisvm.model_selection.choice import (
     COMMITTEE,
     Choice,
+    Entry,
     Member,
     about_scores,
     about_weights,
     given_up,
 )
-from semisvm.model_selection.comparison import Comparison, FoldScore
-from semisvm.model_selection.pool import Entry
+from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback
 from semisvm.model_selection.scoring import AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.successive_halving import Runner, SuccessiveHalving
 from semisvm.model_selection.verdict import MOST_FREQUENT
-from semisvm.model_selection.watching import Told
 from semisvm.text import counted, measured_time, series
 
 N_SPLITS = 5
@@ -96,8 +95,8 @@ class Found:
             )
         method = COMMITTEE if members else chosen[0].method.name
         used = [entry.method for entry in chosen] + ([get(COMMITTEE)] if members else [])
-        said = _unused(used, given, self.pool)
-        facts = (tuple(self.reasons), *said, members)
+        unused = _unused(used, given, self.pool)
+        facts = (tuple(self.reasons), *unused, members)
         name = COMMITTEE if members else chosen[0].name
         about = (self.methods, self.skipped, self.cost, name)
         return Choice(method, parameters, *facts, *about, float(self.weights.sum()))
@@ -116,7 +115,9 @@ class Trial:
     left_out: Mapping[str, str] = field(default_factory=dict)
     use: str = NEW_ROWS
 
-    def run(self, limit: float, scoring: str, seed: int, tell: Told | None) -> Found:
+    def run(
+        self, limit: float, scoring: str, seed: int, progress: ProgressCallback | None
+    ) -> Found:
         """Race the entries and weigh them."""
         few = too_few(self.labels)
         if few or len(self.entries) == 1:
@@ -124,7 +125,7 @@ class Trial:
         folds = self._folds(seed)
         judged = self._judged(folds)
         race = SuccessiveHalving(
-            folds, self.labels.codes, limit, tell, dict(self.left_out), judged.mass
+            folds, self.labels.codes, limit, progress, dict(self.left_out), judged.mass
         )
         with (
             Workers(thread_count(self.n_jobs)) as workers,

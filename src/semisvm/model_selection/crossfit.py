@@ -25,6 +25,7 @@ from semisvm.estimators.held_out import (
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, encode
 from semisvm.labels.weights import masses
+from semisvm.model_selection.decisions import columns_of
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.validation import check_choice
 
@@ -90,8 +91,7 @@ class CrossFit:
     @property
     def score_columns(self) -> Floats:
         """One score per class, shape (h, m)."""
-        s = self.scores
-        return np.column_stack([-s, s]) if s.ndim == 1 else s
+        return columns_of(self.scores)
 
     @classmethod
     def of(
@@ -144,7 +144,7 @@ def cross_fit(
     shares : array of shape (m,), optional
         Class shares, if they are known already.
     stop : function
-        Asked before every fit.
+        Called before every fit; True ends the fits.
     use : {"transduction", "new_rows"}, default="transduction"
         Whether held-out rows stay in the fit as unlabelled rows, or take no part in it. Those of
         rows on the disk stay, and so do those of linear methods with many rows and those of

@@ -77,7 +77,7 @@ def difference_interval(
     return clipped(_hull(ahead.tolist(), test_share, confidence, floor), widest)
 
 
-def wilson_interval(share: float, n: int, confidence: float = 0.95) -> Interval:
+def wilson_interval(share: float, n: float, confidence: float = 0.95) -> Interval:
     """Compute Wilson's interval for a share of n independent rows.
 
     References

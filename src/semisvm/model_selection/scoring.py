@@ -15,6 +15,7 @@ from sklearn.metrics import (
 
 from semisvm.designs.validation import take_rows
 from semisvm.labels.partial import given_labels, is_unlabeled, label_array
+from semisvm.model_selection.decisions import columns_of
 from semisvm.validation import check_choice
 
 Weights = NDArray[Any] | None
@@ -81,7 +82,7 @@ def average_precision(
     there, counts = np.unique(codes, return_counts=True)
     if len(there) < 2:
         return float("nan")
-    columns = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    columns = columns_of(scores)
     if columns.shape[1] == 2:
         # of classes of the same size the second one, as scikit-learn has it
         there = there[[int(counts[0] >= counts[1])]]
@@ -117,7 +118,7 @@ class PartialScorer:
     unlabeled: Any = -1
 
     def __post_init__(self) -> None:
-        check_choice("scoring", self.name, dict.fromkeys(SCORINGS))
+        check_choice("scoring", self.name, SCORINGS)
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
         """Score a fitted estimator on the labelled ones of the rows.

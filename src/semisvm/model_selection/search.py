@@ -151,7 +151,7 @@ class _PathSearch(
     SolverParameters,
     LinearSemiSupervisedClassifier,
 ):
-    """What the two searches share; a subclass says of which estimator it is a search.
+    """What the two searches share; a subclass makes the estimator of a setting.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ class _PathSearch(
         return solution
 
     def _specification(self) -> Specification:
-        # before a search the regularisation is not known, and not asked for
+        # before a search the regularisation is not known, and not needed
         reg, weight = getattr(self, "reg_", 1.0), getattr(self, "unlabeled_weight_", 1.0)
         return self._estimator(float(reg), float(weight), self.tol)._specification()
 
@@ -291,7 +291,7 @@ class _PathSearch(
             each = None if weight is None else weight[fold]
             for point in grid.path(rest, shares):
                 found = score_codes(self.scoring, labels.codes[fold], point.scores(fold), each)
-                # a fold of one class says nothing about rankings, of any setting
+                # a fold of one class cannot be ranked, by any setting
                 scores[k, point.row, point.column] = found if np.isfinite(found) else 0.0
         return scores
 

@@ -130,7 +130,7 @@ class MarginSelection(Selection):
 class KMedianSelection(Selection):
     """Choose the rows nearest to the centres of clusters.
 
-    `KMedian` finds as many clusters as rows are asked for, and the row nearest to each
+    `KMedian` finds as many clusters as rows are wanted, and the row nearest to each
     centre is chosen, starting with the largest cluster. Rows that already have a label are
     fixed centres, so the new centres go where nothing is labelled.
 
@@ -141,7 +141,7 @@ class KMedianSelection(Selection):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of clusters; None is one per row asked for. With fewer, the nearest rows of
+        Number of clusters; None is one per row wanted. With fewer, the nearest rows of
         all clusters come first, then the second nearest, and so on.
     n_components : int or None, default=100
         Number of singular vectors to which sparse data with more columns are reduced; None

@@ -28,7 +28,7 @@ class PartialLabelKFold(BaseCrossValidator):
     The labelled rows are dealt to the folds class by class, so that the sizes of the
     folds differ by one row at most, and so do the numbers of rows of a class. A class
     with a single label is never held out, since a model that never saw the class cannot
-    be asked for it.
+    predict it.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ from scipy.special import log_softmax
 from semisvm.compiling import WorkClock
 from semisvm.designs import Floats, Index
 from semisvm.methods.weighing import SLOPE, contrasts, spread, stacked_weights
-from semisvm.model_selection.pool import Entry
-from semisvm.model_selection.watching import Step, Told
+from semisvm.model_selection.choice import Entry
+from semisvm.model_selection.comparison import ProgressCallback, Step
 from semisvm.text import rough_time
 
 BEHIND = 2.5
@@ -77,7 +77,7 @@ class SuccessiveHalving:
         Classes of all rows.
     time_limit : float
         Seconds of ``clock``.
-    tell : callable(Step), optional
+    progress : callable(Step), optional
         Called before every fit; the race ends if it returns True.
     dropped : dict
         Methods that were given up, with the reason in words.
@@ -92,7 +92,7 @@ class SuccessiveHalving:
     folds: Sequence[Index]
     codes: NDArray[np.intp]
     time_limit: float = np.inf
-    tell: Told | None = None
+    progress: ProgressCallback | None = None
     dropped: dict[str, str] = field(default_factory=dict)
     mass: Floats | None = None
     stopped: str = ""
@@ -154,7 +154,7 @@ class SuccessiveHalving:
             self.n_fits + len(behind) + len(runners) * (len(self.folds) - fold - 1),
             left=min(self._expected_of(runners), max(self.left, 0.0)),
         )
-        if self.tell is not None and self.tell(step):
+        if self.progress is not None and self.progress(step):
             self.stopped = "it was stopped"
         if fold >= FEWEST_FOLDS - 1 and self.left <= 0.0:
             self.stopped = f"the time limit of {self.time_limit:g} s was reached"

@@ -231,8 +231,8 @@ def _sentence(found: "Comparison", top: "Difference", recommended: str, of_sever
         facts = facts if top.verdict == HURT else f"{top.name} {found.gap(top)}"
         return f"The unlabelled rows {top.verdict}: {facts}.{advice}"
     unsure = f"{found.n_labeled} labels are too few to tell"
-    said = f"No evidence that the unlabelled rows helped: {facts}; {unsure}."
-    return f"{said}{advice}{_at_stake(top, recommended, found.baseline)}"
+    verdict = f"No evidence that the unlabelled rows helped: {facts}; {unsure}."
+    return f"{verdict}{advice}{_at_stake(top, recommended, found.baseline)}"
 
 
 def _advice(found: "Comparison", recommended: str) -> str:

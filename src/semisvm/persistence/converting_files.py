@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs.disk import open_rows
-from semisvm.distributed.ordered import in_order
+from semisvm.distributed.connecting import in_order
 from semisvm.tables.labels import Codes, LabelCodes
 from semisvm.tables.opening import Options
 from semisvm.tables.reading import read_chunks

@@ -52,7 +52,7 @@ from semisvm.persistence.checks import (
     text,
     whole,
 )
-from semisvm.persistence.features import restore_features
+from semisvm.persistence.feature_schema import restore_features
 from semisvm.persistence.pipelines import pipeline_state, restore_pipeline
 from semisvm.persistence.states import estimator_state, restore_estimator
 from semisvm.persistence.steps import INSTEAD

@@ -26,6 +26,7 @@ from semisvm._version import __version__
 from semisvm.persistence.sklearn_export import KernelTerm, LinearModel, linear_model
 from semisvm.tables.blocks import CategoricalBlock, NumericBlock, TextBlock, VectorBlock
 from semisvm.tables.features import ColumnFeatures
+from semisvm.tables.kinds import TIME
 from semisvm.tables.text import TOKEN_PATTERN, settings_of
 from semisvm.tables.writing import write_bytes
 
@@ -148,8 +149,9 @@ def _block(graph: Graph, block: Any, names: list[str]) -> tuple[str, list[tuple[
         return known, [(graph.double, ["rows", block.width()])]
     if isinstance(block, TextBlock):
         return _words(graph, block, names[0]), [text]
+    what = "dates or times" if block.kind == TIME else "hashed words"
     raise ValueError(
-        f"the column {names[0]!r} is hashed, which no operator of ONNX does. {FEATURES_FIRST}"
+        f"the column {names[0]!r} has {what}, for which ONNX has no operator. {FEATURES_FIRST}"
     )
 
 

@@ -30,7 +30,7 @@ from semisvm.persistence.checks import (
     text,
     whole,
 )
-from semisvm.persistence.features import restore_features
+from semisvm.persistence.feature_schema import restore_features
 from semisvm.persistence.steps import INSTEAD, STEPS, TEXT, restore_step, step_state
 from semisvm.persistence.values import from_plain, to_plain
 from semisvm.tables.features import ColumnFeatures

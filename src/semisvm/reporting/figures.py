@@ -87,7 +87,7 @@ class Scale:
         return round(self.start + share * (self.stop - self.start), 2)
 
     def ticks(self, count: int = 5) -> list[float]:
-        """Return round values within the scale, about as many as asked for."""
+        """Return round values within the scale, about as many as wanted."""
         return _powers(self.low, self.high, count) if self.log else _steps(self, count)
 
 

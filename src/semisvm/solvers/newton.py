@@ -222,7 +222,8 @@ class LineSearch(Search):
         options: Any = (problem, here, state, tol, max_steps)
         step, residual, cg_steps = newton_step(*options, direct=self.slow)
         ss, ws, slope = dots_with(step, state.w, here.gradient)
-        if not slope < 0.0 and not self.slow:
+        grown = dot(residual, residual) > dot(here.gradient, here.gradient)
+        if (grown or not slope < 0.0) and not self.slow:
             # rounding spoilt the preconditioner, or the solution
             self.slow = True
             step, residual, cg_steps = newton_step(*options, direct=True)
@@ -305,7 +306,9 @@ class Backtracking(Search):
         )
         enough = dot(residual, residual) <= 2.0 * problem.reg * tol * state.objective
         if state.cg_steps == 0:
-            # the energy curves down along the first direction
+            # The energy curves down along the first direction: labels respond to the weights so
+            # strongly that the reduced Hessian is indefinite. With labels held fixed it is convex,
+            # and its step is one of descent for the energy too, whose gradient is the same.
             del step, residual
             here = problem.hold(state.w)
             step, _, state.cg_steps = newton_step(
@@ -442,7 +445,9 @@ def judge(state: State, gradient: Floats, reg: float, tol: float) -> None:
 
 def _residual_goal(problem: Problem, state: State, tol: float) -> float:
     """Return the norm of the residual to which the linear system is worth solving."""
-    enough = OVERSHOOT * float(np.sqrt(2.0 * problem.reg * tol * state.objective))
+    # A residual of this norm is a gradient of this norm if no row changes sides: the bound
+    # ||gradient||^2 / (2 reg) on the error then meets the tolerance, and more would be lost work.
+    enough = OVERSHOOT * float(np.sqrt(2.0 * problem.reg * tol * max(state.objective, 0.0)))
     if problem.n_weights <= FEW_WEIGHTS and tol <= TIGHT_TOL:
         return min(TIGHT_FORCING * state.gradient_norm, enough)
     return enough if problem.quadratic else max(FORCING * state.gradient_norm, enough)

@@ -98,7 +98,7 @@ class Recorder:
         self._before: dict[str, Any] = {}
         self.stopped = False
         self.journal = Journal()
-        self._told: list[str] = []
+        self._kept_notes: list[str] = []
         self._callback = callback
         self._verbose = verbose
         self._start = perf_counter()
@@ -133,8 +133,8 @@ class Recorder:
         self.trace.rows += rows
         self._before = dict(rows[-1]) if rows else {}
         # notes between phases will be made again
-        self._told = [note for note in notes if note != STOPPED]
-        self.trace.notes += self._told
+        self._kept_notes = [note for note in notes if note != STOPPED]
+        self.trace.notes += self._kept_notes
         self._start -= seconds
 
     def record(
@@ -175,8 +175,8 @@ class Recorder:
 
     def note(self, text: str) -> None:
         """Add a note in words."""
-        if text in self._told:
-            self._told.remove(text)
+        if text in self._kept_notes:
+            self._kept_notes.remove(text)
         else:
             self.trace.notes.append(text)
 
@@ -211,7 +211,7 @@ class _PartRecorder(Recorder):
         self.trace = whole.trace
         self.stopped = False
         self.journal = Journal()
-        self._told = []
+        self._kept_notes = []
         self._whole = whole
         self._number, self._count = number, count
         self._label = label

@@ -5,6 +5,8 @@ from semisvm.tables.answers import to_tasks as to_tasks
 from semisvm.tables.errors import DataError as DataError
 from semisvm.tables.errors import DataWarning as DataWarning
 from semisvm.tables.features import ColumnFeatures as ColumnFeatures
+from semisvm.tables.frames import as_data as as_data
+from semisvm.tables.frames import as_table as as_table
 from semisvm.tables.kinds import find_kind as find_kind
 from semisvm.tables.labels import about_missing as about_missing
 from semisvm.tables.labels import count_labels as count_labels
@@ -16,7 +18,6 @@ from semisvm.tables.reading import read_chunks as read_chunks
 from semisvm.tables.rows_writing import write_rows as write_rows
 from semisvm.tables.table import MatrixData as MatrixData
 from semisvm.tables.table import Table as Table
-from semisvm.tables.table import as_table as as_table
 from semisvm.tables.vectors import encode_texts as encode_texts
 from semisvm.tables.writing import write_bytes as write_bytes
 from semisvm.tables.writing import write_text as write_text

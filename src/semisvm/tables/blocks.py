@@ -20,9 +20,10 @@ from sklearn.feature_extraction.text import (
 from sklearn.preprocessing import normalize
 
 from semisvm.tables.errors import DataError
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR
 from semisvm.tables.table import Table
 from semisvm.tables.text import TOKEN_PATTERN, check_ngrams, restored_settings, settings_of
+from semisvm.tables.times import PARTS, read_times
 from semisvm.tables.vectors import read_vectors
 
 Arrays = dict[str, NDArray[Any]]
@@ -473,6 +474,97 @@ class VectorBlock(OneColumn):
         if arrays["mean"].shape != (state["n_columns"],):
             raise ValueError("the vectors and their mean differ in length.")
         return cls(state["column"], arrays["mean"])
+
+
+@dataclass
+class TimeBlock(OneColumn):
+    """Parts of dates and times, standardised; a missing one counts as the mean.
+
+    The time that has passed is cut to that of the training rows, since what later rows would add is
+    not known.
+
+    Attributes
+    ----------
+    column : str
+    low, high, mean, scale : arrays of shape (12,)
+        Of the `PARTS` in the training rows. Those with ``low == high`` are no features.
+    indicated : bool
+        Whether cells were missing in training, so that an indicator is a feature.
+    """
+
+    column: str
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    indicated: bool
+    kind = TIME
+
+    @classmethod
+    def fit(cls, table: Table, column: str) -> Self:
+        """Learn ranges, means and scales."""
+        values = read_times(table, column)
+        n = (~np.isnan(values)).sum(axis=0)
+        mean = np.nansum(values, axis=0) / np.maximum(n, 1)
+        squares = np.nansum((values - mean) ** 2, axis=0)
+        low = np.fmin.reduce(values, axis=0, initial=np.inf)
+        high = np.fmax.reduce(values, axis=0, initial=-np.inf)
+        missing = bool(np.isnan(values).all(axis=1).any())
+        return cls.of_sums(column, low, high, mean, squares / np.maximum(n, 1), missing, table.path)
+
+    @classmethod
+    def of_sums(
+        cls,
+        column: str,
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        variance: NDArray[np.float64],
+        missing: bool,
+        path: str | None,
+    ) -> Self:
+        """Make a block of what was summed up; parts without a value, or with one, are left out."""
+        varies = low < high
+        if not varies.any():
+            raise DataError("the column has no two dates or times that differ.", path, None, column)
+        scale = np.where(varies & (variance > 0.0), np.sqrt(variance), 1.0)
+        low, high, mean = (np.where(varies, part, 0.0) for part in (low, high, mean))
+        return cls(column, low, high, mean, scale, missing)
+
+    @property
+    def _kept(self) -> NDArray[np.bool_]:
+        return np.asarray(self.low < self.high)
+
+    def matrix(self, table: Table) -> NDArray[np.float64]:
+        """Compute standardised parts, then the indicator."""
+        values = read_times(table, self.column)
+        missing = np.isnan(values).all(axis=1)
+        standard = (np.clip(values, self.low, self.high) - self.mean) / self.scale
+        found = np.nan_to_num(standard[:, self._kept], nan=0.0)
+        return np.column_stack([found, missing]) if self.indicated else found
+
+    def width(self) -> int:
+        """Return the number of features."""
+        return int(self._kept.sum()) + self.indicated
+
+    def names(self) -> list[str]:
+        """Return ``column__elapsed``, ``column__Monday`` and so on."""
+        parts = [part for part, kept in zip(PARTS, self._kept, strict=True) if kept]
+        return [f"{self.column}__{part}" for part in parts + ["missing"] * self.indicated]
+
+    def state(self) -> tuple[State, Arrays]:
+        """Return what restores the block."""
+        arrays = {name: getattr(self, name) for name in ("low", "high", "mean", "scale")}
+        return {"column": self.column, "indicated": self.indicated}, arrays
+
+    @classmethod
+    def restore(cls, state: State, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make a block from its state."""
+        parts = [arrays[name] for name in ("low", "high", "mean", "scale")]
+        if any(part.shape != (len(PARTS),) for part in parts):
+            raise ValueError("the parts of times and their statistics differ in number.")
+        low, high, mean, scale = parts
+        return cls(state["column"], low, high, mean, scale, state["indicated"])
 
 
 def count_unknown(

@@ -19,14 +19,16 @@ from semisvm.tables.blocks import (
     NumericBlock,
     State,
     TextBlock,
+    TimeBlock,
     VectorBlock,
     count_unknown,
 )
 from semisvm.tables.errors import DataError, missing_column
+from semisvm.tables.frames import as_table
 from semisvm.tables.informative import find_informative
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR, find_kind
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
 from semisvm.tables.shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
-from semisvm.tables.table import Table, as_table, holds_vectors
+from semisvm.tables.table import Table, holds_vectors
 from semisvm.tables.text import STOP_WORDS, as_tokens
 from semisvm.validation import check_real
 
@@ -38,6 +40,7 @@ RESTORERS: dict[str, Any] = {
     CATEGORICAL: CategoricalBlock.restore,
     HASHED: HashedTextBlock.restore,
     VECTOR: VectorBlock.restore,
+    TIME: TimeBlock.restore,
 }
 
 
@@ -50,6 +53,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
       values have an indicator. All of them are one block.
     - Categories: one indicator per level. Levels that are rare share one; levels that were
       not seen in training, and missing ones, have none. All of them are one block.
+    - Dates and times, also as text in ISO 8601: the time that has passed, the place in the year and
+      in the day as sine and cosine, and the day of the week, all standardised. Parts that do not
+      vary are left out. A missing one counts as the mean, and has an indicator. Every column is a
+      block of its own.
     - Vectors, such as embeddings: cells that are lists of numbers of one length, or an array of
       two dimensions. The mean is subtracted; a missing vector counts as the mean. Every
       column is a block of its own.
@@ -58,12 +65,13 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     suits. Each block has a share of it in proportion to the number of directions in which its
     rows vary, ``sum(l)**2 / sum(l**2)`` with the eigenvalues of its covariance: hundreds for a
     text, three for a category of four levels. So a column of few values cannot make clusters
-    that drown the others. Numbers and categories divide their part by the number of columns. If
-    labels are given, those that are clearly associated with them have a larger share beside texts
-    and vectors. ``notes_`` names the columns that are damped and raised.
+    that drown the others. Numbers, categories and times divide their part by the number of
+    columns. If labels are given, numbers and categories that are clearly associated with them have
+    a larger share beside texts and vectors. ``notes_`` names the columns that are damped and
+    raised.
 
     Columns of no given kind are looked at. A column of words with many distinct values is
-    text, few distinct values are categories, numbers are numbers. Constant columns, dates
+    text, few distinct values are categories, numbers are numbers. Constant columns
     and identifiers (words that hardly repeat; whole numbers that count the rows, or whose
     column has the name of an identifier) are left out, with a note in ``notes_``.
 
@@ -98,9 +106,9 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         Levels beyond the most frequent ones are rare.
     column_weights : mapping of str to float, optional
         Factors of columns, by which their features are multiplied besides; zero leaves a column
-        out. "text", "numeric", "categorical" and "vector" stand for all columns of that kind
-        that have no factor of their own, unless a column is called so. An average row has length
-        one in any case. Columns with a factor, or of a kind with one, are not raised.
+        out. "text", "numeric", "categorical", "time" and "vector" stand for all columns of that
+        kind that have no factor of their own, unless a column is called so. An average row has
+        length one in any case. Columns with a factor, or of a kind with one, are not raised.
     raised : float, optional
         How far numbers and categories that are clearly associated with the labels are raised to an
         equal share of the length beside texts and vectors: 0 for not at all, 1 for an equal one,
@@ -116,7 +124,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     blocks_ : list
-        Text, hashed text, numeric, categorical and vector blocks, in this order.
+        Text, hashed text, numeric, categorical, time and vector blocks, in this order.
     scales_ : array of shape (number of blocks,)
         What the blocks are multiplied by.
     kinds_ : dict of str
@@ -250,8 +258,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names.
 
-        They are ``column__word``, ``column``, ``column__missing``, ``column=level`` and
-        ``column[0]``.
+        They are ``column__word``, ``column``, ``column__missing``, ``column=level``,
+        ``column__Monday`` and ``column[0]``.
         """
         check_is_fitted(self)
         names = [name for block in self.blocks_ for name in block.names()]
@@ -356,7 +364,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         """Return the factors of columns, after a check."""
         given = dict(self.column_weights or {})
         for name, factor in given.items():
-            if name not in table.columns and name not in (*KINDS, VECTOR):
+            if name not in table.columns and name not in (*KINDS, VECTOR, TIME):
                 raise missing_column(name, table.names, table.path)
             check_real(f"the weight of {name!r}", factor, at_least=0.0)
         # a column that is called like a kind means itself
@@ -402,6 +410,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         levels = (self.min_count, self.max_levels)
         for part in self._parted(of[CATEGORICAL]):
             rest.append(CategoricalBlock.fit(table, part, *levels))
+        rest += [TimeBlock.fit(table, name) for name in of[TIME]]
         rest += [VectorBlock.fit(table, name) for name in of[VECTOR]]
         return blocks + rest, parts + [block.matrix(table) for block in rest]
 
@@ -516,12 +525,12 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
 
 def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the columns of every kind, in order."""
-    return {k: [name for name in kinds if kinds[name] == k] for k in (*KINDS, HASHED, VECTOR)}
+    return {k: [name for name in kinds if kinds[name] == k] for k in (*KINDS, HASHED, TIME, VECTOR)}
 
 
 def is_dense(kinds: Mapping[str, str]) -> bool:
-    """Return whether all columns are numbers or vectors, so that hardly an entry is zero."""
-    return set(kinds.values()) <= {NUMERIC, VECTOR}
+    """Return whether all columns are numbers, times or vectors: hardly an entry is zero."""
+    return set(kinds.values()) <= {NUMERIC, TIME, VECTOR}
 
 
 def is_array(kinds: Mapping[str, str]) -> bool:

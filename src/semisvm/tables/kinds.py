@@ -1,8 +1,8 @@
-"""What a column holds: text, numbers, categories, or nothing to learn from."""
+"""What a column holds: text, numbers, categories, dates, or nothing to learn from."""
 
 import re
 from dataclasses import dataclass
-from datetime import date, time, timedelta
+from datetime import date, time
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from semisvm.tables.errors import is_missing
 from semisvm.tables.table import Column, Table, holds_vectors, is_vector, with_thousands
+from semisvm.tables.times import WRITTEN, as_time
 
 TEXT, NUMERIC, CATEGORICAL, VECTOR = "text", "numeric", "categorical", "vector"
+TIME = "time"
+"""Dates, with or without a time, and times of the day."""
 
 FEW_LEVELS = 50
 """Up to so many distinct short values are categories, whatever the number of rows."""
@@ -43,8 +46,6 @@ DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 FEW_OTHERS = 0.2
 """Up to this share of other values, a column is one of numbers with mistakes."""
 
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,+Z-]*)?$")
-
 
 @dataclass(frozen=True)
 class Kind:
@@ -53,7 +54,7 @@ class Kind:
     Attributes
     ----------
     name : str or None
-        "text", "numeric", "categorical", "vector", or None if the column is left out.
+        "text", "numeric", "categorical", "vector", "time", or None if the column is left out.
     reason : str
         In words.
     """
@@ -75,8 +76,8 @@ def find_kind(table: Table, name: str) -> Kind:
         return Kind(None, "its cells are lists of numbers, but not all of the same length")
     if any(isinstance(cell, (list, tuple, dict, bytes, np.ndarray)) for cell in present):
         return Kind(None, "its cells are not text or numbers")
-    if any(isinstance(cell, (date, time, timedelta)) for cell in present):
-        return Kind(None, "its cells are dates or times")
+    if any(isinstance(cell, (date, time)) for cell in present):
+        return _kind_of_times(present)
     if any(isinstance(cell, bool) for cell in present):
         return _kind_of_strings([str(cell) for cell in present])
     numbers = _as_numbers(present)
@@ -131,8 +132,8 @@ def _kind_of_strings(values: list[str]) -> Kind:
     distinct, n = len(set(values)), len(values)
     if distinct == 1:
         return Kind(None, "all its values are the same")
-    if all(DATE.match(value) for value in values):
-        return Kind(None, "its cells are dates or times")
+    if all(WRITTEN.fullmatch(value) for value in values):
+        return _kind_of_times(values)
     if distinct > LEVEL_SHARE * n and all(ID_TEXT.fullmatch(value) for value in values):
         return Kind(None, f"{distinct} of its {n} values are distinct hashes, like an identifier")
     words = sum(value.count(" ") + 1 for value in values) / n
@@ -151,6 +152,15 @@ def _kind_of_strings(values: list[str]) -> Kind:
         _why_no_number(values)
         or f"{distinct} of its {n} values are distinct and short, like an identifier",
     )
+
+
+def _kind_of_times(cells: list[Any]) -> Kind:
+    read = [as_time(cell) for cell in cells]
+    if None in read:
+        return Kind(None, f"{cells[read.index(None)]!r:.40} is not a date or time, as others are")
+    if len({*map(str, read)}) == 1:
+        return Kind(None, "all its values are the same")
+    return Kind(TIME, "its values are dates or times")
 
 
 def _why_no_number(values: list[str]) -> str | None:

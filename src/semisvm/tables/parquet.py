@@ -86,13 +86,13 @@ def _column(cells: Any) -> Column:
             return np.asarray(cells.cast(pa.float64()), dtype=np.float64)
         except pa.ArrowInvalid:
             pass  # whole numbers that float64 cannot hold exactly stay as they are
-    vectors = _vectors(cells)
+    vectors = arrow_vectors(cells)
     if vectors is not None:
         return vectors
     return list(cells.to_pylist())
 
 
-def _vectors(cells: Any) -> Column | None:
+def arrow_vectors(cells: Any) -> Column | None:
     """Return lists of numbers, all of one length, as an array; a missing one is NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -9,9 +9,9 @@ varies in one direction is as long in all blocks.
 Vectors of an encoder are an exception: they count like a text, since they pack its meaning into few
 directions on purpose.
 
-Numbers and categories divide their part by the number of columns. Directions would give a category
-of twenty levels six times the length of eighteen numbers that vary in three, and with few labels a
-model would follow its noise.
+Numbers, categories and times divide their part by the number of columns. Directions would give a
+category of twenty levels six times the length of eighteen numbers that vary in three, and with few
+labels a model would follow its noise.
 
 Beside texts and vectors, this leaves little to a column of few values, whatever it means. If labels
 show that it is no noise (`semisvm.tables.informative`), its share is raised on the way to an equal
@@ -30,12 +30,12 @@ from scipy import sparse
 
 from semisvm.designs.validation import count_directions
 from semisvm.tables.blocks import Block
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, VECTOR
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TIME, VECTOR
 from semisvm.text import listing, series
 
 MOST_ROWS = 1_000
 """Rows from which directions are counted, at most."""
-SINGLE = (NUMERIC, CATEGORICAL)
+SINGLE = (NUMERIC, CATEGORICAL, TIME)
 """Kinds of columns that hold a single value per row."""
 WIDE = 20.0
 """Directions from which on vectors count like the widest text: those of encoders have dozens."""
@@ -208,7 +208,7 @@ def _counts(groups: Sequence[Group], statistics: BlockStatistics) -> NDArray[np.
     counts[wide] = np.maximum(counts[wide], counts[~single].max(initial=0.0))
     little = SMALL * counts[~single].sum()
     for k, group in enumerate(groups):
-        if group.kind == CATEGORICAL:
+        if group.kind in (CATEGORICAL, TIME):
             counts[k] = min(counts[k], max(little, len(group.columns)))
     columns = np.array([len(group.columns) for group in groups]) * (single & (counts > 0.0))
     if columns.any():

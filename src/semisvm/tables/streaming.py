@@ -19,14 +19,16 @@ from semisvm.tables.blocks import (
     CategoricalBlock,
     NumericBlock,
     TextBlock,
+    TimeBlock,
     VectorBlock,
 )
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures, columns_by_kind, is_dense
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, VECTOR
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR
 from semisvm.tables.shares import BlockStatistics
 from semisvm.tables.table import Table
 from semisvm.tables.text import TOKEN_PATTERN, check_ngrams
+from semisvm.tables.times import PARTS, read_times
 from semisvm.tables.vectors import read_vectors
 
 MOST_COUNTED = 10_000_000
@@ -164,7 +166,7 @@ class NumberTally:
 
     def add(self, table: Table) -> None:
         """Count the numbers of some rows."""
-        values = np.column_stack([table.numbers(name) for name in self.columns])
+        values = self._values(table)
         there = ~np.isnan(values)
         count = there.sum(axis=0).astype(np.float64)
         some = np.maximum(count, 1.0)
@@ -174,6 +176,9 @@ class NumberTally:
         self._low = np.fmin(self._low, np.where(there, values, np.inf).min(axis=0))
         self._high = np.fmax(self._high, np.where(there, values, -np.inf).max(axis=0))
         self._draw(values)
+
+    def _values(self, table: Table) -> NDArray[np.float64]:
+        return np.column_stack([table.numbers(name) for name in self.columns])
 
     def merge(self, other: "NumberTally") -> None:
         """Add what was counted in other rows."""
@@ -237,6 +242,34 @@ class NumberTally:
         found = np.isnan(self._sample).all(axis=0)
         sample = np.where(found, 0.0, self._sample)
         return np.where(found, self._mean, np.nanmedian(sample, axis=0))
+
+
+class TimeTally(NumberTally):
+    """The parts of a column of dates and times."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(list(PARTS))
+        self.column = column
+        self._missing = False
+
+    def _values(self, table: Table) -> NDArray[np.float64]:
+        values = read_times(table, self.column)
+        self._missing |= bool(np.isnan(values).all(axis=1).any())
+        return values
+
+    def merge(self, other: NumberTally) -> None:
+        """Add what was counted in other rows."""
+        super().merge(other)
+        self._missing |= isinstance(other, TimeTally) and other._missing
+
+    def _draw(self, values: NDArray[np.float64]) -> None:
+        """Keep no rows: medians are of no use here."""
+
+    def times(self, path: str | None) -> TimeBlock:
+        """Return the block."""
+        variance = self._squares / np.maximum(self._present, 1.0)
+        sums = (self._low, self._high, self._mean, variance)
+        return TimeBlock.of_sums(self.column, *sums, self._missing, path)
 
 
 class LevelTally:
@@ -319,7 +352,7 @@ class StreamedFeatures:
 
     @property
     def is_dense(self) -> bool:
-        """Whether all columns are numbers or vectors, so that hardly an entry is zero."""
+        """Whether all columns are numbers, times or vectors, so that hardly an entry is zero."""
         return is_dense(self.kinds)
 
     def find_kinds(self, table: Table) -> None:
@@ -332,11 +365,12 @@ class StreamedFeatures:
         self._words = [WordTally(name, words, **limits) for name in of[TEXT]]
         self._numbers = [NumberTally(of[NUMERIC])] if of[NUMERIC] else []
         self._levels = [LevelTally(name) for name in of[CATEGORICAL]]
+        self._times = [TimeTally(name) for name in of[TIME]]
         self._vectors = [VectorTally(name) for name in of[VECTOR]]
         self._hashed = of[HASHED]
 
     def _tallies(self) -> list[Any]:
-        return [*self._words, *self._levels, *self._vectors, *self._numbers]
+        return [*self._words, *self._levels, *self._times, *self._vectors, *self._numbers]
 
     def count(self, table: Table) -> None:
         """Learn from some rows."""
@@ -371,6 +405,7 @@ class StreamedFeatures:
         limits = (features.min_count, features.max_levels)
         for part in features._parted(list(counts)):
             blocks.append(CategoricalBlock.of_counts(part, [counts[c] for c in part], *limits))
+        blocks += [each.times(self._path) for each in self._times]
         blocks += [VectorBlock(each.column, each.mean(self._path)) for each in self._vectors]
         counted: list[WordTally | LevelTally] = [*self._words, *self._levels]
         for tally in counted:

@@ -4,8 +4,9 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,7 +205,10 @@ def holds_vectors(cells: Column) -> bool:
 
 
 def as_number(cell: Any) -> float | None:
-    """Read a cell as a number; NaN if it is missing, None if it is something else."""
+    """Read a cell as a number; NaN if it is missing, None if it is something else.
+
+    Of a duration, that is the number of seconds.
+    """
     if isinstance(cell, str):
         if "_" in cell:
             return None  # Python would read 1_000 as a number; in files it is a name
@@ -212,6 +216,8 @@ def as_number(cell: Any) -> float | None:
             return float(cell)
         except ValueError:
             return np.nan if cell.strip().casefold() in MISSING else None
+    if isinstance(cell, timedelta):
+        return np.nan if is_missing(cell) else cell.total_seconds()
     try:
         return np.nan if is_missing(cell) else float(cell)
     except OverflowError:
@@ -279,33 +285,3 @@ class MatrixData:
             return replace(self, X=self.X.load())
         except RowsError as error:
             raise DataError(error.message, self.path) from error
-
-
-def as_table(data: Any) -> Table:
-    """Take a table from a `Table`, a mapping of columns, or a data frame."""
-    if isinstance(data, Table):
-        return data
-    if isinstance(data, Mapping):
-        columns = {str(name): _cells(cells) for name, cells in data.items()}
-    elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
-        columns = {str(name): _cells(data[name]) for name in data.columns}
-    else:
-        raise TypeError(
-            "columns are read from a semisvm.tables.Table, a dict of columns or a data frame, got "
-            f"{type(data).__name__}."
-        )
-    lengths = {name: len(cells) for name, cells in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"the columns have different lengths: {lengths}.")
-    return Table(columns)
-
-
-def _cells(cells: Any) -> Column:
-    array = np.asarray(cells) if hasattr(cells, "dtype") else None
-    if array is not None and array.dtype.kind in "fiub":
-        return array
-    if hasattr(cells, "tolist"):
-        return cast(list[Any], cells.tolist())
-    if hasattr(cells, "to_list"):
-        return cast(list[Any], cells.to_list())
-    return list(cast(Sequence[Any], cells))

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from semisvm.tables.array_files import load_array
 from semisvm.tables.errors import DataError, in_short, is_missing
+from semisvm.tables.frames import as_table
 from semisvm.tables.kinds import TEXT, find_kind
-from semisvm.tables.table import Column, Table, as_table, holds_vectors, is_vector
+from semisvm.tables.table import Column, Table, holds_vectors, is_vector
 
 EMBEDDINGS = "embeddings"
 """Name of the column that an array becomes."""

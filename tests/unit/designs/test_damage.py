@@ -76,7 +76,7 @@ def test_a_header_that_makes_no_sense(folder, entry):
 def test_arrays_that_are_cut_off_or_gone(folder, name):
     path = folder / f"{name}.npy"
     os.truncate(path, path.stat().st_size - 1)
-    with pytest.raises(RowsError, match=rf"{name}\.npy has .* bytes, but the header says"):
+    with pytest.raises(RowsError, match=rf"{name}\.npy has .* bytes, but the header declares"):
         open_rows(folder)
     path.unlink()
     with pytest.raises(RowsError, match=rf"{name}\.npy cannot be read"):
@@ -133,7 +133,9 @@ def test_columns_are_taken_only_where_they_are(folder, way):
 def test_a_header_of_more_rows_or_columns_than_the_arrays_can_have(folder):
     said = json.loads((folder / "header.json").read_text())
     arrays = {name: fact for name, fact in said["arrays"].items() if name != "order"}
-    refused = pytest.raises(RowsError, match=r"says .* rows and .* columns, but the arrays have")
+    refused = pytest.raises(
+        RowsError, match=r"declares .* rows and .* columns, but the arrays have"
+    )
     edited(folder, shape=[300, 2**31 - 1], arrays=arrays)
     with refused:
         open_rows(folder)

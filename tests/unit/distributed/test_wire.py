@@ -5,7 +5,7 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
-from semisvm.distributed.ordered import AHEAD, in_order
+from semisvm.distributed.connecting import AHEAD, in_order
 from semisvm.distributed.wire import MOST_STEPS, Scored, Wire
 from semisvm.tasks import OneScoreBlock
 from semisvm.tasks.operations import Call, operations_of

@@ -14,11 +14,10 @@ from semisvm.designs.validation import typical_variance
 from semisvm.estimators import registry
 from semisvm.labels.partial import encode
 from semisvm.model_selection import choose, choosing, cross_validation
-from semisvm.model_selection.choice import about_weights
+from semisvm.model_selection.choice import Entry, about_weights, candidates, pool, suited_reg
+from semisvm.model_selection.comparison import Step
 from semisvm.model_selection.cross_validation import too_few
-from semisvm.model_selection.pool import Entry, candidates, pool, suited_reg
 from semisvm.model_selection.successive_halving import Runner, SuccessiveHalving
-from semisvm.model_selection.watching import Step
 
 SVM, TSVM, DA = (registry.get(name) for name in ("svm", "tsvm", "da"))
 CODES = np.arange(40) % 2
@@ -35,19 +34,19 @@ def scorer(**quality):
     return of
 
 
-def raced(limit=np.inf, tell=None, seconds=0.0, **quality):
-    race = SuccessiveHalving(FOLDS, CODES, limit, tell)
+def raced(limit=np.inf, progress=None, seconds=0.0, **quality):
+    race = SuccessiveHalving(FOLDS, CODES, limit, progress)
     entries = [Entry(name, TSVM, {}, seconds if k else 0.0) for k, name in enumerate(quality)]
     return race, race.run(entries, scorer(**quality))
 
 
 def test_all_folds_are_scored_in_turns():
-    told = []
-    race, runners = raced(tell=told.append, a=1.0, bb=1.0)
+    steps = []
+    race, runners = raced(progress=steps.append, a=1.0, bb=1.0)
     assert [runner.name for runner in runners] == ["a", "bb"]
     assert all(len(runner.scores) == 5 for runner in runners)
-    assert [(step.name, step.fold) for step in told[:3]] == [("a", 1), ("bb", 1), ("a", 2)]
-    assert (told[-1].done, told[-1].total, race.n_fits) == (9, 10, 10)
+    assert [(step.name, step.fold) for step in steps[:3]] == [("a", 1), ("bb", 1), ("a", 2)]
+    assert (steps[-1].done, steps[-1].total, race.n_fits) == (9, 10, 10)
     assert (race.dropped, race.stopped) == ({}, "")
 
 
@@ -82,10 +81,10 @@ def test_the_time_left_is_that_of_the_fits_to_come():
 
 
 def test_a_stop_keeps_whole_folds():
-    race, runners = raced(tell=lambda step: step.done == 5, a=1.0, bb=1.0)
+    race, runners = raced(progress=lambda step: step.done == 5, a=1.0, bb=1.0)
     assert race.stopped == "it was stopped"
     assert [len(runner.scores) for runner in runners] == [2, 2]
-    race, runners = raced(tell=lambda step: True, a=1.0, bb=1.0)
+    race, runners = raced(progress=lambda step: True, a=1.0, bb=1.0)
     assert runners == []
 
 
@@ -212,10 +211,10 @@ def few(monkeypatch):
 
 def test_a_committee_or_one_method_and_the_reasons(few):
     X, y = sparse_text(120)
-    partly, told = hide(y, 20), []
-    choice = choose(X, partly, quick=True, random_state=3, tell=told.append)
-    assert told[0] == Step("svm", 1, 5, 0, 10, left=told[0].left)
-    assert str(told[0]) == "svm, fold 1 of 5"
+    partly, steps = hide(y, 20), []
+    choice = choose(X, partly, quick=True, random_state=3, progress=steps.append)
+    assert steps[0] == Step("svm", 1, 5, 0, 10, left=steps[0].left)
+    assert str(steps[0]) == "svm, fold 1 of 5"
     assert choice.reasons[0].startswith("Mean accuracy on labels that were held out: svm 0.")
     assert "decide" in choice.reasons[1]
     assert choice.cost.startswith("The choice took ")
@@ -290,7 +289,7 @@ def test_near_chance_only_supervised_methods_decide(few, monkeypatch):
 
 
 def test_rankings_decide_if_they_are_the_score(few, monkeypatch):
-    """Many rows of one class are told from the few of the other, which are ranked wrong."""
+    """Many rows of one class are steps from the few of the other, which are ranked wrong."""
     X, y = two_blobs(300)
     partly = hide(y, 80)
     partly[np.flatnonzero(partly == 1)[6:]] = -1

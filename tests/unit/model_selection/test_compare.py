@@ -91,12 +91,22 @@ def test_unlabelled_rows_help_where_they_should():
     X, y = two_blobs(1000, 200, gap=3.0)
     half = {"class_prior": [0.5, 0.5]}
     methods = {"svm": NewtonSVC(reg=0.1), "tsvm": TransductiveSVC(reg=0.1, **half)}
-    seen = []
-    found = compare(methods, X, hide(y, 40), callback=seen.append)
+    seen, begun, finished = [], [], []
+    found = compare(
+        methods,
+        X,
+        hide(y, 40),
+        callback=seen.append,
+        progress=begun.append,
+        finished=lambda so_far: finished.append([method.name for method in so_far.methods]),
+    )
     assert found.best == "tsvm"
     assert found.did_it_help().word == "helped"
     assert found.n_labeled == 40
     assert len(seen) == 30
+    assert [step.done for step in begun] == list(range(30))
+    assert (str(begun[16]), begun[16].total) == ("tsvm, fold 2 of 15", 30)
+    assert finished == [["svm"], ["svm", "tsvm"]]
     assert len(found["svm"].scores) == 15
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["did_it_help"]["word"] == found.did_it_help().word

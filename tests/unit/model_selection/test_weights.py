@@ -15,8 +15,6 @@ from semisvm.model_selection.calibration import Calibrator
 from semisvm.model_selection.scoring import METRICS
 
 PRIOR = [0.5, 0.5]
-# the estimate of how far to move the intercept draws rows by their numbers
-UNMOVED = {"balance_tol": None}
 
 
 def partly_labelled(n=160, n_labeled=40):
@@ -56,7 +54,7 @@ def test_a_calibrator_counts_rows_by_mass(method, m):
 )
 def test_a_search_weighs_its_last_fit(search, single):
     X, partly, weight = partly_labelled()
-    given = {"class_prior": PRIOR, "tol": 1e-6, **UNMOVED}
+    given = {"class_prior": PRIOR, "tol": 1e-6}
     found = search([0.01], [1.0], cv=2, **given).fit(X, partly, weight)
     alone = single(0.01, 1.0, **given).fit(X, partly, sample_weight=weight)
     np.testing.assert_array_equal(found.coef_, alone.coef_)
@@ -68,7 +66,7 @@ def test_a_search_weighs_its_last_fit(search, single):
 
 def test_a_search_weighs_its_folds():
     X, partly, weight = partly_labelled()
-    search = TransductiveSVCCV([1e-3, 1.0], [1.0], cv=3, class_prior="labels", **UNMOVED)
+    search = TransductiveSVCCV([1e-3, 1.0], [1.0], cv=3, class_prior="labels")
     plain = search.fit(X, partly).scores_
     np.testing.assert_array_equal(search.fit(X, partly, np.full(len(partly), 2.0)).scores_, plain)
     # rows of weight zero are as if they were not there
@@ -83,9 +81,7 @@ def test_a_search_weighs_its_folds():
 
 def test_calibration_with_weights():
     X, partly, weight = partly_labelled()
-    model = CalibratedPartialClassifier(
-        TransductiveSVC(class_prior=PRIOR, tol=1e-9, **UNMOVED), cv=3
-    )
+    model = CalibratedPartialClassifier(TransductiveSVC(class_prior=PRIOR, tol=1e-9), cv=3)
     plain = model.fit(X, partly).predict_proba(X)
     twice = model.fit(X, partly, np.full(len(partly), 2.0)).predict_proba(X)
     # only ratios of weights matter
@@ -103,7 +99,7 @@ def test_calibration_with_weights():
 
 def test_an_audit_with_weights():
     X, partly, weight = partly_labelled()
-    machine = TransductiveSVC(class_prior=PRIOR, tol=1e-9, **UNMOVED)
+    machine = TransductiveSVC(class_prior=PRIOR, tol=1e-9)
     plain = audit_labels(machine, X, partly, cv=3)
     assert audit_labels(machine, X, partly, cv=3, sample_weight=2.0).doubts == plain.doubts
     weighed = audit_labels(machine, X, partly, cv=3, sample_weight=weight)

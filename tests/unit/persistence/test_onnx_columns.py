@@ -105,7 +105,7 @@ def test_columns_of_all_kinds():
     [
         ({"ngram_range": (1, 2)}, "win", "'text' has n-grams.*transform makes"),
         ({"analyzer": "char_wb"}, "win", "has n-grams"),
-        ({"hash_columns": 64}, "win", "is hashed"),
+        ({"hash_columns": 64}, "win", "hashed words"),
         ({}, "οδός", "sigma"),
     ],
 )

@@ -40,6 +40,7 @@ def test_kinds_and_notes():
         "price": "numeric",
         "country": "categorical",
         "member": "categorical",
+        "day": "time",
     }
     notes = " | ".join(features.notes_)
     for name, reason in [
@@ -47,7 +48,6 @@ def test_kinds_and_notes():
         ("row", "it numbers the rows"),
         ("constant", "the same"),
         ("empty", "empty"),
-        ("day", "dates"),
     ]:
         assert f"'{name}' is left out" in notes
         assert reason in notes
@@ -205,7 +205,7 @@ def test_an_average_row_has_length_one():
     features = ColumnFeatures()
     X = features.fit_transform(some_table())
     assert X.shape[1] == features.n_features_out_ == len(features.get_feature_names_out())
-    assert len(features.blocks_) == len(features.scales_) == 4
+    assert len(features.blocks_) == len(features.scales_) == 5
     assert X.multiply(X).sum() / X.shape[0] == pytest.approx(1)
 
 

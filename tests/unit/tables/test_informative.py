@@ -12,7 +12,7 @@ from tests.unit.tables.test_shares import TOPICS, N, shares_in, texts
 import semisvm
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.labels.partial import hide_labels
-from semisvm.persistence.features import restore_features
+from semisvm.persistence.feature_schema import restore_features
 from semisvm.tables import ColumnFeatures, Table, as_table
 from semisvm.tables.informative import (
     FALSE_SHARE,

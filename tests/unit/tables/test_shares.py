@@ -9,7 +9,7 @@ from scipy import sparse
 
 from semisvm import TransductiveSVC
 from semisvm.designs.validation import count_directions
-from semisvm.persistence.features import restore_features
+from semisvm.persistence.feature_schema import restore_features
 from semisvm.tables import ColumnFeatures, DataError, as_table, shares
 from semisvm.tables.shares import BlockStatistics
 from semisvm.tables.streaming import StreamedFeatures

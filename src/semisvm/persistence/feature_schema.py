@@ -25,6 +25,7 @@ from semisvm.persistence.checks import (
 )
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.text import MAX_NGRAM, TOKEN_PATTERN
+from semisvm.tables.times import PARTS
 
 COLUMNS = listed(text, "columns", least=1, unique=True)
 NGRAMS = ordered(listed(whole(1, MAX_NGRAM), length=2))
@@ -92,6 +93,17 @@ BLOCKS = {
             "rare": listed(listed(text, unique=True), "columns"),
         }
     ),
+    "time": Record(
+        {
+            "kind": text,
+            "column": text,
+            "indicated": flag,
+            "low": Array("f", ("parts",)),
+            "high": Array("f", ("parts",)),
+            "mean": Array("f", ("parts",)),
+            "scale": Array("f", ("parts",), above=0.0),
+        }
+    ),
     "vector": Record(
         {
             "kind": text,
@@ -132,6 +144,8 @@ def _size_of_names(block: Mapping[str, Any]) -> int:
     """Return the bytes of the names of features, which begin with that of their column."""
     if block["kind"] == "text":
         return len(block["column"].encode()) * len(block["words"])
+    if block["kind"] == "time":
+        return len(block["column"].encode()) * (len(PARTS) + 1)
     if block["kind"] in ("hashed", "vector"):
         return len(block["column"].encode()) * int(block["n_columns"])
     pairs = zip(block["columns"], block.get("levels", []), strict=False)

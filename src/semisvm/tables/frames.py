@@ -1,0 +1,287 @@
+"""Rows and labels of other libraries: data frames, lists of texts, arrays, paths.
+
+Frames of pandas, polars, pyarrow and others are read by narwhals, columns by their types.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from semisvm.designs.disk import RowsOnDisk
+from semisvm.designs.validation import is_sparse
+from semisvm.labels.partial import encode, label_array
+from semisvm.tables.errors import DataError, is_missing
+from semisvm.tables.labels import Labels, missing_words, objects
+from semisvm.tables.table import Column, MatrixData, Table
+
+TEXTS = "text"
+"""Name of the column that a list of texts becomes."""
+LONGEST_PATH = 1_000
+
+
+def as_data(X: Any) -> Table | MatrixData:
+    """Take a table or a matrix from what users have.
+
+    Parameters
+    ----------
+    X : Table or MatrixData; data frame, dict of columns, list or array of texts, array or sparse \
+matrix of numbers of shape (n, d), RowsOnDisk, or path of a file
+        Frames are those of pandas, polars and pyarrow, and datasets of Hugging Face. Texts become
+        a column ``"text"``.
+    """
+    if isinstance(X, (Table, MatrixData)):
+        return X
+    if isinstance(X, (str, os.PathLike)):
+        from semisvm.tables.reading import read
+
+        return read(_path(X))
+    if isinstance(X, RowsOnDisk) or is_sparse(X):
+        return MatrixData(X)
+    if _is_columns(X):
+        return as_table(X)
+    if np.ndim(_plain(X)) == 1 and len(X) > 0 and _is_texts(X):
+        return Table({TEXTS: _cells(X)})
+    return MatrixData(X if hasattr(X, "shape") else np.asarray(X))
+
+
+def _path(text: Any) -> Any:
+    """Return what may be the path of a file; refuse a text that is a row."""
+    if isinstance(text, str) and ("\n" in text or len(text) > LONGEST_PATH):
+        raise TypeError(
+            "X is one text: put it in a list, as in [text], or give the path of a file."
+        )
+    return text
+
+
+def _is_columns(data: Any) -> bool:
+    """Return whether data have columns with names."""
+    kind = type(data)  # a lazy frame would warn if it were asked for its columns
+    return (
+        isinstance(data, (Table, Mapping))
+        or (hasattr(kind, "columns") and hasattr(kind, "__getitem__"))
+        or _is_dataset(data)
+    )
+
+
+def _is_dataset(data: Any) -> bool:
+    """Return whether data are a dataset of Hugging Face, or several of them."""
+    return hasattr(data, "column_names") and hasattr(data, "with_format")
+
+
+def _plain(X: Any) -> Any:
+    """Return an array-like whose number of dimensions is that of the rows, without a conversion."""
+    return X if hasattr(X, "shape") else X[:1] if isinstance(X, (list, tuple)) else np.asarray(X)
+
+
+def _is_texts(X: Any) -> bool:
+    cells = [cell for cell in X if not is_missing(cell)]
+    return bool(cells) and all(isinstance(cell, str) for cell in cells)
+
+
+def as_table(data: Any) -> Table:
+    """Take a table from a `Table`, a mapping of columns, or a data frame.
+
+    Parameters
+    ----------
+    data : Table, dict of columns, or data frame
+        A frame of pandas, polars or pyarrow, or a dataset of Hugging Face.
+    """
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, Mapping) and not _is_dataset(data):
+        columns = {str(name): _cells(cells) for name, cells in data.items()}
+    elif _is_columns(data):
+        columns = _frame_columns(data)
+    else:
+        raise TypeError(
+            "columns are read from a semisvm.tables.Table, a dict of columns or a data frame, got "
+            f"{type(data).__name__}."
+        )
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different lengths: {lengths}.")
+    return Table(columns)
+
+
+def _frame_columns(data: Any) -> dict[str, Column]:
+    import narwhals.stable.v2 as nw
+
+    if _is_dataset(data):
+        data = _arrow_table(data)
+    try:
+        frame = nw.from_native(data)
+    except TypeError as error:
+        raise TypeError(f"a {type(data).__name__} is no data frame that is read here.") from error
+    except Exception as error:  # narwhals has its own errors, of column names that occur twice
+        raise DataError(f"the data frame cannot be read: {error}") from error
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            f"a {type(data).__name__} holds no rows yet: give its .collect() (of Dask: .compute())."
+        )
+    names = [str(name) for name in frame.columns]
+    if len({*names}) < len(names):
+        raise DataError("the data frame has column names twice: give every column its own name.")
+    return {name: _column(frame[:, k]) for k, name in enumerate(names)}
+
+
+def _arrow_table(dataset: Any) -> Any:
+    """Return the rows of a dataset of Hugging Face, those that were selected, in their order."""
+    if isinstance(dataset, Mapping) or not hasattr(dataset, "__len__"):
+        raise TypeError(
+            f"a {type(dataset).__name__} is not one set of rows in memory: take one of its splits, "
+            "as in dataset['train'], or load it without streaming."
+        )
+    return dataset.with_format("arrow")[:]
+
+
+def _column(series: Any) -> Column:
+    """Return the cells of a column of a frame."""
+    import narwhals.stable.v2 as nw
+
+    kind = series.dtype
+    if kind.is_float() or kind.is_integer():
+        known = series if series.null_count() == 0 else series.cast(nw.Float64())
+        return np.asarray(known.to_numpy())
+    if kind == nw.List or kind == nw.Array:
+        vectors = _vectors(series.to_native())
+        if vectors is not None:
+            return vectors
+    return list(series.to_list())
+
+
+def _vectors(native: Any) -> Column | None:
+    """Return lists of numbers of one length as an array, without a Python object per number."""
+    if hasattr(native, "to_arrow"):  # polars
+        native = native.to_arrow() if _has_pyarrow() else native
+    if not type(native).__module__.startswith("pyarrow"):
+        return None
+    from semisvm.tables.parquet import arrow_vectors
+
+    return arrow_vectors(native)
+
+
+def _has_pyarrow() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None
+
+
+def _cells(cells: Any) -> Column:
+    array = np.asarray(cells) if hasattr(cells, "dtype") else None
+    if array is not None and array.dtype.kind in "fiu":
+        return array
+    if array is not None and array.dtype.kind in "Mm":
+        return cast(list[Any], array.astype(f"{array.dtype.kind}8[us]").tolist())
+    for name in ("tolist", "to_list", "to_pylist"):
+        if hasattr(cells, name):
+            return cast(list[Any], getattr(cells, name)())
+    return list(cast(Sequence[Any], cells))
+
+
+def with_labels(
+    X: Any, y: Any, unlabeled: Any = -1, *, na_is_class: bool = False
+) -> Table | MatrixData:
+    """Take rows and their labels from what users have.
+
+    Parameters
+    ----------
+    X : what `as_data` takes
+    y : array-like of shape (n,), or name of a column of X
+    unlabeled : scalar, default=-1
+        Marker of rows without a label, besides what is missing.
+    na_is_class : bool, default=False
+        Whether words for missing values are classes.
+    """
+    if isinstance(y, str) and isinstance(X, (str, os.PathLike)):
+        from semisvm.tables.reading import read
+
+        marker = None if unlabeled == -1 else str(unlabeled)
+        return read(_path(X), label=y, unlabeled=marker, na_is_class=na_is_class)
+    data = as_data(X)
+    if isinstance(y, str):
+        if not isinstance(data, Table):
+            raise DataError(f"X has no columns with names, so y={y!r} is not one of them.")
+        y, data = data.column(y), data.without([y])
+    labels, words = as_labels(y, unlabeled, na_is_class=na_is_class)
+    _check_labels(labels, unlabeled)
+    check_consistent_length(range(len(data)) if isinstance(data, Table) else data.X, labels)
+    return replace(data, labels=labels, missing_words=words)
+
+
+def as_labels(
+    y: Any, unlabeled: Any = -1, *, na_is_class: bool = False
+) -> tuple[Labels, dict[str, int]]:
+    """Read labels from a column of a frame, an array or a list; classes keep their type.
+
+    Rows without a label have None, NaN, NaT, NA, a blank text, the marker, or a word for missing
+    values such as "nan", which is what numpy makes of NaN among texts.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+    unlabeled : scalar, default=-1
+        The marker, besides what is missing.
+    na_is_class : bool, default=False
+        Whether words for missing values are classes.
+
+    Returns
+    -------
+    labels : object array of shape (n,)
+        None for a row without label.
+    words : dict of int
+        Words that were taken for "no label", with their numbers of rows.
+    """
+    values = _label_list(y)
+    texts = [value for value in values if isinstance(value, str)]
+    words = {} if na_is_class else missing_words(texts, [unlabeled] if unlabeled else [])
+    blank = {"", *words}
+
+    def label(value: Any) -> Any:
+        if is_missing(value) or (isinstance(value, str) and value.strip() in blank):
+            return None
+        return None if _is_marker(value, unlabeled) else value
+
+    labels = objects([label(value) for value in values])
+    marked = unlabeled == -1 and any(value == "-1" for value in texts)
+    if marked:
+        raise ValueError(
+            "y holds the text '-1'. If it marks unlabelled rows, use unlabeled='-1', or blank; a "
+            "class of that name needs another name."
+        )
+    return labels, words
+
+
+def _check_labels(labels: Labels, unlabeled: Any = -1) -> None:
+    """Refuse labels of which nothing can be learnt."""
+    given = [label for label in labels.tolist() if label is not None]
+    if given and {*given} == {1} and unlabeled == -1 and len(given) < len(labels):
+        raise ValueError(
+            "y has labels of one class only, 1; a classifier needs two or more. -1 marks "
+            "unlabelled rows by scikit-learn's convention: if it is a class here, use "
+            "unlabeled=None."
+        )
+    encode(labels, None)
+
+
+def _is_marker(value: Any, marker: Any) -> bool:
+    if marker is None or isinstance(value, (bool, np.bool_)) != isinstance(marker, bool):
+        return False
+    return isinstance(value, str) == isinstance(marker, str) and bool(value == marker)
+
+
+def _label_list(y: Any) -> list[Any]:
+    """Return labels as Python's own values."""
+    if hasattr(y, "to_pylist"):
+        return list(y.to_pylist())
+    if isinstance(y, (list, tuple)) or (hasattr(y, "to_list") and not hasattr(y, "columns")):
+        listed = y.to_list() if hasattr(y, "to_list") else list(y)
+        if not any(isinstance(value, (list, tuple, np.ndarray)) for value in listed):
+            label_array([v for v in listed if isinstance(v, float)])  # refuses infinite ones
+            return listed
+    values: NDArray[Any] = column_or_1d(label_array(y), warn=True)
+    return cast(list[Any], values.tolist())
