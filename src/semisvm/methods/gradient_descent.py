@@ -29,6 +29,8 @@ from semisvm.tasks.two_classes import TwoClassTask
 
 SHARPNESS = 3.0
 """exp(-3 f^2) is close to the squared hinge of the nearer label, and smooth."""
+FAR = 1e3
+"""An output from which on exp(-3 f^2) is zero."""
 
 # How far the mean output may be moved: to that of 3/4 or 5/4 of the rarer class, with outputs 1 and
 # -1. Further away, the outputs of a rare class multiply when they reach 1.
@@ -76,11 +78,14 @@ class Outputs:
         sign = np.where(block.positive, 1.0, -1.0)
         below = np.maximum(1.0 - sign * (scores[block.labeled] + self.level), 0.0)
         slopes[block.labeled] = -block.weight * sign * below
-        free = scores[block.unlabeled] + self.level
+        # further out, bumps are zero, and squares might overflow
+        free = np.clip(scores[block.unlabeled] + self.level, -FAR, FAR)
         cost = 0.5 * self.lam / self.task.n_unlabeled * block.mass
         bumps = cost * np.exp(-SHARPNESS * free * free)
         slopes[block.unlabeled] = -2.0 * SHARPNESS * free * bumps
-        return 0.5 * float(np.sum(block.weight * below * below)) + float(bumps.sum()), slopes
+        with np.errstate(over="ignore"):  # a step that leads there is too long
+            fit = 0.5 * float(np.sum(block.weight * below * below))
+        return fit + float(bumps.sum()), slopes
 
     def _pull_back(self, slopes: Floats) -> Floats:
         """Compute (X - 1 mu^T)^T slopes."""
