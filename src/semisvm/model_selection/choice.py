@@ -143,8 +143,21 @@ def _about_parts(found: Comparison) -> str:
     )
 
 
-def about_weights(name: str, shares: Mapping[str, float]) -> str:
-    """Describe the method, or the members of the committee with their weights."""
+def about_weights(name: str, shares: Mapping[str, float], doubt: str | None = None) -> str:
+    """Describe the method, or the members of the committee with their weights.
+
+    Parameters
+    ----------
+    name : str
+        Of the method, or "committee".
+    shares : mapping of str to float
+        Weights of the methods that took part, with the sum 1.
+    doubt : str, optional
+        Why only supervised methods took part.
+    """
+    if doubt:
+        used = f"Only supervised methods are used here ({', '.join(shares)}), because {doubt}."
+        return f"{used} {about_weights(name, shares)}" if len(shares) > 1 else used
     if name == COMMITTEE:
         kept = sorted((share, member) for member, share in shares.items() if share > 0.0)[::-1]
         weights = ", ".join(f"{member} {share:.0%}" for share, member in kept)

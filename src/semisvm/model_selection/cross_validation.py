@@ -200,9 +200,7 @@ class Trial:
         entries = [runner.entry for runner in deciding]
         name = COMMITTEE if together else entries[int(weights.argmax())].name
         named = dict(zip([entry.name for entry in entries], shares.tolist(), strict=True))
-        reasons = [about_weights(name, named)]
-        if doubt:
-            reasons.append(f"Only supervised methods decide, because {doubt}.")
+        reasons = [about_weights(name, named, doubt)]
         compared = None
         if n_folds > 1:
             compared = self._comparison(runners, folds, judged, scoring, name, voted)
