@@ -292,7 +292,7 @@ class Judged:
 
 def _about_compiling(race: SuccessiveHalving) -> str:
     """Note that the next choice will be quicker, if code had to be compiled."""
-    seconds = race.clock.seconds
+    seconds = race.clock.compiling
     if seconds < NOTABLE:
         return ""
     return f" Compiling code for this machine took another {measured_time(seconds)}, this once."

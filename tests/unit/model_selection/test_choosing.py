@@ -277,6 +277,15 @@ def test_a_method_that_fails_on_new_rows_loses(few, monkeypatch):
         choose(X, hide(y, 60), use="both")
 
 
+def test_compiling_is_mentioned_only_if_it_took_time():
+    race, _ = raced(a=1.0, bb=1.0)
+    race.clock._began = (race.clock._began[0] - 90.0, race.clock._began[1] - 90.0)
+    assert race.clock.seconds > 60.0
+    assert cross_validation._about_compiling(race) == ""
+    race.clock.compiling = 5.0
+    assert "5.00 s" in cross_validation._about_compiling(race)
+
+
 def test_near_chance_only_supervised_methods_decide(few, monkeypatch):
     X, y = two_blobs(100)
     held(monkeypatch, svm=0.0, tsvm=0.0)
