@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 
-from benchmarks.fuzzing.findings import Finding, attempt
+from benchmarks.fuzzing.findings import Finding, attempt, keep
 from benchmarks.fuzzing.runner import Outcome, run
 from benchmarks.fuzzing.targets import Inputs, load_target, target_names
 
@@ -31,6 +31,9 @@ def read_arguments(arguments: list[str]) -> argparse.Namespace:
         "--atheris",
         action="store_true",
         help="guided by coverage, for one target",
+    )
+    parser.add_argument(
+        "--slowest", action="store_true", help="keep and print the inputs that took longest"
     )
     parser.add_argument("--list", action="store_true", help="print the targets")
     options = parser.parse_args(arguments)
@@ -57,6 +60,10 @@ def main(arguments: list[str]) -> int:
     show(outcome, monotonic() - begin)
     for finding in outcome.findings.values():
         print(f"{finding.target}: {finding.place}, kept as {finding.save(options.out)}")
+    if options.slowest:
+        for timed in outcome.slowest:
+            path = keep(options.out / timed.target, timed.data)
+            print(f"{timed.target}: {timed.seconds:.2f} s of processor time, kept as {path}")
     return int(bool(outcome.findings))
 
 

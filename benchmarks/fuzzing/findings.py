@@ -14,9 +14,6 @@ from typing import Any
 from benchmarks.fuzzing.targets import Target
 from semisvm.tables import DataWarning
 
-SECONDS = 5.0
-"""An input that takes longer hangs."""
-
 SHRINK_SECONDS = 10.0
 
 
@@ -45,11 +42,17 @@ class Finding:
 
     def save(self, folder: Path) -> Path:
         """Write the input and the traceback, and give the path of the input."""
-        path = folder / self.target / hashlib.sha256(self.data).hexdigest()[:12]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self.data)
+        path = keep(folder / self.target, self.data)
         path.with_suffix(".txt").write_text(f"{self.place}\n\n{self.report}", encoding="utf-8")
         return path
+
+
+def keep(folder: Path, data: bytes) -> Path:
+    """Write an input under a name made of its content, and give the path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / hashlib.sha256(data).hexdigest()[:12]
+    path.write_bytes(data)
+    return path
 
 
 def attempt(name: str, target: Target, data: bytes, seconds: float | None) -> Finding | None:
@@ -61,7 +64,7 @@ def attempt(name: str, target: Target, data: bytes, seconds: float | None) -> Fi
     target : Target
     data : bytes
     seconds : float, optional
-        Most time, by the alarm clock of the process; None leaves that alone.
+        Most processor time, by a timer of the process; None leaves that alone.
     """
     try:
         with _strict_warnings(), _alarm(seconds):
@@ -86,12 +89,13 @@ def _alarm(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    signal.signal(signal.SIGALRM, _ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # processor time: on a busy machine an input takes longer, but does not hang
+    signal.signal(signal.SIGPROF, _ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _ring(number: int, frame: Any) -> None:

@@ -19,7 +19,6 @@ from semisvm.estimators import registry
 
 Description = dict[str, Any]
 
-MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 300, 6
 LOSSES = ("squared_hinge", "huber", "rounded_hinge", "hinge", "squared", "log", "crammer_singer")
 KERNELS = ("linear", "linear", "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine")
 SIZES = (1e-30, 1e-12, 1e-6, 1e-3, 1.0, 1e3, 1e6, 1e12, 1e30)
@@ -34,8 +33,8 @@ def _power(rng: Random, most: int) -> float:
 DRAWS: dict[str, Any] = {
     "method": lambda rng: rng.choice([m.name for m in registry.methods() if m.name not in LONG]),
     "seed": lambda rng: rng.randrange(1000),
-    "rows": lambda rng: rng.choice((4, 6, 9, 14, 20, 34, 34, 60)),
-    "columns": lambda rng: rng.choice((1, 2, 3, 5, 5, 12, 40)),
+    "rows": lambda rng: rng.choice((4, 6, 9, 14, 20, 34, 34, 60, 120, 200)),
+    "columns": lambda rng: rng.choice((1, 2, 3, 5, 5, 12, 40, 200, 300)),
     "classes": lambda rng: rng.choice((2, 2, 2, 3, 4, 5, 6)),
     "labels": lambda rng: rng.choice((1, 2, 3, 5)),
     "scale": lambda rng: rng.choice((1.0, 1.0, *SIZES)),

@@ -5,16 +5,20 @@ import random
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 from typing import Any
 
-from benchmarks.fuzzing.findings import SECONDS, Finding, attempt, shrink
-from benchmarks.fuzzing.targets import Inputs, Target, load_target
+from benchmarks.fuzzing.findings import Finding, attempt, shrink
+from benchmarks.fuzzing.targets import Inputs, Target, load_target, seconds_of
 
 MEMORY = 512 << 20
 """Bytes that an input may ask for, beyond what the process has after the seeds."""
 
 WATCH_SECONDS = 0.2
+PATIENCE = 8
+"""Time by the clock, in limits of processor time, after which a process is ended."""
+SLOWEST = 10
+"""Inputs that a run names as its slowest."""
 LAST = 1 << 17
 """Bytes of the last input that survive a process that dies."""
 
@@ -65,6 +69,15 @@ class Tally:
         self.began.value = 0.0
 
 
+@dataclass(frozen=True, order=True)
+class Timed:
+    """An input, and its processor seconds."""
+
+    seconds: float
+    target: str
+    data: bytes
+
+
 def work(names: list[str], seed: int, end: float, tally: Tally, results: Any) -> None:
     """Try inputs until the time is over; put what is found into a queue.
 
@@ -77,12 +90,18 @@ def work(names: list[str], seed: int, end: float, tally: Tally, results: Any) ->
     bound_memory()
     inputs = [Inputs(target, random.Random(f"{seed} {n}")) for n, target in enumerate(targets)]
     seen: set[str] = set()
+    slowest: list[Timed] = []
     while monotonic() < end:
         k = min(range(len(names)), key=tally.seconds.__getitem__)
         data = inputs[k].draw()
         tally.begin(k, data)
-        found = attempt(names[k], targets[k], data, SECONDS)
+        start = process_time()
+        found = attempt(names[k], targets[k], data, seconds_of(names[k]))
+        timed = Timed(process_time() - start, names[k], data)
         tally.end()
+        slowest = sorted([*slowest, timed], reverse=True)[:SLOWEST]
+        if timed in slowest:
+            results.put(timed)
         _keep(found, seen, targets[k], results)
 
 
@@ -102,7 +121,8 @@ def _keep(found: Finding | None, seen: set[str], target: Target, results: Any) -
     if found is None or f"{found.target} {found.place}" in seen:
         return
     seen.add(f"{found.target} {found.place}")
-    results.put(shrink(found, lambda data: attempt(found.target, target, data, SECONDS)))
+    limit = seconds_of(found.target)
+    results.put(shrink(found, lambda data: attempt(found.target, target, data, limit)))
 
 
 @dataclass
@@ -113,9 +133,13 @@ class Outcome:
     counts: list[int]
     seconds: list[float]
     findings: dict[str, Finding] = field(default_factory=dict)
+    slowest: list[Timed] = field(default_factory=list)
 
-    def add(self, found: Finding) -> None:
-        """Keep the smallest input of every place."""
+    def add(self, found: Finding | Timed) -> None:
+        """Keep the smallest input of every place, and the slowest inputs of all."""
+        if isinstance(found, Timed):
+            self.slowest = sorted([*self.slowest, found], reverse=True)[:SLOWEST]
+            return
         key = f"{found.target} {found.place}"
         if key not in self.findings or len(found.data) < len(self.findings[key].data):
             self.findings[key] = found
@@ -131,7 +155,8 @@ class Worker:
     def lost(self, names: list[str]) -> Finding | None:
         """Return the input that killed the process, or that it hangs in where no alarm helps."""
         began = self.tally.began.value
-        hangs = began > 0 and monotonic() - began > 4 * SECONDS
+        limit = PATIENCE * seconds_of(names[self.tally.target.value])
+        hangs = began > 0 and monotonic() - began > limit
         died = not self.process.is_alive() and self.process.exitcode != 0
         if not hangs and not died:
             return None
@@ -165,7 +190,7 @@ def run(names: list[str], seconds: float, seed: int, processes: int) -> Outcome:
         worker.process.start()
         return worker
 
-    found: list[Finding] = []
+    found: list[Finding | Timed] = []
     workers, over = [start() for _ in range(processes)], []
     while workers:
         sleep(WATCH_SECONDS)

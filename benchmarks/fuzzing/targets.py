@@ -24,6 +24,11 @@ MODULES = {
 
 NEEDS = {"parquet": "pyarrow", "tables": "pandas", "xlsx": "openpyxl"}
 
+SECONDS = 5.0
+"""Processor seconds of an input; one that takes longer hangs."""
+MORE_SECONDS = {"fits": 20.0}
+"""The same for targets that do more than read a file."""
+
 POOL = 100
 """Changed inputs that may be changed once more."""
 
@@ -50,6 +55,11 @@ class Target(Protocol):
 def target_names() -> list[str]:
     """Return the names of the targets whose packages are there."""
     return [name for name in MODULES if name not in NEEDS or find_spec(NEEDS[name]) is not None]
+
+
+def seconds_of(name: str) -> float:
+    """Return the processor seconds that an input of a target may take."""
+    return MORE_SECONDS.get(name, SECONDS)
 
 
 def load_target(name: str) -> Target:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from benchmarks import ROOT
+from benchmarks import ROOT, fuzz
 from benchmarks.__main__ import main
 from benchmarks.fuzz import explore
 from benchmarks.fuzzing import runner
@@ -125,8 +125,14 @@ from types import SimpleNamespace
 from benchmarks.fuzzing.findings import attempt
 from benchmarks.fuzzing.runner import bound_memory
 bound_memory()
+
+def hang(data):
+    while True:
+        pass
+
 for check, seconds in (
-    (lambda data: time.sleep(600), 0.2),
+    (hang, 0.2),
+    (lambda data: time.sleep(0.5), 0.2),
     (lambda data: bytearray(1 << 30), 60.0),
     (lambda data: None, 60.0),
 ):
@@ -140,7 +146,7 @@ def test_time_and_memory_are_bounded():
     done = subprocess.run(
         [sys.executable, "-c", BOUNDED], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["HangError", "MemoryError", "None"]
+    assert done.stdout.split() == ["HangError", "None", "MemoryError", "None"]
 
 
 def test_kept_findings(tmp_path):
@@ -159,6 +165,21 @@ def test_the_command_in_processes_of_its_own(tmp_path, capsys):
     (tmp_path / "case").write_bytes(b"a,b\n1,2\n")
     assert main(["fuzz", "--targets", "csv", "--try", str(tmp_path / "case")]) == 0
     assert capsys.readouterr().out == "fine\n"
+
+
+def test_slowest_inputs_are_kept(tmp_path, capsys, monkeypatch):
+    def run(names, *_):
+        outcome = runner.Outcome(names, [12], [1.0])
+        for k in range(12):
+            outcome.add(runner.Timed(k % 4 + k / 100, "fits", f"fit {k}".encode()))
+        return outcome
+
+    monkeypatch.setattr(fuzz, "run", run)
+    assert main(["fuzz", "--targets", "fits", "--slowest", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()[3:]
+    assert [line.split()[1] for line in lines[:3]] == ["3.11", "3.07", "3.03"]
+    assert len(lines) == runner.SLOWEST
+    assert Path(lines[0].split()[-1]).read_bytes() == b"fit 11"
 
 
 def test_a_process_that_dies_leaves_its_input():
