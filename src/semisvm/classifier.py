@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import FLOATS
 from semisvm.estimators.registry import AUTO
+from semisvm.estimators.scoring import refuse_wrapper
 from semisvm.model import Model
 from semisvm.reporting.short import short_report
 from semisvm.tables.errors import DataError
@@ -130,6 +131,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Weights of the rows: one of weight two counts like two.
         """
+        refuse_wrapper(self.unlabeled)
         data = self._with_labels(X, y)
         features, foreign = self._column_features(), self._foreign_features()
         if foreign is not None:
@@ -207,6 +209,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any) -> Any:
         """Return rows as the model takes them."""
         check_is_fitted(self, "model_")
+        refuse_wrapper(self.unlabeled)
         if self.features_ is not None:
             found = as_data(self.features_.transform(X))
             return found if isinstance(found, Table) else found.X
@@ -322,6 +325,11 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
         diagram = diagram_view(str(estimator_html_repr(self)))
         return diagram + report_view(self.report_) if hasattr(self, "report_") else diagram
+
+    def __sklearn_clone__(self) -> Self:
+        # as of `ScoringClassifier`: a wrapper may fit the copy in another process
+        refuse_wrapper(self.unlabeled)
+        return cast(Self, super().__sklearn_clone__())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -113,7 +113,7 @@ class Model(TrustedPredictions):
             if isinstance(data, Table):
                 raise DataError("the model was fitted to a matrix, but this is a table.", data.path)
             return self._scaled(data)
-        return self.features.transform(_cells(data))
+        return self.features.matrix(_cells(data))
 
     def _check_made(self, data: MatrixData) -> None:
         """Refuse a matrix whose columns are not those of the model."""

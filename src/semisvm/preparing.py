@@ -142,7 +142,7 @@ def features_of(
     if isinstance(data, MatrixData):
         return data.X, None if data.made_by is None else _features_of_rows(data)
     transformer = ColumnFeatures() if features is None else features
-    return transformer.fit_transform(data, labels), transformer
+    return transformer.fit_matrix(data, labels), transformer
 
 
 def _features_of_rows(data: MatrixData) -> ColumnFeatures:

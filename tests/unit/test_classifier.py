@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import semisvm
@@ -121,18 +122,37 @@ LABELS = {
     "polars category": (pl.Series(with_missing(TEXTS, None), dtype=pl.Categorical), str),
     "polars numbers": (pl.Series(with_missing(NUMBERS, None)), int),
     "polars bool": (pl.Series(with_missing(FLAGS, None)), bool),
+    "polars enum": (pl.Series(with_missing(TEXTS, None), dtype=pl.Enum(["spam", "ham"])), str),
     "pyarrow": (pa.chunked_array([with_missing(TEXTS, None)]), str),
+    "pyarrow dictionary": (pa.array(with_missing(TEXTS, None)).dictionary_encode(), str),
+    "tuple": (tuple(with_missing(TEXTS, None)), str),
+    "index": (pd.Index(with_missing(TEXTS, None)), str),
+    "variable texts": (
+        np.array(with_missing(TEXTS, None), np.dtypes.StringDType(na_object=None)),
+        str,
+    ),
+    "uint8": (np.array(with_missing(NUMBERS, 255), np.uint8), int),
+    "float32": (np.array(with_missing(NUMBERS, np.nan), np.float32), float),
+    "category with numbers": (pd.Series(with_missing(NUMBERS, None), dtype="category"), int),
+    "masked array": (np.ma.array(with_missing(NUMBERS, 7), mask=np.arange(N) >= LABELED), int),
+    "frame of pandas": (
+        pd.DataFrame({"kind": pd.Series(with_missing(NUMBERS, None), dtype="Int64")}),
+        int,
+    ),
+    "frame of polars": (pl.DataFrame({"kind": with_missing(FLAGS, None)}), bool),
+    "table of pyarrow": (pa.table({"kind": with_missing(NUMBERS, None)}), int),
 }
 
 
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_of_every_kind(kind, expected):
     y, of = LABELS[kind]
-    model = SemiSupervisedClassifier("tsvm").fit(COLUMNS, y)
+    model = SemiSupervisedClassifier("tsvm", unlabeled=255 if kind == "uint8" else -1)
+    model.fit(COLUMNS, y)
     assert [type(label) for label in model.classes_.tolist()] == [of, of]
     np.testing.assert_allclose(model.predict_proba(COLUMNS), expected)
     assert model.report_.data["labelled"] == LABELED
-    labeled = y.to_pylist()[:LABELED] if kind == "pyarrow" else list(y)[:LABELED]
+    labeled = (TEXTS if of is str else FLAGS if of is bool else NUMBERS)[:LABELED]
     assert model.transduction_[:LABELED].tolist() == labeled
     assert model.score(COLUMNS, y) == np.mean(model.predict(COLUMNS)[:LABELED] == labeled)
 
@@ -231,8 +251,25 @@ def test_columns_are_found_by_name():
 
 
 def test_refused_frames():
-    with pytest.raises(TypeError, match=r"\.collect\(\)"):
-        as_data(pl.DataFrame(COLUMNS).lazy())
+    lazy, one = pl.DataFrame(COLUMNS).lazy(), pl.DataFrame({"y": KNOWN})
+    model = SemiSupervisedClassifier("svm").fit(COLUMNS, KNOWN)
+    for call in (
+        lambda: SemiSupervisedClassifier().fit(lazy, KNOWN),
+        lambda: SemiSupervisedClassifier().fit(COLUMNS, one.lazy()),
+        lambda: model.predict(lazy),
+        lambda: ColumnFeatures().fit(lazy),
+        lambda: semisvm.TransductiveSVC().fit(lazy.select("size"), NUMBERS),
+        lambda: as_data(lazy),
+    ):
+        with pytest.raises(TypeError, match=r"LazyFrame holds no rows yet: give its \.collect\(\)"):
+            call()
+    with pytest.raises(ValueError, match="y should be one column, got a frame with 2"):
+        SemiSupervisedClassifier().fit(COLUMNS, one.with_columns(z=1))
+    rows = pd.DataFrame(COLUMNS)
+    with pytest.raises(TypeError, match="list of dicts"):
+        SemiSupervisedClassifier().fit(rows.to_dict("records"), KNOWN)
+    with pytest.raises(ValueError, match="texts among its cells"):
+        SemiSupervisedClassifier().fit(rows.to_numpy(), KNOWN)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(DataError, match="a"):
         as_data(twice)
@@ -351,6 +388,27 @@ def test_among_parts_of_scikit_learn():
         model.set_score_request(sample_weight=False)
         weights = {"sample_weight": np.ones(N)}
         assert cross_val_score(model, frame, y, cv=cv, params=weights).min() > 0.8
+        hard, groups = frame[["size"]], np.arange(N) // 4
+        routed = cross_val_score(model, hard, y, cv=cv, params={"groups": groups, **weights})
+    given = cross_val_score(SemiSupervisedClassifier("svm"), hard, y, cv=cv, groups=groups)
+    np.testing.assert_array_equal(routed, given)
+    apart = cross_val_score(SemiSupervisedClassifier("svm"), hard, y, cv=cv)
+    assert not np.array_equal(given, apart)
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_frames_as_output_of_transformers(output):
+    """What the settings of scikit-learn ask for reaches transformers, and no model."""
+    frame = pd.DataFrame(COLUMNS)
+    expected = SemiSupervisedClassifier("tsvm").fit(frame, KNOWN).predict_proba(frame)
+    with sklearn.config_context(transform_output=output):
+        model = SemiSupervisedClassifier("tsvm").fit(frame, KNOWN)
+        np.testing.assert_array_equal(model.predict_proba(frame), expected)
+        scaled = make_pipeline(StandardScaler(), SemiSupervisedClassifier("tsvm"))
+        assert scaled.fit(frame[["size"]], KNOWN).predict(frame[["size"]]).shape == (N,)
+    features = ColumnFeatures().set_output(transform=output)
+    model = SemiSupervisedClassifier("tsvm", features=features).fit(frame, KNOWN)
+    np.testing.assert_array_equal(model.predict_proba(frame), expected)
 
 
 def test_train_takes_frames():

@@ -51,6 +51,12 @@ def is_distributed(X: Any) -> bool:
     return type(X).__module__.split(".")[0] == "dask"
 
 
+def refuse_lazy(X: Any) -> None:
+    """Raise for a frame that is a query without rows yet, of polars or read by narwhals."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("a LazyFrame holds no rows yet: give its .collect() (of Dask: .compute()).")
+
+
 def mean_square_length(X: Any) -> float:
     """Compute the mean squared length of rows; one for rows of zeros."""
     if hasattr(X, "mean_square_length"):
@@ -168,6 +174,7 @@ def read_rows(
     """
     if is_distributed(X):
         raise TypeError(IN_PARTS)
+    refuse_lazy(X)
     if isinstance(X, RowsOnDisk):
         if estimator is not None:
             validate_data(estimator, X, reset=reset, skip_check_array=True)

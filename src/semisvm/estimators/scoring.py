@@ -184,6 +184,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
             For two classes, positive means ``classes_[1]``.
         """
         check_is_fitted(self)
+        refuse_wrapper(self.unlabeled)  # one around a fitted model never calls fit
         if is_distributed(X):
             return self._lazily("decision_function", X, np.float64, len(self.coef_))
         scores = self._all_scores(X)

@@ -196,6 +196,9 @@ def label_array(y: Any) -> NDArray[Any]:
             "This estimator requires y to be passed, but the target y is None. Pass the "
             "labels, with -1 for unlabelled rows."
         )
+    if isinstance(y, np.ma.MaskedArray):
+        hidden, y = np.ma.getmaskarray(y), y.data.astype(object)
+        y[hidden] = None
     target = np.asarray(y)
     if _loses_kind(y, target):
         listed = y.to_list() if hasattr(y, "to_list") else list(y)

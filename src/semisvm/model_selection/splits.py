@@ -53,6 +53,8 @@ class PartialLabelKFold(BaseCrossValidator):
     [0 1 2 5] [3 4]
     """
 
+    __metadata_request__split = {"groups": True}  # noqa: RUF012 - read by scikit-learn's routing
+
     def __init__(
         self,
         n_splits: int = 5,

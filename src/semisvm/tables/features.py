@@ -203,7 +203,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             Labels, and the marker for unlabelled rows. They show which numbers and categories
             inform; without them, and with several labels per row, all count by what varies.
         """
-        self.fit_transform(X, y)
+        self.fit_matrix(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -220,6 +220,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         features : CSR matrix of shape (n, d), or array or frame if asked for
             An array also if there are vectors, and all other columns are numbers.
         """
+        return self.fit_matrix(X, y)
+
+    def fit_matrix(self, X: Any, y: Any = None) -> Any:
+        """Do what `fit_transform` does; the result is a matrix whatever ``set_output`` says."""
         table = as_table(X)
         if len(table) == 0:
             raise DataError("the table has no rows.", table.path)
@@ -251,6 +255,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         features : CSR matrix of shape (n, d), or array or frame if asked for
             An array also if there are vectors, and all other columns are numbers.
         """
+        return self.matrix(X)
+
+    def matrix(self, X: Any) -> Any:
+        """Do what `transform` does; the result is a matrix whatever ``set_output`` says."""
         check_is_fitted(self)
         table = as_table(X)
         return self._join([block.matrix(table) for block in self.blocks_])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from semisvm.designs.disk import RowsOnDisk
-from semisvm.designs.validation import is_sparse
+from semisvm.designs.validation import is_sparse, refuse_lazy
 from semisvm.labels.partial import encode, label_array
 from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.labels import Labels, missing_words, objects
@@ -46,7 +46,30 @@ matrix of numbers of shape (n, d), RowsOnDisk, or path of a file
         return as_table(X)
     if np.ndim(_plain(X)) == 1 and len(X) > 0 and _is_texts(X):
         return Table({TEXTS: _cells(X)})
-    return MatrixData(X if hasattr(X, "shape") else np.asarray(X))
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    _refuse_cells(X)
+    return MatrixData(X)
+
+
+def _refuse_cells(X: Any) -> None:
+    """Refuse an array whose cells are no numbers, with what to give instead."""
+    if X.dtype.kind not in "OU" or X.ndim > 2:
+        return
+    if X.ndim == 1 and any(isinstance(cell, Mapping) for cell in X):
+        raise TypeError("X is a list of dicts: give a data frame of them, pandas.DataFrame(X).")
+    if X.ndim == 2 and any(isinstance(cell, str) and not _is_number(cell) for cell in X.flat):
+        raise ValueError(
+            "X is an array with texts among its cells: give a data frame, whose columns have a "
+            "kind each, as pandas.DataFrame(X).infer_objects()."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _path(text: Any) -> Any:
@@ -109,6 +132,15 @@ def as_table(data: Any) -> Table:
 
 
 def _frame_columns(data: Any) -> dict[str, Column]:
+    frame = _read_frame(data)
+    names = [str(name) for name in frame.columns]
+    if len({*names}) < len(names):
+        raise DataError("the data frame has column names twice: give every column its own name.")
+    return {name: _column(frame[:, k]) for k, name in enumerate(names)}
+
+
+def _read_frame(data: Any) -> Any:
+    """Return a data frame of any library as one of narwhals."""
     import narwhals.stable.v2 as nw
 
     if _is_dataset(data):
@@ -119,14 +151,8 @@ def _frame_columns(data: Any) -> dict[str, Column]:
         raise TypeError(f"a {type(data).__name__} is no data frame that is read here.") from error
     except Exception as error:  # narwhals has its own errors, of column names that occur twice
         raise DataError(f"the data frame cannot be read: {error}") from error
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            f"a {type(data).__name__} holds no rows yet: give its .collect() (of Dask: .compute())."
-        )
-    names = [str(name) for name in frame.columns]
-    if len({*names}) < len(names):
-        raise DataError("the data frame has column names twice: give every column its own name.")
-    return {name: _column(frame[:, k]) for k, name in enumerate(names)}
+    refuse_lazy(frame)
+    return frame
 
 
 def _arrow_table(dataset: Any) -> Any:
@@ -276,6 +302,11 @@ def _is_marker(value: Any, marker: Any) -> bool:
 
 def _label_list(y: Any) -> list[Any]:
     """Return labels as Python's own values."""
+    if _is_columns(y) and not isinstance(y, Mapping):
+        frame = _read_frame(y)
+        if len(frame.columns) != 1:
+            raise ValueError(f"y should be one column, got a frame with {len(frame.columns)}.")
+        y = frame[:, 0].to_native()
     if hasattr(y, "to_pylist"):
         return list(y.to_pylist())
     if isinstance(y, (list, tuple)) or (hasattr(y, "to_list") and not hasattr(y, "columns")):

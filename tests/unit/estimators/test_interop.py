@@ -14,6 +14,7 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
@@ -22,7 +23,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from problems import hide, two_blobs
-from semisvm import NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
+from semisvm import (
+    NewtonSVC,
+    SemiSupervisedClassifier,
+    SemiSupervisedCommittee,
+    TransductiveSVC,
+)
 from semisvm.estimators.interop import fit_partly, scores_of, takes_unlabeled
 from semisvm.model_selection import (
     CalibratedPartialClassifier,
@@ -171,6 +177,30 @@ class TestAround:
         with pytest.raises(ValueError, match=f"{name} treats the marker of unlabelled rows, -1"):
             wrapper.fit(X, partly)
 
+    @pytest.mark.parametrize("inner", [NewtonSVC(), SemiSupervisedClassifier("svm")])
+    @pytest.mark.parametrize(
+        "wrap",
+        [
+            lambda model: VotingClassifier([("a", model)]),
+            lambda model: VotingClassifier([("a", model), ("b", model)], n_jobs=2),
+            lambda model: StackingClassifier([("a", model)]),
+            OneVsRestClassifier,
+            CalibratedClassifierCV,
+            lambda model: make_pipeline(StandardScaler(), BaggingClassifier(model)),
+        ],
+    )
+    def test_no_wrapper_around_a_model_takes_the_marker_for_a_class(self, data, inner, wrap):
+        X, _, partly = data
+        with pytest.raises(ValueError, match="treats the marker of unlabelled rows, -1"):
+            wrap(inner).fit(X, partly)
+        fitted = inner.fit(X, partly)
+        for around in (
+            StackingClassifier([("a", fitted)], cv="prefit"),
+            CalibratedClassifierCV(FrozenEstimator(fitted)),
+        ):
+            with pytest.raises(ValueError, match="treats the marker of unlabelled rows, -1"):
+                around.fit(X, partly)
+
     def test_predictions_across_folds_are_refused(self, data):
         X, _, partly = data
         with pytest.raises(ValueError, match="cross_val_predict treats the marker"):
@@ -199,6 +229,7 @@ class TestAround:
             RFECV(TransductiveSVC(), cv=PartialLabelKFold(3)),
             make_pipeline(SelectFromModel(TransductiveSVC()), NewtonSVC()),
             SelfTrainingClassifier(CalibratedPartialClassifier(NewtonSVC())),
+            SelfTrainingClassifier(SemiSupervisedClassifier("svm")),
         ],
         ids=lambda w: type(w).__name__,
     )
