@@ -169,13 +169,18 @@ def test_evaluation_on_some_rows_that_trained_the_model(tmp_path):
         run("evaluate", model, write("new.csv", range(150, 300), 150), "--json").stdout
     )
     assert facts["trained_on"] == {"rows": 0, "accuracy_on_others": facts["accuracy"]}
-    assert not any("trained the model" in note for note in facts["notes"])
+    assert "better than guessing" in facts["chance"]["sentence"]
     mixed = write("mixed.csv", [*range(30, 40), *range(150, 300)], 160)
     seen = json.loads(run("evaluate", model, mixed, "--json").stdout)
     assert seen["trained_on"] == {"rows": 10, "accuracy_on_others": facts["accuracy"]}
-    (note,) = [note for note in seen["notes"] if "trained the model" in note]
-    assert note.startswith("10 of these 160 labelled rows trained the model or equal rows that did")
-    assert note.endswith(f"; accuracy on the other 150 is {facts['accuracy']:.4g}")
+    sentence = seen["chance"]["sentence"]
+    assert sentence.startswith("10 of these 160 labelled rows trained the model")
+    assert sentence.endswith(f"; it is {facts['accuracy']:.4g} on the other 150.")
+    run("report", model, "--evaluate", train, "--label", "kind", "-o", tmp_path / "report.html")
+    shown = (tmp_path / "report.html").read_text()
+    assert "40 of these 40 labelled rows trained the model" in shown
+    assert "held out" not in shown
+    assert "better than guessing" not in shown
     # a matrix, whose columns are scaled, and rows on the disk
     run("convert", train, tmp_path / "train.rows", "--label", "kind")
     run("fit", tmp_path / "train.rows", "-a", "svm", "-q", "-o", model)

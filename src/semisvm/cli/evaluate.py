@@ -80,10 +80,7 @@ def evaluate(
     list(likeness.watch([table]))
     if asked.decision.is_usual:
         likeness.count(bundle.classes_[answers.codes].tolist())
-    trained = _trained_on(bundle, table, bundle.classes_[answers.codes], weight)
-    assessed["trained_on"] = trained
     notes = [*about_missing(table.missing_words), *likeness.sentences()]
-    notes += _about_training(trained, assessed["rows"])
     if weight is not None:
         notes.append(
             f"accuracy, macro F and the scores of classes weigh rows by {sample_weight!r}; the "
@@ -137,7 +134,8 @@ def _several(
     list(likeness.watch([table]))
     seen, known = bundle.trained_on(table), found.known.any(axis=1)
     trained = None if seen is None else {"rows": int(seen[known].sum()), "accuracy_on_others": None}
-    notes = [*likeness.sentences(), *_about_training(trained, int(known.sum()))]
+    about = _about_training(trained, int(known.sum()))
+    notes = [*likeness.sentences(), *([about] if about else [])]
     return {**assess_labels(bundle, table, found, weight), "trained_on": trained, "notes": notes}
 
 
@@ -190,7 +188,7 @@ def assess(
 
     Labels are compared as text, so that 1 in one file is 1 in another. Classes that the
     model does not have count as errors. ``labels`` are the predicted ones, ``weight`` the weights
-    of the rows, if they have some.
+    of the rows, if they have some. Of rows that trained the model, no conclusion is drawn.
     """
     import numpy as np
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
@@ -207,8 +205,8 @@ def assess(
         raise UserError(f"all rows of {data.path} with a label have weight 0.")
     truth = np.array([str(value) for value in data.labels[known]])
     predicted = np.array([str(value) for value in labels[known].tolist()])
-    trained = [str(value) for value in bundle.classes_.tolist()]
-    names = [*trained, *sorted(set(truth.tolist()) - set(trained))]
+    own = [str(value) for value in bundle.classes_.tolist()]
+    names = [*own, *sorted(set(truth.tolist()) - set(own))]
     precision, recall, f1, support = precision_recall_fscore_support(
         truth, predicted, labels=names, zero_division=0.0, sample_weight=each
     )
@@ -216,7 +214,8 @@ def assess(
     frequent = names[int(np.argmax(counts))]
     right, guessed = truth == predicted, truth == frequent
     chance = against_chance(right.tolist(), guessed.tolist(), len(truth), bounds=(0.0, 1.0))
-    sentence = chance.sentence("the model")
+    trained = _trained_on(bundle, data, labels, weight)
+    sentence = _about_training(trained, len(truth)) or chance.sentence("the model")
     return {
         "rows": int(known.sum()),
         "unlabelled_rows": int((~known).sum()),
@@ -227,9 +226,10 @@ def assess(
             for name, p, r, f, n in zip(names, precision, recall, f1, counts, strict=True)
         },
         "confusion": confusion_matrix(truth, predicted, labels=names).tolist(),
-        "unknown_classes": names[len(trained) :],
+        "unknown_classes": names[len(own) :],
         "most_frequent_class": frequent,
         "chance": {**asdict(chance), "sentence": f"{sentence[0].upper()}{sentence[1:]}"},
+        "trained_on": trained,
     }
 
 
@@ -261,19 +261,17 @@ def _trained_on(
     return {"rows": int((known & seen).sum()), "accuracy_on_others": accuracy}
 
 
-def _about_training(found: dict[str, Any] | None, n: int) -> list[str]:
-    """Return a note if labelled rows of the fit are among those of an evaluation."""
+def _about_training(found: dict[str, Any] | None, n: int) -> str | None:
+    """Return a sentence if labelled rows of the fit are among those of an evaluation."""
     if found is None or not found["rows"]:
-        return []
+        return None
     trained, accuracy = found["rows"], found["accuracy_on_others"]
-    equal = "" if trained == n else " or equal rows that did"
-    note = (
+    equal = "" if trained == n else ", or are equal to rows that did"
+    others = f"; it is {accuracy:.4g} on the other {n - trained:,}" if accuracy is not None else ""
+    return (
         f"{trained:,} of these {n:,} labelled rows trained the model{equal}: accuracy on them is "
-        "no estimate for new rows"
+        f"no estimate for new rows{others}."
     )
-    if accuracy is None:
-        return [note]
-    return [f"{note}; accuracy on the other {n - trained:,} is {accuracy:.4g}"]
 
 
 def _show(facts: dict[str, Any]) -> None:

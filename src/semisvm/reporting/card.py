@@ -160,7 +160,7 @@ def _metrics(data: Data) -> list[str]:
 
 
 def _evaluated(data: Data) -> list[str]:
-    """Return the results on rows that took no part in the fit, with the confusion table."""
+    """Return the results on rows with known labels, with the confusion table."""
     found = data["evaluation"]
     if found is None:
         return []

@@ -148,7 +148,7 @@ def _members(data: Data) -> list[Markup]:
 
 
 def evaluated(data: Data) -> Markup | None:
-    """Show results on rows that took no part in the fit: scores, confusion table, examples."""
+    """Show results on rows with known labels: scores, confusion table, examples."""
     found = data["evaluation"]
     if found is None:
         return None
@@ -172,7 +172,7 @@ def evaluated(data: Data) -> Markup | None:
         *_confusion(names, found["confusion"]),
         *_examples(found["examples"]),
     ]
-    return section("Results on rows that were held out", *parts, name="evaluation")
+    return section("Results on rows with known labels", *parts, name="evaluation")
 
 
 def _confusion(names: list[str], counts: list[list[int]]) -> list[Markup]:
