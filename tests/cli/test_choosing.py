@@ -93,6 +93,9 @@ def test_notes_and_jobs_of_train(monkeypatch):
 def test_auto_with_few_labels_takes_all_methods(blobs):
     result = run("fit", blobs / "few.csv", "--label", "kind", "-o", blobs / "few", "--seed", 3)
     assert "why: 2 labels are too few" in result.stdout
+    # members have objectives and rounds of their own
+    assert "objective" not in result.stdout
+    assert "rounds" not in result.stdout
     model = semisvm.load(blobs / "few")
     assert model.summary["method"] == "committee"
     assert len(set(model.estimator.weights_.tolist())) == 1

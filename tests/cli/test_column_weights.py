@@ -37,7 +37,7 @@ def fit(mail, *more, name="m.semisvm"):
 
 def test_fit_weighs_columns_and_shows_what_is_damped(mail):
     plain, shown = fit(mail)
-    assert "damped: the column 'size' by 0." in shown
+    assert "damped: the columns 'size', 'a=b' have together " in shown
     assert "Use --column-weight to change it." in shown
     weights = ("--column-weight", "size=4", "--column-weight", "a=b=0")
     model, shown = fit(mail, *weights, name="weighted")
@@ -92,16 +92,16 @@ def test_labels_raise_columns_in_fit_compare_and_audit(tmp_path):
     data.write_text("\n".join(lines) + "\n")
     options = ["--label", "kind"]
     shown = run("fit", data, *options, "-a", "svm", "-o", tmp_path / "m.semisvm").stdout
-    assert "raised: the column 'hint' by" in " ".join(shown.split())
+    assert "raised: the column 'hint' has " in " ".join(shown.split())
     assert set(semisvm.load(tmp_path / "m.semisvm").features.informative_) == {"hint"}
     shown = run(
         "compare", data, *options, "--methods", "tsvm", "--folds", "3", "--repeats", "1", "--json"
     ).stdout
     found = json.loads(shown)
-    assert [note for note in found["notes"] if note.startswith("raised: the column 'hint' by")]
+    assert [note for note in found["notes"] if note.startswith("raised: the column 'hint' has ")]
     # the texts are noise, so svm follows the column only if it is raised as far as `fit` does
     assert next(m["mean"] for m in found["methods"] if m["name"] == "svm") > 0.8
     shown = run("audit", data, *options, "-a", "svm", "--json").stdout
     found = json.loads(shown)
-    assert [note for note in found["notes"] if note.startswith("raised: the column 'hint' by")]
+    assert [note for note in found["notes"] if note.startswith("raised: the column 'hint' has ")]
     assert found["agreement"] > 0.8

@@ -170,6 +170,7 @@ def test_evaluate_with_a_class_that_is_not_known(mail):
 
 def test_inspect(mail):
     shown = run("inspect", mail / "m.semisvm").stdout
+    assert "unlabeled" not in shown
     assert "TransductiveSVC" in shown
     assert "shares used" in shown
     facts = json.loads(run("inspect", mail / "m.semisvm", "--top", "3", "--json").stdout)

@@ -373,7 +373,7 @@ def _name(data: list[Path]) -> str:
 
 
 def _outcome(model: "Model") -> dict[str, Any]:
-    from semisvm.reporting.data import prior_source
+    from semisvm.reporting.data import is_committee, prior_source
 
     estimator, features = model.estimator, model.features
     names = model.label_names or [str(label) for label in estimator.classes_.tolist()]
@@ -388,8 +388,10 @@ def _outcome(model: "Model") -> dict[str, Any]:
         "probabilities": model.has_probabilities,
     }
     left_out = ["kept_words"] if features is None else []
-    if model.label_names:  # each has its own
-        left_out += ["objective", "rounds", "prior_source"]
+    if model.label_names or is_committee(estimator):  # each has its own
+        left_out += ["objective", "rounds"]
+    if model.label_names:
+        left_out += ["prior_source"]
     return {name: value for name, value in found.items() if name not in left_out}
 
 

@@ -159,6 +159,7 @@ def show(bundle: "Model", facts: dict[str, Any]) -> None:
         summary["calibrated"] = facts["calibrated"]
     else:
         changed = dict(facts["changed_parameters"])
+        changed.pop("unlabeled", None)  # how labels are kept, not a choice of the user
         head |= {"members": members} if (members := _members(changed)) else {}
         head["parameters"] = changed or "all defaults"
         head |= shares_in_short({k: facts[k] for k in ("prior", "prior_source")})

@@ -246,7 +246,7 @@ class _Judge:
 def _reason(columns: tuple[str, ...], factor: float, before: _HeldOut, after: _HeldOut) -> str:
     several = len(columns) > 1
     named = f"the column{'s' if several else ''} {listing(columns, 4)}"
-    done = "left out" if factor == 0.0 else f"damped by {factor:g}"
+    done = "left out" if factor == 0.0 else f"given a weight of {factor:g}"
     return (
         f"{named} {'are' if several else 'is'} {done}: held-out labels are then predicted better "
         f"(by a supervised model {100.0 * after.accuracy:.0f}% instead of "

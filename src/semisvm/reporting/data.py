@@ -132,7 +132,7 @@ def _method(estimator: Any, chosen: str | None) -> dict[str, Any]:
 
 def _what(estimator: Any, summary: str | None) -> str | None:
     """Describe the method in a few words; of a committee with the number of its members."""
-    if not _is_committee(estimator):
+    if not is_committee(estimator):
         return summary
     return f"{counted(len(estimator.names_), 'method')}, weighted by held-out labels; probabilities"
 
@@ -235,7 +235,7 @@ def _top(bundle: Model, count: int) -> list[dict[str, Any]]:
 def _parameters(estimator: Any) -> list[dict[str, Any]]:
     defaults = type(estimator)().get_params(deep=False)
     # the members of a committee have a table of their own
-    left_out = ("callback", *(("estimators", "weights") if _is_committee(estimator) else ()))
+    left_out = ("callback", *(("estimators", "weights") if is_committee(estimator) else ()))
     return [
         {"name": name, "value": value, "default": defaults.get(name)}
         for name, value in estimator.get_params(deep=False).items()
@@ -243,13 +243,14 @@ def _parameters(estimator: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _is_committee(estimator: Any) -> bool:
+def is_committee(estimator: Any) -> bool:
+    """Return whether an estimator is a fitted committee."""
     return hasattr(estimator, "names_") and hasattr(estimator, "estimators_")
 
 
 def _members(estimator: Any) -> list[dict[str, Any]]:
     """List the members of a committee: weights, parameters that were set, and their fits."""
-    if not _is_committee(estimator):
+    if not is_committee(estimator):
         return []
     own = {str(name): member for name, member in estimator._members()}
     shares = estimator.weights_ / estimator.weights_.sum()

@@ -31,7 +31,7 @@ from scipy import sparse
 from semisvm.designs.validation import count_directions
 from semisvm.tables.blocks import Block
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TIME, VECTOR
-from semisvm.text import listing, series
+from semisvm.text import listing
 
 MOST_ROWS = 1_000
 """Rows from which directions are counted, at most."""
@@ -45,8 +45,8 @@ columns the categories are: so little does no harm if they are noise."""
 FOR_CLUSTERS, SUPERVISED = 0.15, 0.55
 """How far informative columns are raised to an equal share, on a logarithmic scale: for any method,
 and for those that use labelled rows only. Chosen by ``python -m benchmarks columns``."""
-DAMPED = 0.5
-"""Factor against equal shares from which on a note names the columns."""
+DAMPED = 0.25
+"""Part of an equal share below which a note names the columns."""
 
 
 class BlockStatistics:
@@ -162,13 +162,22 @@ def weigh(
     known = {} if informative is None else informative
     places = [k for k, block in enumerate(blocks) if block.columns[0] in known]
     rise = _rise(groups, counts, mean * scales**2, places, raised)
-    scales *= rise
     factors = np.ones(len(blocks)) if weights is None else np.array(weights)
+    before = _shares(mean, scales * factors)
+    scales *= rise
     if np.ptp(factors) > 0.0:
         scales *= factors
         scales /= np.sqrt(mean @ scales**2) or 1.0
-    plain = [group for group in groups if np.all(factors[group.places] == 1.0)]
-    return scales, _notes(groups, counts, plain) + _about_raised(blocks, rise, known)
+    after = _shares(mean, scales)
+    plain = [k for k in range(len(blocks)) if factors[k] == 1.0 and k not in places]
+    notes = _about_damped(groups, counts, blocks, after, plain)
+    return scales, notes + _about_raised(blocks, before, after, places, known)
+
+
+def _shares(mean: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of the blocks in the squared length of the rows."""
+    own = mean * scales**2
+    return np.asarray(own / (own.sum() or 1.0))
 
 
 @dataclass(frozen=True)
@@ -178,11 +187,6 @@ class Group:
     kind: str
     columns: list[str]
     places: list[int]
-
-    def __str__(self) -> str:
-        if len(self.columns) == 1:
-            return f"the column {self.columns[0]!r}"
-        return f"the {self.kind} columns {listing(self.columns, 4)}"
 
 
 def _groups(blocks: Sequence[Block]) -> list[Group]:
@@ -235,44 +239,55 @@ def _rise(
     return rise
 
 
-def _notes(
-    groups: Sequence[Group], counts: NDArray[np.float64], plain: Sequence[Group]
+def _about_damped(
+    groups: Sequence[Group],
+    counts: NDArray[np.float64],
+    blocks: Sequence[Block],
+    shares: NDArray[np.float64],
+    plain: Sequence[int],
 ) -> list[str]:
-    """Return which columns are damped, by how much against equal shares, and why."""
+    """Return which columns have little beside texts and vectors, how much, and why."""
     there = np.flatnonzero(counts).tolist()
-    against_equal = np.sqrt(counts * len(there) / (counts.sum() or 1.0))
-    damped = [k for k in there if against_equal[k] < DAMPED and groups[k] in plain]
+    if all(groups[k].kind in SINGLE for k in there):
+        return []  # all columns have the same share
+    against_equal = counts * len(there) / (counts.sum() or 1.0)
+    small = [place for k in there if against_equal[k] < DAMPED for place in groups[k].places]
+    damped = [place for place in small if place in plain]
     if not damped:
         return []
-    factors = series(f"{groups[k]} by {against_equal[k]:.2g}" for k in damped)
-    if all(group.kind in SINGLE for group in groups):
-        own = sum(len(groups[k].columns) for k in damped)
-        total = sum(len(group.columns) for group in groups)
-        why = f"Numbers and categories count by column, and these are {own} of {total}."
-    else:
-        own_counts = series(f"{counts[k]:.2g}" for k in damped)
-        widest = int(counts.argmax())
-        why = (
-            "Columns of few values make clusters that a model follows even if they mean nothing. "
-            f"So columns count by the directions in which they vary: {own_counts}, and "
-            f"{counts[widest]:.0f} for {groups[widest]}."
-        )
-    return [f"damped: {factors}. {why} Use column_weights= to change it."]
+    return [
+        f"damped: {_have(blocks, shares, damped)}. Columns count by the number of directions in "
+        "which they vary. With equal shares, those that vary in few would make the strongest "
+        "clusters, even if they are noise. Use column_weights= to change it."
+    ]
 
 
 def _about_raised(
-    blocks: Sequence[Block], rise: NDArray[np.float64], informative: Mapping[str, float]
+    blocks: Sequence[Block],
+    before: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    places: Sequence[int],
+    informative: Mapping[str, float],
 ) -> list[str]:
     """Return which columns are raised, by how much, and why."""
-    raised = [k for k, block in enumerate(blocks) if block.columns[0] in informative]
-    columns = [name for k in raised for name in blocks[k].columns]
-    if not columns or not rise[raised[0]] > 1.0:
+    if not shares[places].sum() > before[places].sum():
         return []
-    several = len(columns) > 1
-    p = max(informative[name] for name in columns)
+    p = [informative[name] for k in places for name in blocks[k].columns]
+    are, or_less = ("they are", " or less") if len(p) > 1 else ("it is", "")
     return [
-        f"raised: the column{'s' if several else ''} {listing(columns, 4)} by "
-        f"{rise[raised[0]]:.2g}, because {'they are' if several else 'it is'} clearly associated "
-        f"with the labels (p = {p:.1g}{' or less' if several else ''}, by a permutation test). "
-        "Use column_weights= to change it."
+        f"raised: {_have(blocks, shares, places)} instead of "
+        f"{_percent(before, places)}, because {are} clearly associated with the labels "
+        f"(p = {max(p):.1g}{or_less}, permutation test). Use column_weights= to change it."
     ]
+
+
+def _have(blocks: Sequence[Block], shares: NDArray[np.float64], places: Sequence[int]) -> str:
+    """Write what share some blocks have together."""
+    columns = [name for k in places for name in blocks[k].columns]
+    have = "have together" if len(columns) > 1 else "has"
+    named = f"the column{'s' if len(columns) > 1 else ''} {listing(columns, 4)}"
+    return f"{named} {have} {_percent(shares, places)} of the squared length of an average row"
+
+
+def _percent(shares: NDArray[np.float64], places: Sequence[int]) -> str:
+    return f"{100.0 * shares[places].sum():.2g}%"

@@ -130,7 +130,7 @@ def test_markers_of_unlabelled_rows(marker):
 def test_a_raised_share_lies_between_its_own_and_an_equal_one():
     table, topics = informed_table()
     del table["price"]
-    found = {}
+    found, notes = {}, {}
     for raised in (0.0, FOR_CLUSTERS, SUPERVISED, 1.0):
         features = ColumnFeatures(raised=raised)
         X = features.fit_transform(table, partly(topics))
@@ -138,7 +138,7 @@ def test_a_raised_share_lies_between_its_own_and_an_equal_one():
             zip([b.columns[0] for b in features.blocks_], shares_in(X, features), strict=True)
         )
         assert sum(own.values()) == pytest.approx(1)
-        found[raised] = own
+        found[raised], notes[raised] = own, features.notes_
     plain = ColumnFeatures()
     shares = shares_in(plain.fit_transform(table), plain)
     assert found[0.0] == pytest.approx({"text": shares[0], "hint": shares[1]})
@@ -149,6 +149,11 @@ def test_a_raised_share_lies_between_its_own_and_an_equal_one():
         # the noise beside it stays what it was to the text
         ratio = found[raised]["noise"] / found[raised]["text"]
         assert ratio == pytest.approx(shares[1] / 2 / shares[0])
+        after, before = (f"{100 * share:.2g}%" for share in (expected, shares[1] / 2))
+        damped, note = notes[raised]
+        assert note.startswith(f"raised: the column 'hint' has {after} of the squared length of")
+        assert f" instead of {before}, because it is clearly associated" in note
+        assert damped.startswith("damped: the column 'noise' has ")
 
 
 def test_what_is_not_raised():
@@ -243,7 +248,8 @@ def test_train_raises_further_for_supervised_methods(tmp_path):
     for method, model in made.items():
         assert set(model.features.informative_) == {"hint", "price"}
         (note,) = [n for n in model.summary["notes"] if n.startswith("raised: ")]
-        assert "the columns 'price', 'hint' by" in note
+        assert note.startswith("raised: the columns 'price', 'hint' have together ")
+        assert not any("'hint'" in n for n in model.summary["notes"] if n.startswith("damped: "))
         assert "associated with the labels (p = " in note
         semisvm.save(model, tmp_path / f"{method}.semisvm")
         again = semisvm.load(tmp_path / f"{method}.semisvm")

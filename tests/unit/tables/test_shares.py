@@ -1,7 +1,6 @@
 """Shares of blocks of columns: in proportion to the directions in which their rows vary."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -207,17 +206,29 @@ def test_statistics_of_files_are_merged(monkeypatch, cuts):
 
 
 def test_a_note_names_what_is_damped():
-    (note,) = ColumnFeatures().fit(some_table()).notes_
-    assert note.startswith("damped: the numeric columns 'size', 'height' by 0.")
-    assert "the column 'country' by 0." in note
-    assert re.search(r"vary: [\d.]+ and [\d.]+, and \d+ for the column 'text'\. Use", note)
+    features = ColumnFeatures()
+    X = features.fit_transform(some_table())
+    percent = f"{100 * shares_in(X, features)[1:].sum():.2g}%"
+    (note,) = features.notes_
+    assert note.startswith(
+        f"damped: the columns 'size', 'height', 'country' have together {percent} of the squared "
+        "length of an average row. "
+    )
+    # the shares are those after all weights; columns with a weight are not named
+    features = ColumnFeatures(column_weights={"size": 9, "country": 2})
+    X = features.fit_transform(some_table())
+    percent = f"{100 * mean_squares(X, features)['height']:.2g}%"
+    (note,) = features.notes_
+    assert note.startswith(f"damped: the column 'height' has {percent} of")
+
+
+def test_columns_without_a_text_beside_them_are_not_called_damped():
     rng = np.random.default_rng(0)
     table = {f"x{k}": rng.normal(size=N) for k in range(9)} | {"flag": ["x", "y"] * (N // 2)}
-    (note,) = ColumnFeatures().fit(table).notes_
-    reason = "Numbers and categories count by column, and these are 1 of 10."
-    assert note.startswith(f"damped: the column 'flag' by 0.45. {reason}")
-    del table["x0"], table["x1"], table["x2"]
-    assert ColumnFeatures().fit(table).notes_ == []
+    features = ColumnFeatures()
+    X = features.fit_transform(table)
+    assert shares_in(X, features) == pytest.approx([0.9, 0.1])
+    assert features.notes_ == []
 
 
 def mean_squares(X, features):
