@@ -47,6 +47,7 @@ from semisvm.solvers.inner_products import Gram
 MOVES = 10_000
 SHRINKING = 0.95
 MAX_IDLE = 30
+EPSILON = float(np.finfo(np.float64).eps)
 # Largest violation by a pair, in units of outputs, at which the gap is first computed; it is
 # lowered until the gap is small, or to the limit of double precision.
 FIRST_VIOLATION = 1e-3
@@ -173,19 +174,25 @@ def solve_pairs(problem: PairProblem, state: PairState, *, tol: float, max_iter:
 
 def _ascend(problem: PairProblem, state: PairState, violation: float, max_iter: int) -> bool:
     """Move pairs until none violates; return False if that takes too many, or leads nowhere."""
-    smallest, idle = np.inf, 0
+    smallest, idle, noise = np.inf, 0, 0.0
     while True:
         highest, lowest = _wishes(problem, state)
         if not highest - lowest > violation:
             return True
         idle = 0 if highest - lowest < SHRINKING * smallest else idle + 1
         smallest = min(smallest, highest - lowest) if idle == 0 else smallest
-        if state.n_iter >= max_iter or idle == MAX_IDLE:
+        # once violations are rounding errors, one look is enough
+        stuck = idle > 0 if highest - lowest <= noise else idle == MAX_IDLE
+        if state.n_iter >= max_iter or stuck:
             return False
         rows = _working_set(problem, state, 0.5 * (highest + lowest))
         beta, gradient = state.beta[rows], state.gradient[rows]
+        products, at = problem.gram.among(rows)
+        # a gradient is a sum of products: its error is at least that of the largest of them
+        noise = EPSILON * float(np.max(products[at, at] * np.abs(beta)))
         state.n_iter += _move_pairs(
-            *problem.gram.among(rows),
+            products,
+            at,
             problem.lower[rows],
             problem.upper[rows],
             beta,

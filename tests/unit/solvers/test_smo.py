@@ -120,3 +120,13 @@ def test_rows_of_a_design_are_never_all_at_hand(kind, room):
     # the constant feature is without effect: the duals have sum zero
     _, peer = svm(full, y, np.full(400, 0.5))
     assert found.scale == pytest.approx(peer.scale, rel=1e-6)
+
+
+def test_ascent_ends_where_gradients_are_rounding_errors():
+    # products of 1e30, of which those of the differences of rows are 1e6
+    moves = 0
+    for seed in range(3):
+        X, y = two_blobs(16, 3, gap=1.0, seed=seed)
+        _, found = svm(1e3 * X + 1e15, y, np.ones(16))
+        moves += found.n_iter
+    assert moves < 600_000
