@@ -56,7 +56,7 @@ MODULES = (
     "semisvm.model_selection.audit",
     "semisvm.model_selection.calibration",
     "semisvm.model_selection.comparing",
-    "semisvm.model_selection.priors",
+    "semisvm.estimators.class_shares",
     "semisvm.model_selection.scoring",
     "semisvm.model_selection.search",
     "semisvm.model_selection.splits",

@@ -10,7 +10,7 @@ from semisvm.cli.answers import answers
 from semisvm.cli.audit import audit
 from semisvm.cli.compare import compare
 from semisvm.cli.convert import convert
-from semisvm.cli.errors import guarded
+from semisvm.cli.errors import guarded, print_stderr
 from semisvm.cli.evaluate import evaluate
 from semisvm.cli.export import export
 from semisvm.cli.fit import fit
@@ -21,7 +21,17 @@ from semisvm.cli.outputs import checked
 from semisvm.cli.predict import predict
 from semisvm.cli.reporting import report
 from semisvm.cli.select import select
-from semisvm.cli.warm import warm
+
+
+def warm() -> None:
+    """Compile the numerical code for this machine now, rather than in the first fit."""
+    from semisvm.warming import warm as compile_all
+
+    seconds = compile_all()
+    print_stderr(
+        f"Compiled in {seconds:.0f} s." if seconds > 0 else "Everything was compiled before."
+    )
+
 
 COMMANDS: tuple[Callable[..., Any], ...] = tuple(
     with_options(command)

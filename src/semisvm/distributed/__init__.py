@@ -12,7 +12,7 @@ or `ManyScoreRows` as for rows in memory, with another function that calls the b
 ``sources`` has the chunks of X: which worker has them in memory, how to compute them. ``shard`` has
 the blocks of one worker, independent of Dask, and the one shard of a fit without a client.
 ``cluster`` makes shards as actors, sends to them and makes lost ones anew. ``wire`` decides which
-operations travel together, and which a lost block must repeat. ``results`` makes ``predict`` and
+operations travel together, and which a lost block must repeat. ``rows`` makes ``predict`` and
 the like lazy Dask arrays. Dask is imported only where X is in parts; see
 `semisvm.designs.validation.is_distributed`.
 

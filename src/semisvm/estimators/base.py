@@ -356,8 +356,7 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
             )
         require_dask()
         # Dask is not imported otherwise
-        from semisvm.distributed.results import computed, publish_chunks
-        from semisvm.distributed.rows import opened
+        from semisvm.distributed.rows import computed, opened, publish_chunks
 
         n_jobs = self._n_jobs()
         with opened(X, n_jobs, thread_count(n_jobs)) as rows:

@@ -19,14 +19,20 @@ from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import ClassPrior, parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, publish
-from semisvm.estimators.stacking import columns, learned_weights, mean_loss, share_estimate
+from semisvm.estimators.stacking import (
+    columns,
+    learned_weights,
+    mean_loss,
+    meeting_counts,
+    share_estimate,
+    spread,
+)
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.partial import PartialLabels, encode, resolve_prior
 from semisvm.labels.weights import RowWeights, checked_weights
 from semisvm.losses.log import probabilities
 from semisvm.maps.cluster_kernel import ScoreMap
 from semisvm.methods.solution import Solution
-from semisvm.methods.weighing import meeting_counts, spread
 from semisvm.solvers.trace import Recorder
 from semisvm.validation import check_count, check_same_length, floats
 

@@ -17,9 +17,10 @@ from semisvm.maps.feature_maps import FeatureMap
 from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.maps.laplacian import NEIGHBORS, LocalMap, Roughness, normalized_laplacian
 from semisvm.maps.neighbors import fit_neighbors, neighbor_graph
-from semisvm.methods.smooth_on_graph import solve_on_graph
 from semisvm.methods.solution import Solution, joined, one_vs_rest
-from semisvm.tasks.graph import GraphTerm
+from semisvm.methods.supervised import recording
+from semisvm.solvers import State, minimize
+from semisvm.tasks.graph import GraphProblem, GraphTerm
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_count, check_real
@@ -228,3 +229,16 @@ class LaplacianRLSC(_LaplacianMachine):
 
     def _loss(self) -> Loss:
         return SQUARED
+
+
+def solve_on_graph(task: TwoClassTask, term: GraphTerm, *, tol: float, max_iter: int) -> Solution:
+    """Fit two classes with outputs smooth on a graph; the block holds the outputs afterwards."""
+    block = task.rows.single_shard()
+    block.set_given_costs()
+    problem = GraphProblem(block, task.reg, task.labeled_preconditioner, term)
+    state = State(np.zeros(task.n_weights))
+    minimize(problem, state, tol=tol, max_iter=max_iter, on_step=recording(task))
+    task.recorder.level_done()
+    block.take_scores(problem.scores[0])
+    codes = task.rows.all.predictions()
+    return Solution(state.w, state.objective, state.n_iter, state.converged, codes)

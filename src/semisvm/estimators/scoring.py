@@ -241,7 +241,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
         if not is_distributed(X):
             self._doubt_marks(y)
             return float(super().score(X, y, sample_weight))
-        from semisvm.distributed.results import accuracy
+        from semisvm.distributed.rows import accuracy
 
         return accuracy(self.predict(X), y, sample_weight)
 
@@ -259,7 +259,7 @@ class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
     def _lazily(self, method: str, X: Any, dtype: Any, n_outputs: int = 1) -> Any:
         """Return what a method answers for X in parts, as a Dask array."""
         require_dask()
-        from semisvm.distributed.results import over_chunks
+        from semisvm.distributed.rows import over_chunks
 
         return over_chunks(self, method, X, dtype, None if n_outputs == 1 else n_outputs)
 

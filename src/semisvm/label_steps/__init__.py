@@ -8,10 +8,9 @@ from the literature, `entropic` with T times the entropy subtracted. `switch_pai
 
 from semisvm.label_steps.beliefs import binary_beliefs, mean_entropy_of, mean_kl_of
 from semisvm.label_steps.entropic import entropic
-from semisvm.label_steps.result import LabelStep
 from semisvm.label_steps.simplex import simplex
 from semisvm.label_steps.switching import greedy, switch_pairs, switching, top_labels
-from semisvm.label_steps.transportation import dual_value, exact
+from semisvm.label_steps.transportation import LabelStep, dual_value, exact
 
 __all__ = [
     "LabelStep",

@@ -18,10 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.designs.base import Floats
-from semisvm.label_steps._soft_kernels import gibbs
-from semisvm.label_steps.result import LabelStep, check_costs
-from semisvm.label_steps.transportation import Counts, exact
-from semisvm.labels.weights import UNIT_WEIGHT, has_weights
+from semisvm.label_steps.beliefs import gibbs
+from semisvm.label_steps.transportation import LabelStep, check_costs, exact
+from semisvm.labels.weights import UNIT_WEIGHT, Counts, has_weights
 
 MAX_STEPS = 300
 # Counts that are missed by less than this, in rows, cause no warning.

@@ -10,9 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.compiling import compiled
-from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
 from semisvm.label_steps.switching import start_labels
-from semisvm.label_steps.transportation import CELLS_PER_CALL, cheapest_moves
+from semisvm.label_steps.transportation import (
+    CELLS_PER_CALL,
+    LabelStep,
+    cheapest_moves,
+    check_costs,
+    chosen_cost,
+)
 
 LEAST_BLOCK = 64
 ROUNDING = 1e-12

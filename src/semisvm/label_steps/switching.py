@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
-from semisvm.label_steps.result import LabelStep, check_costs, chosen_cost
+from semisvm.label_steps.transportation import LabelStep, check_costs, chosen_cost
 from semisvm.labels.weights import UNIT_WEIGHT, has_weights
 from semisvm.losses import Signs
 

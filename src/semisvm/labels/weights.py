@@ -22,6 +22,8 @@ from semisvm.validation import check_real, check_weights
 
 UNIT_WEIGHT: Floats = np.ones(1)
 """The mass of rows that all count once."""
+Counts = NDArray[np.int64] | NDArray[np.float64]
+"""Rows per class; of rows with masses, the sums of these."""
 WHOLE_TOL = 1e-9
 # Beyond this number of rows, whole numbers would no longer be exact in double precision.
 MOST_ROWS = 1e15
@@ -64,7 +66,7 @@ class RowWeights:
         mass, n_unlabeled, whole = masses(weight[labels.unlabeled])
         return cls(given / given.sum(), mass, n_unlabeled, whole)
 
-    def counts(self, prior: Floats, order: Index | None = None) -> NDArray[np.intp] | Floats:
+    def counts(self, prior: Floats, order: Index | None = None) -> Counts:
         """Return how many unlabelled rows each class gets, in units of mass.
 
         Parameters

@@ -1,8 +1,7 @@
 """Losses of scores; they never see the data matrix. One file per loss, and an entry here."""
 
 from semisvm.losses.base import Loss, ManyClassLoss, Signs, SmoothManyClassLoss, TwoClassLoss
-from semisvm.losses.crammer_singer import CRAMMER_SINGER
-from semisvm.losses.linear_tail import HINGE, HUBER, ROUNDED_HINGE
+from semisvm.losses.linear_tail import CRAMMER_SINGER, HINGE, HUBER, ROUNDED_HINGE
 from semisvm.losses.log import LOG
 from semisvm.losses.squared import SQUARED
 from semisvm.losses.squared_hinge import SQUARED_HINGE

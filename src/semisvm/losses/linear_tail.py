@@ -18,8 +18,13 @@ harm. scikit-learn calls it "modified_huber".
 `ROUNDED_HINGE` is the hinge max(0, 1 - z) with its corner rounded between 1/2 and 3/2. The parabola
 meets both straight lines with their slopes, so Newton's method applies.
 
-`HINGE` is max(0, 1 - o) itself, for two classes; its form for more is `crammer_singer`. It is not
-smooth: its weight step is that of `crammer_singer` with scores -o/2 and o/2.
+`HINGE` is max(0, 1 - o) itself, for two classes. `CRAMMER_SINGER` is its form for more, the margin
+loss of Crammer and Singer, ::
+
+    xi(s, y) = max_z [ (z != y) + s_z ] - s_y
+
+Neither is smooth: `solvers.crammer_singer` solves the weight step in the dual, that of the hinge
+with scores -o/2 and o/2.
 """
 
 from functools import partial
@@ -28,7 +33,7 @@ import numpy as np
 
 from semisvm.compiling import compiled
 from semisvm.designs.base import Floats
-from semisvm.losses.base import Loss, SmoothManyClassLoss, TwoClassLoss
+from semisvm.losses.base import Loss, ManyClassLoss, SmoothManyClassLoss, TwoClassLoss
 
 
 def _values(e: float, f: float, c: float, z: Floats) -> Floats:
@@ -255,6 +260,35 @@ def _hinge_values(o: Floats) -> Floats:
 
 
 HINGE = Loss("hinge", default_reg=1e-3, two=TwoClassLoss(_hinge_values), margin_of_two=1.0)
+
+
+def margin_costs(S: Floats) -> Floats:
+    """Compute the margin loss for all rows and classes.
+
+    Parameters
+    ----------
+    S : array of shape (n, m)
+
+    Returns
+    -------
+    array of shape (n, m)
+    """
+    rival = np.full_like(S, -np.inf)
+    if S.shape[1] > 1:
+        best = S.argmax(axis=1)[:, None]
+        rival[:] = np.take_along_axis(S, best, axis=1)
+        second = np.partition(S, -2, axis=1)[:, -2:-1]
+        np.put_along_axis(rival, best, second, axis=1)
+    return np.maximum(0.0, 1.0 + rival - S)
+
+
+CRAMMER_SINGER = Loss(
+    "crammer_singer",
+    default_reg=1e-4,
+    many=ManyClassLoss(margin_costs),
+    margin_of_two=1.0,
+    margin_of_many=1.0,
+)
 
 
 HUBER_EDGE, HUBER_TAIL, HUBER_SCALE = 1.0, -1.0, 1.0

@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from semisvm.designs import Floats
 from semisvm.designs.validation import in_kind, is_sparse
 from semisvm.maps.cholesky import Index
-from semisvm.maps.euclidean import centre_of, moved
+from semisvm.maps.distances import centre_of, moved
 from semisvm.maps.feature_maps import KernelMap, factorise
 from semisvm.maps.kernels import make_kernel
 

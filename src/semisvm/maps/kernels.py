@@ -12,7 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from semisvm.designs import Floats
 from semisvm.designs.fingerprints import row_fingerprints
 from semisvm.designs.validation import is_sparse, row_squares
-from semisvm.maps.euclidean import centre_of, moved, squared_distances
+from semisvm.maps.distances import centre_of, moved, squared_distances
 from semisvm.validation import check_choice, check_count, check_real
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine")

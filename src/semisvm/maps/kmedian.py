@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats, Index, read_only
 from semisvm.designs.validation import read_rows
-from semisvm.maps import _distance_kernels as kernels
+from semisvm.maps.distances import csr_1_norms, dense_1_norms
 from semisvm.solvers.trace import Trace
 from semisvm.validation import check_count, check_finite_model
 
@@ -92,12 +92,12 @@ def _filler(X: Any, centers: Floats) -> Callable[[int, int, Floats], None]:
     thin: bool = sparse.issparse(X)
     if not thin:
         rows = read_only(X)
-        return lambda start, stop, out: kernels.dense(rows, columns, start, stop, out)
+        return lambda start, stop, out: dense_1_norms(rows, columns, start, stop, out)
     norms = np.abs(centers).sum(axis=1)
     unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
     indptr = X.indptr.astype(np.int64, copy=False)
     arrays = (read_only(indptr), read_only(X.indices.view(unsigned)), read_only(X.data))
-    return lambda start, stop, out: kernels.csr(*arrays, columns, norms, start, stop, out)
+    return lambda start, stop, out: csr_1_norms(*arrays, columns, norms, start, stop, out)
 
 
 @dataclass

@@ -41,7 +41,7 @@ from scipy import sparse
 
 from semisvm.designs import Floats, Index
 from semisvm.designs.validation import in_kind, is_sparse, take_rows
-from semisvm.maps.euclidean import moved, squared_distances
+from semisvm.maps.distances import moved, squared_distances
 from semisvm.maps.neighbors import Neighbors, fit_neighbors, neighbor_graph, undirected
 
 NEIGHBORS = "neighbors"

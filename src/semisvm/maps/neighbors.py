@@ -24,7 +24,7 @@ from semisvm.designs.base import Floats, Index
 from semisvm.designs.costs import Size
 from semisvm.designs.validation import in_kind, is_sparse, row_squares
 from semisvm.designs.workers import Bounds
-from semisvm.maps.euclidean import centre_of, moved, squared_distances
+from semisvm.maps.distances import centre_of, moved, squared_distances
 
 TILE = 512
 """Rows and columns of a tile: its products and rows fit into the cache."""

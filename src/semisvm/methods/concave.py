@@ -18,8 +18,7 @@ from semisvm.methods.linear_programs import signs_of
 from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import ScoredState, scores_of
 from semisvm.solvers.highs import solve_mixed_integer
-from semisvm.solvers.hinge_program import Balance, HingeProgram
-from semisvm.solvers.label_program import LabelProgram, undecided
+from semisvm.solvers.hinge_programs import Balance, HingeProgram, LabelProgram, undecided
 from semisvm.tasks.two_classes import TwoClassTask
 
 TIE = 1e-9

@@ -14,9 +14,8 @@ from semisvm.losses import SQUARED_HINGE, Signs
 from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import Solution, joined, one_vs_rest, scores_of
 from semisvm.solvers import State
-from semisvm.solvers.inner_products import RowGram
 from semisvm.solvers.label_means import MeanMargin, Plane
-from semisvm.solvers.smo import PairState, hinge_problem, solve_pairs
+from semisvm.solvers.smo import PairState, RowGram, hinge_problem, solve_pairs
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import out_of_range

@@ -12,7 +12,7 @@ import numpy as np
 from semisvm.designs import Floats
 from semisvm.methods.loop import Level, follow
 from semisvm.solvers import State
-from semisvm.solvers.hinge_program import HingeProgram, HingeSolution
+from semisvm.solvers.hinge_programs import HingeProgram, HingeSolution
 from semisvm.solvers.programs import ProgramError, Status
 from semisvm.tasks.one_score import OneScoreBlock
 from semisvm.tasks.two_classes import TwoClassTask

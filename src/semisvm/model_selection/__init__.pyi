@@ -1,3 +1,4 @@
+from semisvm.estimators.class_shares import estimate_prior as estimate_prior
 from semisvm.labels.partial import hide_labels as hide_labels
 from semisvm.model_selection.audit import Audit as Audit
 from semisvm.model_selection.audit import Doubt as Doubt
@@ -9,7 +10,6 @@ from semisvm.model_selection.choice import Choice as Choice
 from semisvm.model_selection.choosing import choose as choose
 from semisvm.model_selection.comparing import compare as compare
 from semisvm.model_selection.comparison import Comparison as Comparison
-from semisvm.model_selection.priors import estimate_prior as estimate_prior
 from semisvm.model_selection.scoring import PartialScorer as PartialScorer
 from semisvm.model_selection.scoring import partial_scorer as partial_scorer
 from semisvm.model_selection.search import AnnealedSVCCV as AnnealedSVCCV

@@ -15,9 +15,9 @@ from semisvm.designs.base import Floats
 from semisvm.estimators.held_out import NEW_ROWS, USES
 from semisvm.estimators.interop import fit_partly, scores_of
 from semisvm.estimators.multi_label import MultiLabelSVC
+from semisvm.estimators.stacking import spread
 from semisvm.labels.partial import encode
 from semisvm.labels.weights import checked_weights
-from semisvm.methods.weighing import spread
 from semisvm.model_selection.conformal import Conformal
 from semisvm.model_selection.crossfit import CrossFit, check_splitter, cross_fit_all
 from semisvm.model_selection.decisions import TrustedPredictions

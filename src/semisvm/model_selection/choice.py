@@ -11,9 +11,9 @@ from typing import Any
 from semisvm.designs.costs import Size
 from semisvm.designs.validation import typical_variance
 from semisvm.estimators.registry import Method, get, methods
+from semisvm.estimators.stacking import SLOPE
 from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED_HINGE
-from semisvm.methods.weighing import SLOPE
 from semisvm.model_selection.comparison import Comparison
 
 COMMITTEE = "committee"

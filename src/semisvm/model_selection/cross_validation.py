@@ -2,7 +2,7 @@
 
 Methods are weighed rather than sorted, because few labels are little evidence of which one is best:
 weights follow the log-loss of labels that were held out, and are drawn to first ones
-(`semisvm.methods.weighing`, `semisvm.model_selection.choice`). Where one method has most of the
+(`semisvm.estimators.stacking`, `semisvm.model_selection.choice`). Where one method has most of the
 weight it is taken alone.
 """
 
@@ -24,9 +24,9 @@ from semisvm.estimators.held_out import (
     use_mass,
 )
 from semisvm.estimators.registry import Method, get, without_effect
+from semisvm.estimators.stacking import contrasts, spread, stacked_weights, without_small
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.partial import PartialLabels
-from semisvm.methods.weighing import contrasts, spread, stacked_weights, without_small
 from semisvm.model_selection.choice import (
     COMMITTEE,
     Choice,

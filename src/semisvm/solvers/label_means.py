@@ -37,8 +37,7 @@ from scipy.optimize import brentq
 from semisvm.designs import Design, Floats, Index
 from semisvm.designs.vectors import dot
 from semisvm.labels.weights import UNIT_WEIGHT
-from semisvm.solvers.inner_products import WholeGram
-from semisvm.solvers.smo import PairProblem, PairState, hinge_problem, solve_pairs
+from semisvm.solvers.smo import PairProblem, PairState, WholeGram, hinge_problem, solve_pairs
 
 Signs = NDArray[np.bool_]
 

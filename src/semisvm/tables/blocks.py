@@ -20,10 +20,9 @@ from sklearn.feature_extraction.text import (
 from sklearn.preprocessing import normalize
 
 from semisvm.tables.errors import DataError
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, PARTS, TEXT, TIME, VECTOR, read_times
 from semisvm.tables.table import Table
 from semisvm.tables.text import TOKEN_PATTERN, check_ngrams, restored_settings, settings_of
-from semisvm.tables.times import PARTS, read_times
 from semisvm.tables.vectors import read_vectors
 
 Arrays = dict[str, NDArray[Any]]

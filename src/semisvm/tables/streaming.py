@@ -24,11 +24,10 @@ from semisvm.tables.blocks import (
 )
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures, columns_by_kind, is_dense
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, PARTS, TEXT, TIME, VECTOR, read_times
 from semisvm.tables.shares import BlockStatistics
 from semisvm.tables.table import Table
 from semisvm.tables.text import TOKEN_PATTERN, check_ngrams
-from semisvm.tables.times import PARTS, read_times
 from semisvm.tables.vectors import read_vectors
 
 MOST_COUNTED = 10_000_000

@@ -3,9 +3,8 @@
 from typing import Any
 
 from semisvm.designs import Design, Floats, Index
-from semisvm.label_steps.transportation import Counts
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import UNIT_WEIGHT, number_of
+from semisvm.labels.weights import UNIT_WEIGHT, Counts, number_of
 from semisvm.losses import Loss
 from semisvm.solvers.trace import Recorder
 from semisvm.tasks.driver import Codes

@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 
 from semisvm.designs import Floats, Index
-from semisvm.label_steps._soft_kernels import gibbs
-from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy_of
+from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy_of, gibbs
 from semisvm.label_steps.entropic import second_moments
-from semisvm.label_steps.transportation import Counts, Labels, balance_gathered
+from semisvm.label_steps.transportation import Labels, balance_gathered
+from semisvm.labels.weights import Counts
 from semisvm.tasks import _kernels as kernels
 from semisvm.tasks.driver import Rows
 from semisvm.tasks.many_scores import NO_SCORES, ManyScoredRows

@@ -18,9 +18,9 @@ import numpy as np
 from semisvm.designs import Design, Floats, Index
 from semisvm.designs.vectors import dot
 from semisvm.label_steps.entropic import spread
-from semisvm.label_steps.transportation import Counts, transport
+from semisvm.label_steps.transportation import transport
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import UNIT_WEIGHT, number_of
+from semisvm.labels.weights import UNIT_WEIGHT, Counts, number_of
 from semisvm.losses import Loss, ManyClassLoss, SmoothManyClassLoss
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.crammer_singer import (

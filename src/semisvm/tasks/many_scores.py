@@ -12,10 +12,15 @@ import numpy as np
 
 from semisvm.designs import Design, Floats, Index, RowList
 from semisvm.designs.vectors import add, dot
-from semisvm.label_steps.result import chosen_cost
-from semisvm.label_steps.transportation import CostTable, Counts, Labels, Near, cheapest_moves
+from semisvm.label_steps.transportation import (
+    CostTable,
+    Labels,
+    Near,
+    cheapest_moves,
+    chosen_cost,
+)
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.weights import UNIT_WEIGHT, of_rows
+from semisvm.labels.weights import UNIT_WEIGHT, Counts, of_rows
 from semisvm.losses import ManyClassLoss, SmoothManyClassLoss
 from semisvm.tasks import _kernels as _label_kernels
 from semisvm.tasks.driver import Block, Codes

@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 
 from semisvm.designs import Floats, Index
 from semisvm.designs.vectors import dot, gather
-from semisvm.label_steps._soft_kernels import fill_beliefs
-from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy, soft_costs
+from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy, fill_beliefs, soft_costs
 from semisvm.labels.weights import of_rows
 from semisvm.losses import Signs
 from semisvm.tasks import _kernels as kernels

@@ -15,7 +15,7 @@ from problems import hide, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.designs import workers
 from semisvm.label_steps import exact
-from semisvm.label_steps.result import chosen_cost
+from semisvm.label_steps.transportation import chosen_cost
 from semisvm.labels.partial import prior_counts
 from semisvm.losses import LOSSES
 from semisvm.methods import Level, Recorder, follow

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.label_steps import entropic, exact
-from semisvm.label_steps._soft_kernels import gibbs
 from semisvm.label_steps._transport_kernels import near
+from semisvm.label_steps.beliefs import gibbs
 from semisvm.label_steps.entropic import SoftTable, spread
 from semisvm.label_steps.switching import _crossing
 from semisvm.label_steps.transportation import CostTable, transport

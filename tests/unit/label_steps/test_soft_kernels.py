@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semisvm.label_steps._soft_kernels import FARTHEST, decay
+from semisvm.label_steps.beliefs import FARTHEST, decay
 
 
 def decays(gaps):

@@ -12,8 +12,7 @@ from scipy import sparse
 from problems import hide, two_blobs
 from semisvm import ConcaveSVC, MixedIntegerSVC
 from semisvm.solvers import ProgramWarning
-from semisvm.solvers.hinge_program import Balance, HingeProgram
-from semisvm.solvers.label_program import LabelProgram, undecided
+from semisvm.solvers.hinge_programs import Balance, HingeProgram, LabelProgram, undecided
 
 
 def tiny(seed, n_labels=4, n_free=6, d=2):

@@ -19,7 +19,7 @@ from margin_problems import (
 )
 from semisvm.designs import workers
 from semisvm.labels.hierarchy import build
-from semisvm.losses.crammer_singer import margin_costs
+from semisvm.losses.linear_tail import margin_costs
 
 
 def quadratic_programme(problem, X):

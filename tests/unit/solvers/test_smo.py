@@ -6,8 +6,15 @@ from sklearn.svm import SVC
 
 from problems import sparse_text, two_blobs
 from semisvm.designs import Workers, make_design
-from semisvm.solvers.inner_products import RowGram, WholeGram
-from semisvm.solvers.smo import PairProblem, PairState, certify, hinge_problem, solve_pairs
+from semisvm.solvers.smo import (
+    PairProblem,
+    PairState,
+    RowGram,
+    WholeGram,
+    certify,
+    hinge_problem,
+    solve_pairs,
+)
 
 
 def solved(problem, tol=1e-10):

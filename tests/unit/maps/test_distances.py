@@ -14,7 +14,7 @@ from semisvm import (
 )
 from semisvm.designs import Workers
 from semisvm.maps import fit_map, fit_neighbors, make_kernel, neighbor_graph, pivoted_cholesky
-from semisvm.maps.euclidean import centre_of, moved, squared_distances
+from semisvm.maps.distances import centre_of, moved, squared_distances
 from semisvm.maps.kernels import mean_distance, width
 
 KINDS = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csr_array])
@@ -50,7 +50,7 @@ def test_distances_of_clusters_far_from_each_other(kind):
 def test_pairs_are_subtracted_a_part_at_a_time(monkeypatch):
     X = 1e6 * points(30)
     expected = squared_distances(X, X, tol=1e-12)
-    monkeypatch.setattr("semisvm.maps.euclidean.ENTRIES", 35)
+    monkeypatch.setattr("semisvm.maps.distances.ENTRIES", 35)
     np.testing.assert_array_equal(squared_distances(X, X, tol=1e-12), expected)
 
 

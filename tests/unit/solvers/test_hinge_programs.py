@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from semisvm.solvers import ProgramError
-from semisvm.solvers.hinge_program import Balance, HingeProgram, middle_intercept
+from semisvm.solvers.hinge_programs import Balance, HingeProgram, middle_intercept
 
 
 def some_rows(rng, k=25, d=4):

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from semisvm.methods.weighing import PULL, SLOPE, contrasts, spread, stacked_weights, without_small
+from semisvm.estimators.stacking import (
+    PULL,
+    SLOPE,
+    contrasts,
+    spread,
+    stacked_weights,
+    without_small,
+)
 
 CODES = np.random.default_rng(0).integers(0, 3, 50)
 

@@ -1,25 +1,23 @@
-r"""The semi-supervised SVM with the 1-norm as a mixed-integer program.
+r"""The 1-norm SVM with the hinge as a program: linear, or with labels to choose mixed-integer.
 
-With labelled rows (x_i, y_i) and unlabelled rows x_j it minimises exactly, over w and b, ::
+The linear program (`HingeProgram`) is solved again for new costs.
 
-    sum_i max(0, 1 - y_i f(x_i)) + mu ||w||_1 + nu sum_j max(0, 1 - abs(f(x_j)))
+With rows x_k, signs t_k and costs c_k >= 0 it minimises over weights w and an intercept b ::
 
-Let the output of an unlabelled row lie between lo < 0 < hi. A binary variable z is 1 for the
-positive label, and the output is the sum of a positive and a negative part, ::
+    mu ||w||_1 + sum_k c_k max(0, 1 - t_k (w . x_k + b)),        mean . w + b = level
 
-    f = p + q,    0 <= p <= hi z,    lo (1 - z) <= q <= 0,
-    cost = max(0, z - p) + max(0, 1 - z + q)
+where the equation is optional, and mu may be one number or one per weight. Its dual has one
+variable per row and one constraint per weight, ::
 
-so one part and one term of the cost are zero. This is the tightest linear formulation of one
-row. It needs finite bounds, and the tighter they are, the sooner the search ends. They come
-from the data: only points with an objective of at most J matter, where J is the objective of
-a known model. So a positive row i has f_i >= 1 - J, the 1-norm is at most J / mu, and with
-D_ij the largest difference of two rows in a column ::
+    max sum_k u_k + level v,    |sum_k t_k u_k x_k + v mean| <= mu,
+                                 sum_k t_k u_k + v = 0,    0 <= u_k <= c_k
 
-    f_j >= 1 - J max(1, D_ij / mu)
+and w and b are the multipliers of its constraints. New costs only change the bounds of the
+u_k. The multipliers stay feasible, so the dual simplex method starts from the last basis, and
+a column of cost zero has no effect. New values of mu only change the sides of the constraints:
+the same holds.
 
-Linear programs then tighten the bounds; the label of a row whose bounds have the same sign is
-decided.
+`LabelProgram` finds the labels of unlabelled rows as well, by integer variables.
 """
 
 from dataclasses import dataclass, replace
@@ -32,8 +30,173 @@ from sklearn.metrics import pairwise_distances
 
 from semisvm.designs.base import Floats
 from semisvm.solvers.highs import LinearModel
-from semisvm.solvers.hinge_program import Balance
-from semisvm.solvers.programs import LinearProgram, MixedIntegerProgram, ProgramError
+from semisvm.solvers.programs import (
+    LinearProgram,
+    LinearSolution,
+    MixedIntegerProgram,
+    ProgramError,
+    Status,
+)
+
+MAX_GAP = 1e-5
+"""Relative difference of the two objectives beyond which the solution cannot be trusted."""
+ROUNDING = 1e-12
+"""Weights and sums of costs smaller than this, relative to the largest, count as zero."""
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The equation mean . w + b = level.
+
+    Attributes
+    ----------
+    mean : array of shape (d,)
+        Mean of the unlabelled rows.
+    level : float
+        Their required mean output.
+    """
+
+    mean: Floats
+    level: float
+
+
+@dataclass(frozen=True)
+class HingeSolution:
+    """Weights and their objective.
+
+    Attributes
+    ----------
+    w : array of shape (d + 1,)
+        The intercept comes last.
+    norm : float
+        ||w||_1 without the intercept.
+    loss : float
+        Sum of the hinges times their costs.
+    value : float
+        The objective, computed from the weights.
+    bound : float
+        The dual objective: up to rounding, a lower bound for all weights.
+    pivots : int
+        Number of steps of the simplex method.
+    """
+
+    w: Floats
+    norm: float
+    loss: float
+    value: float
+    bound: float
+    pivots: int
+
+
+class HingeProgram:
+    """The linear program for given rows; costs are passed to `solve`.
+
+    Parameters
+    ----------
+    X : {array, CSR matrix} of shape (k, d)
+    signs : array of shape (k,)
+        1 or -1.
+    mu : float or array of shape (d,)
+        Weight of the 1-norm, or of each absolute value in it; 0 leaves it out.
+    balance : Balance, optional
+    """
+
+    def __init__(
+        self, X: Any, signs: Floats, mu: Floats | float, balance: Balance | None = None
+    ) -> None:
+        self._X = sparse.csr_matrix(X, dtype=np.float64)
+        self._signs = signs
+        self.mu = np.broadcast_to(np.asarray(mu, dtype=np.float64), (self._X.shape[1],))
+        self._balance = balance
+        self._model = LinearModel(self._dual())
+
+    def _dual(self) -> LinearProgram:
+        k = self._X.shape[0]
+        signs = sparse.csr_matrix(self._signs[:, None])
+        columns = sparse.hstack([self._X.multiply(signs), signs], format="csr")
+        cost, lower = -np.ones(k), np.zeros(k)
+        if self._balance is not None:
+            more = sparse.csr_matrix(np.append(self._balance.mean, 1.0))
+            columns = sparse.vstack([columns, more], format="csr")
+            cost = np.append(cost, -self._balance.level)
+            lower = np.append(lower, -np.inf)
+        sides = np.append(self.mu, 0.0)
+        return LinearProgram(cost, columns.T, -sides, sides, lower, np.inf)
+
+    def change_mu(self, mu: Floats) -> None:
+        """Replace the weights of the absolute values."""
+        self.mu = mu
+        sides = np.append(mu, 0.0)
+        self._model.change_sides(-sides, sides)
+
+    def solve(self, costs: Floats) -> HingeSolution:
+        """Solve for given costs, from the last basis.
+
+        Among equally good intercepts the middle one is taken; a balance determines the
+        intercept.
+
+        Parameters
+        ----------
+        costs : array of shape (k,)
+            Costs of the rows, not negative.
+
+        Raises
+        ------
+        ProgramError
+        """
+        found = self._solve_dual(costs)
+        w = -found.row_duals
+        weights = w[:-1]
+        weights[np.abs(weights) <= ROUNDING * np.abs(weights).max(initial=0.0)] = 0.0
+        outputs = self._X @ weights
+        if self._balance is None:
+            w[-1] = middle_intercept(outputs, self._signs, costs)
+        else:
+            w[-1] = self._balance.level - float(self._balance.mean @ weights)
+        below = np.maximum(1.0 - self._signs * (outputs + w[-1]), 0.0)
+        norm = float(np.abs(weights).sum())
+        loss = float(costs @ below)
+        value, bound = float(self.mu @ np.abs(weights)) + loss, -found.objective
+        # at w = 0 the objective is at most the sum of the costs, which sets the scale
+        if not abs(value - bound) <= MAX_GAP * max(value, 1e-3 * float(costs.max())):
+            raise ProgramError(Status.TROUBLE, "the linear program of a 1-norm SVM")
+        return HingeSolution(w, norm, loss, value, bound, found.pivots)
+
+    def bound(self, costs: Floats) -> float:
+        """Return the dual objective: a lower bound for all weights.
+
+        With mu = 0 the weights may be too large to compute an objective from them.
+        """
+        return -self._solve_dual(costs).objective
+
+    def _solve_dual(self, costs: Floats) -> LinearSolution:
+        free = 0 if self._balance is None else 1
+        lower = np.append(np.zeros(len(costs)), np.full(free, -np.inf))
+        self._model.change_bounds(lower, np.append(costs, np.full(free, np.inf)))
+        return self._model.solve()
+
+
+def middle_intercept(outputs: Floats, signs: Floats, costs: Floats) -> float:
+    """Minimise sum_k c_k max(0, 1 - t_k (o_k + b)) over b; return the middle minimiser.
+
+    For small b the slope is minus the costs of the positive rows. It grows by c_k where b
+    passes t_k - o_k, so the minimisers lie between the breakpoints at which it changes sign.
+
+    Parameters
+    ----------
+    outputs, signs, costs : arrays of shape (k,)
+        Both signs must have rows of positive cost.
+    """
+    used = costs > 0.0
+    breaks, steps = (signs - outputs)[used], costs[used]
+    order = np.argsort(breaks)
+    fall = float(steps[signs[used] > 0.0].sum())
+    slopes = np.cumsum(steps[order]) - fall
+    rounding = ROUNDING * float(steps.sum())
+    first = int(np.argmax(slopes >= -rounding))
+    last = int(np.argmax(slopes > rounding))
+    return 0.5 * float(breaks[order[first]] + breaks[order[last]])
+
 
 SLACK = 1e-6
 """Relative slack of the bounds, as a protection against rounding."""
@@ -44,7 +207,28 @@ WORTH_A_ROUND = 0.9
 
 @dataclass(frozen=True)
 class LabelProgram:
-    """The data of the program.
+    r"""The semi-supervised SVM with the 1-norm as a mixed-integer program.
+
+    With labelled rows (x_i, y_i) and unlabelled rows x_j it minimises exactly, over w and b, ::
+
+        sum_i max(0, 1 - y_i f(x_i)) + mu ||w||_1 + nu sum_j max(0, 1 - abs(f(x_j)))
+
+    Let the output of an unlabelled row lie between lo < 0 < hi. A binary variable z is 1 for the
+    positive label, and the output is the sum of a positive and a negative part, ::
+
+        f = p + q,    0 <= p <= hi z,    lo (1 - z) <= q <= 0,
+        cost = max(0, z - p) + max(0, 1 - z + q)
+
+    so one part and one term of the cost are zero. This is the tightest linear formulation of one
+    row. It needs finite bounds, and the tighter they are, the sooner the search ends. They come
+    from the data: only points with an objective of at most J matter, where J is the objective of
+    a known model. So a positive row i has f_i >= 1 - J, the 1-norm is at most J / mu, and with
+    D_ij the largest difference of two rows in a column ::
+
+        f_j >= 1 - J max(1, D_ij / mu)
+
+    Linear programs then tighten the bounds; the label of a row whose bounds have the same sign is
+    decided.
 
     Attributes
     ----------
