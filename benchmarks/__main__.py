@@ -34,7 +34,7 @@ BENCHMARKS = {
     "columns": "one more column beside texts and tables: noise, and columns that inform",
     "textvectors": "words, vectors of texts, and both blocks with and without scaling",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
-    "ranks": "every method, auto and peers at their defaults on all sets; takes long, see --sets",
+    "ranks": "every method, auto and tuned rivals on all sets, new rows too; long, see --sets",
     "choices": "the default choice beside svm: new rows, hard data, a rare class (--sets kinds)",
     "autocost": "the time of auto, in fits of everything in its pool",
     "strengths": "the regularisation of a supervised SVM by the variance of the rows",
