@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -106,6 +107,8 @@ def test_commands_of_the_start_page(tmp_path, monkeypatch):
 
     from semisvm.cli.app import app
 
+    pytest.importorskip("pandas")
+    shutil.copytree(ROOT / "examples" / "data", tmp_path / "examples" / "data")
     monkeypatch.chdir(tmp_path)
     failed, attempted = doctest.testfile(
         str(DOCS / "start.md"), module_relative=False, optionflags=FLAGS, encoding="utf-8"
