@@ -27,6 +27,8 @@ from semisvm.training import train
 if TYPE_CHECKING:
     from numpy.random import RandomState
 
+    from semisvm.tables.encoders import Encoder
+
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of rows of any kind, most of them without a label.
@@ -42,6 +44,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     features : ColumnFeatures or transformer, optional
         What makes features of columns; by default `semisvm.tables.ColumnFeatures`. Any
         transformer of scikit-learn's kind is fitted to all rows, without labels.
+    encoder : str or callable, optional
+        What makes vectors of texts, as of `ColumnFeatures`: "model2vec:NAME" for instance, or a
+        function of a list of texts. Words are used besides, unless ``features`` leave them out.
     column_weights : mapping of str to float, optional
         Factors of columns, as of `ColumnFeatures`; zero leaves a column out.
     class_prior : array-like, dict, "estimate" or "labels", optional
@@ -98,6 +103,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         method: str = AUTO,
         *,
         features: Any = None,
+        encoder: "str | Encoder | None" = None,
         column_weights: Mapping[str, float] | None = None,
         class_prior: ArrayLike | Mapping[Any, float] | str | None = None,
         use: str = "new_rows",
@@ -109,6 +115,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.method = method
         self.features = features
+        self.encoder = encoder
         self.column_weights = column_weights
         self.class_prior = class_prior
         self.use = use
@@ -134,6 +141,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         refuse_wrapper(self.unlabeled)
         data = self._with_labels(X, y)
         features, foreign = self._column_features(), self._foreign_features()
+        if self.encoder is not None and isinstance(data, MatrixData):
+            raise ValueError("an encoder is for columns of text, but X is a matrix of numbers.")
         if foreign is not None:
             rows = X if not isinstance(y, str) else _frame(data)
             made = as_data(foreign.fit_transform(rows))
@@ -189,12 +198,15 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     def _column_features(self) -> ColumnFeatures | None:
         """Return the features of columns, not fitted; None where other ones are given."""
         own = self.features is None or isinstance(self.features, ColumnFeatures)
-        if self.column_weights is None:
+        weights = None if self.column_weights is None else dict(self.column_weights)
+        given = {"column_weights": weights, "encoder": self.encoder}
+        given = {name: value for name, value in given.items() if value is not None}
+        if not given:
             return clone(self.features) if own and self.features is not None else None
         if not own:
-            raise ValueError("column_weights are for features=None or ColumnFeatures.")
+            raise ValueError(f"{' and '.join(given)}: for features=None or ColumnFeatures only.")
         made = ColumnFeatures() if self.features is None else clone(self.features)
-        return made.set_params(column_weights=dict(self.column_weights))
+        return made.set_params(**given)
 
     def _foreign_features(self) -> Any:
         if self.features is None or isinstance(self.features, ColumnFeatures):

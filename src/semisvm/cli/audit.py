@@ -12,6 +12,7 @@ from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes, print_table
 from semisvm.cli.reading import Answered, LabelledFile, check_column, take_weights
 from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
+from semisvm.cli.vectors import TrainingVectors
 from semisvm.estimators.registry import get
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def audit(
     sample_weight: shared.SampleWeight = None,
     columns: Columns,
     words: Words,
+    vectors: TrainingVectors,
     as_is: shared.AsIs = False,
     seed: shared.Seed = 0,
     file: LabelledFile,
@@ -81,9 +83,11 @@ def audit(
     table, notes = file.read_and_join(data, label, answered)
     for name in keep or ():
         check_column(table, name)
-    features = features_for(method.name, columns.features(words))
+    features = columns.features(words)
     with as_usage_error(), remarks_in_summary(not as_json):
         rows, weight = take_weights(answered.without_key(table), sample_weight)
+        rows, _ = vectors.add(rows, features, shown=not as_json)
+        features = features_for(method.name, features)
         prepared = prepare(rows, features, as_is=as_is, sample_weight=weight)
         prepared.notes += notes
         estimator = method.make(unlabeled=None, **_shares(prior, method, table))
@@ -195,7 +199,9 @@ def _texts(
 
     if not isinstance(table, Table) or prepared.features is None:
         return {}
-    names = [name for name, kind in prepared.features.kinds_.items() if kind == "text"]
+    features = prepared.features
+    texts = [name for name, kind in features.kinds_.items() if kind == "text"]
+    names = list(dict.fromkeys([*texts, *features.encoded_]))
     told = zip(*(table.take(rows).text(name) for name in names), strict=True)
     found = (" ".join(" ".join(cells).split()) for cells in told)
     shown = [text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…" for text in found]

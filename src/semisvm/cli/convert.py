@@ -15,7 +15,7 @@ from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import Output, rows_output
 from semisvm.cli.printing import columns_in_short, print_facts, print_json, print_notes
 from semisvm.cli.reading import LabelledFile
-from semisvm.cli.vectors import Embeddings
+from semisvm.cli.vectors import TrainingVectors
 
 if TYPE_CHECKING:
     from semisvm.designs.disk import RowsOnDisk
@@ -56,7 +56,7 @@ def convert(
     single: Annotated[
         bool, typer.Option("--float32", help="Write values in single precision.")
     ] = False,
-    embeddings: Embeddings = None,
+    vectors: TrainingVectors,
     file: LabelledFile,
     cluster: Cluster,
     quiet: shared.Quiet = False,
@@ -74,6 +74,7 @@ def convert(
     from semisvm.persistence.converting import convert as convert_files
 
     features = columns.features(words).set_params(hash_columns=hash_columns)
+    vectors.encode_pieces(features)
     progress, start = Progress(), perf_counter()
     with (
         cluster.connected() as client,
@@ -89,7 +90,7 @@ def convert(
             label=label,
             features=features,
             dtype="float32" if single else "float64",
-            embeddings=embeddings,
+            embeddings=vectors.embeddings,
             progress=progress,
             cluster=client,
             **file.arguments(),

@@ -15,6 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from typing import Any, TextIO
 
 import typer
@@ -101,7 +102,8 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         when_stopped()
         try:
             with _short_warnings():
-                result = command(*arguments, **options)
+                # what a command sets for itself ends with it
+                result = copy_context().run(command, *arguments, **options)
             sys.stdout.flush()  # what fails at the exit of Python is past telling
             return result
         except KeyboardInterrupt as stop:

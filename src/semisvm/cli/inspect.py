@@ -168,6 +168,8 @@ def show(bundle: "Model", facts: dict[str, Any]) -> None:
         head |= words_in_short(facts["kept_words"])
     if facts["settings"].get("encoder"):
         head["encoder"] = f"{facts['settings']['encoder']}, to be named with --encoder"
+    elif bundle.features is not None and bundle.features.encoded_:
+        head["encoder"] = bundle.features.encoder
     print_facts(facts["estimator"], {**head, **summary})
     if bundle.label_names:
         show_labels(bundle, counts)

@@ -1,7 +1,8 @@
 """The options ``--embeddings`` and ``--encoder``: vectors besides the columns of a file.
 
-The code of an encoder runs only if the option names it. A model keeps the name, to check that the
-same one is named again, and never imports anything by itself.
+An encoder of a library is part of the features: a model has its name, and loads it to predict.
+The code of a user's own function runs only if the option names it. A model keeps its name, to check
+that the same one is named again, and never imports it by itself.
 """
 
 from collections.abc import Iterator
@@ -15,9 +16,10 @@ from semisvm.cli.errors import UserError, as_usage_error
 
 if TYPE_CHECKING:
     from semisvm.model import Model
+    from semisvm.tables.encoders import Encoder
     from semisvm.tables.features import ColumnFeatures
     from semisvm.tables.table import MatrixData, Table
-    from semisvm.tables.vectors import Encoder, RowVectors
+    from semisvm.tables.vectors import RowVectors
 
 Embeddings = Annotated[
     Path | None,
@@ -68,9 +70,11 @@ class Vectors:
         str | None,
         typer.Option(
             "--encoder",
-            metavar="MODULE:FUNCTION",
-            help="Your own function from a list of texts to an array with a row for each. It is "
-            "imported and run; a model remembers its name only, so name it again to predict.",
+            metavar="NAME",
+            help="What makes vectors of texts: model2vec:NAME_OR_FOLDER, "
+            "sentence-transformers:NAME_OR_FOLDER, fastembed:NAME, or MODULE:FUNCTION, your own "
+            "function from a list of texts to an array with a row for each. Models load encoders "
+            "of the libraries by themselves; name your own function again to predict.",
         ),
     ] = None
 
@@ -78,6 +82,13 @@ class Vectors:
     def asked(self) -> bool:
         """Whether there are to be some."""
         return self.embeddings is not None or self.encoder is not None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the encoder is one of a library."""
+        from semisvm.tables.encoders import is_named
+
+        return is_named(self.encoder)
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,29 @@ class TrainingVectors(Vectors):
         """Whether any of the options is given."""
         return self.asked or self.no_words
 
+    def check(self) -> None:
+        """Refuse what is about texts that are encoded, if none are."""
+        if self.no_words and self.encoder is None:
+            raise UserError("--no-words is for --encoder.")
+
+    def encode_pieces(self, features: "ColumnFeatures") -> None:
+        """Have features encode texts that come piece by piece."""
+        self.check()
+        if self.encoder is not None and not self.is_named:
+            raise UserError(
+                "a conversion takes encoders of libraries, such as model2vec:NAME. Save the "
+                "vectors of your own function as an array, and name it with --embeddings."
+            )
+        if self.encoder is not None:
+            self._set(features, False)
+
+    def _set(self, features: "ColumnFeatures", shown: bool) -> None:
+        """Have features encode texts by an encoder of a library."""
+        from semisvm.tables.encoders import PROGRESS
+
+        features.set_params(encoder=self.encoder, words=not self.no_words)
+        PROGRESS.set(shown)
+
     def add(
         self, data: "Table | MatrixData", features: "ColumnFeatures", shown: bool
     ) -> tuple["Table | MatrixData", dict[str, Any]]:
@@ -105,8 +139,7 @@ class TrainingVectors(Vectors):
         """
         from semisvm.tables.table import Table
 
-        if self.no_words and self.encoder is None:
-            raise UserError("--no-words is for --encoder.")
+        self.check()
         if not self.asked:
             return data, {}
         if not isinstance(data, Table):
@@ -119,7 +152,9 @@ class TrainingVectors(Vectors):
             vectors = _loaded(self.embeddings)
             data, settings = vectors.join(data), {"embeddings": True}
             vectors.finish()
-        if self.encoder is not None:
+        if self.is_named:
+            self._set(features, shown)
+        elif self.encoder is not None:
             data, names = self._encoded(data, features, shown)
             settings |= {"encoder": self.encoder, "encoded": names}
         if features.features is not None:  # vectors named by an option are used
@@ -172,6 +207,13 @@ class Added:
     def __init__(self, bundle: "Model", vectors: Vectors) -> None:
         said, embeddings, encoder = bundle.settings, vectors.embeddings, vectors.encoder
         self._check_embeddings(bool(said.get("embeddings")), embeddings)
+        if encoder is not None and bundle.features is not None and bundle.features.encoded_:
+            # perhaps another place of the same encoder: its vectors are compared
+            if not vectors.is_named:
+                fitted = bundle.features.encoder
+                raise UserError(f"the model was fitted with the encoder {fitted}, not {encoder}.")
+            bundle.features.set_params(encoder=encoder)
+            encoder = None
         self._check_encoder(said.get("encoder"), encoder)
         self._vectors = None if embeddings is None else _loaded(embeddings)
         self._columns: list[str] = list(said.get("encoded") or ())

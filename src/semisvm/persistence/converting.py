@@ -294,7 +294,7 @@ def _convert_tables(
     label = [] if job.label is None else [job.label]
     first = next(_tables(job))[1]
     streamed.find_kinds(first.without(label))
-    columns, on_cluster = [*streamed.kinds, *label], job.on_cluster()
+    columns, on_cluster = [*streamed.columns, *label], job.on_cluster()
     job.progress.rows = job.progress.bytes = 0
     if streamed.needs_count:
         job.progress.n_passes, job.progress.doing = 2, "counting"

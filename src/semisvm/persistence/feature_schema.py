@@ -44,7 +44,11 @@ FEATURES = Record(
         "blocks": listed(mapping(text, anything), "blocks", least=1),
         "scales": Array("f", ("blocks",), above=0.0),
     },
-    {"informative": mapping(text, number(0.0, 1.0))},
+    {
+        "informative": mapping(text, number(0.0, 1.0)),
+        "encoded": listed(text, least=1, unique=True),
+        "fingerprint": Array("f", ("probes", "numbers")),
+    },
 )
 WORDS = Record(
     {
@@ -122,11 +126,8 @@ def restore_features(
 
     ``spend`` is called with the memory of names, and raises if it is too much.
     """
-    FEATURES(
-        {**state, "scales": arrays.get("scales")} if isinstance(state, dict) else state,
-        "features",
-        {},
-    )
+    whole = {name: arrays[name] for name in ("scales", "fingerprint") if name in arrays}
+    FEATURES({**state, **whole} if isinstance(state, dict) else state, "features", {})
     of_blocks = split_names(arrays)
     for k, block in enumerate(state["blocks"]):
         if str(block.get("kind")) not in BLOCKS:

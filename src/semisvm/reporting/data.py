@@ -350,7 +350,8 @@ def _cells(model: Model, data: Table | MatrixData, rows: list[int]) -> list[str]
     if not isinstance(data, Table) or model.features is None or not rows:
         return [""] * len(rows)
     # of vectors that an encoder made, their texts are shown
-    kinds = dict.fromkeys(model.settings.get("encoded") or (), "text") | model.features.kinds_
+    encoded = [*(model.settings.get("encoded") or ()), *model.features.encoded_]
+    kinds = dict.fromkeys(encoded, "text") | model.features.kinds_
     kinds = {n: k for n, k in kinds.items() if n in data.columns and k != "vector"}
     order = sorted(kinds, key=lambda name: kinds[name] != "text")[:MOST_CELLS]
     part = data.take(rows)

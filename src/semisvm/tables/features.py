@@ -23,6 +23,7 @@ from semisvm.tables.blocks import (
     VectorBlock,
     count_unknown,
 )
+from semisvm.tables.encoders import Encoder, NamedEncoder, check_encoder, open_encoder
 from semisvm.tables.errors import DataError, missing_column
 from semisvm.tables.frames import as_table
 from semisvm.tables.informative import find_informative
@@ -30,6 +31,7 @@ from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_
 from semisvm.tables.shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
 from semisvm.tables.table import Table, holds_vectors
 from semisvm.tables.text import STOP_WORDS, as_tokens
+from semisvm.tables.vectors import SUFFIX, encode_texts
 from semisvm.validation import check_real
 
 KINDS = (TEXT, NUMERIC, CATEGORICAL)
@@ -60,6 +62,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     - Vectors, such as embeddings: cells that are lists of numbers of one length, or an array of
       two dimensions. The mean is subtracted; a missing vector counts as the mean. Every
       column is a block of its own.
+    - With an ``encoder``, the vectors of every text column are a further column,
+      ``column__encoded``.
 
     The squared length of an average row is one, so that the default ``reg`` of the estimators
     suits. Each block has a share of it in proportion to the number of directions in which its
@@ -100,6 +104,15 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     stop_words : sequence of str or str, optional
         Words to leave out, before n-grams are made; or the code of a language, such as "en",
         whose list is that of the package stopwordsiso.
+    encoder : str or callable, optional
+        What makes vectors of texts: "model2vec:NAME", "sentence-transformers:NAME" or
+        "fastembed:NAME", with the name of a published model or, but for the last one, a folder; or
+        a function from a list of texts to an array with a row for each. Vectors of named encoders
+        are cached on the disk, in the user's cache folder or that of the environment variable
+        SEMISVM_CACHE_DIR. A model file has the name and the vectors of a few fixed sentences, by
+        which another encoder is recognised and refused. A function is in no model file.
+    words : bool, default=True
+        False leaves out the words of texts that are encoded.
     min_count : int, default=2
         Levels in fewer rows are rare.
     max_levels : int, default=100
@@ -129,6 +142,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         What the blocks are multiplied by.
     kinds_ : dict of str
         Kind of every column that is used.
+    encoded_ : list of str
+        Text columns that are encoded.
+    fingerprint_ : array of shape (8, k) or None
+        Vectors of fixed sentences, by the named encoder.
     informative_ : dict of float
         Columns that are raised, with the p-values of their association with the labels.
     notes_ : list of str
@@ -165,6 +182,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         hash_columns: int | None = None,
         analyzer: str = "word",
         stop_words: Sequence[str] | str | None = None,
+        encoder: str | Encoder | None = None,
+        words: bool = True,
         min_count: int = 2,
         max_levels: int = 100,
         column_weights: Mapping[str, float] | None = None,
@@ -184,6 +203,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         self.hash_columns = hash_columns
         self.analyzer = analyzer
         self.stop_words = stop_words
+        self.encoder = encoder
+        self.words = words
         self.min_count = min_count
         self.max_levels = max_levels
         self.column_weights = column_weights
@@ -231,6 +252,7 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         if self.raised is not None and check_real("raised", self.raised, at_least=0.0) > 1.0:
             raise ValueError(f"raised must be at most 1, got {self.raised!r}.")
         kinds = self._find_kinds(table, notes)
+        table = self._encoded(table)
         self.informative_ = self._find_informative(table, kinds, y)
         blocks, parts = self._fit_blocks(table, kinds)
         self.blocks_ = blocks
@@ -261,6 +283,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         """Do what `transform` does; the result is a matrix whatever ``set_output`` says."""
         check_is_fitted(self)
         table = as_table(X)
+        if self.encoded_:
+            table = self._encoded(table.without(name + SUFFIX for name in self.encoded_))
         return self._join([block.matrix(table) for block in self.blocks_])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -324,7 +348,12 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     @property
     def columns_(self) -> list[str]:
         """Columns that `transform` needs."""
-        return list(self.kinds_)
+        return self._read_columns(self.kinds_)
+
+    def _read_columns(self, kinds: Iterable[str]) -> list[str]:
+        """Return the columns to read for some columns, of which some are encoded."""
+        made = {name + SUFFIX for name in self.encoded_}
+        return list(dict.fromkeys([*(n for n in kinds if n not in made), *self.encoded_]))
 
     def _given(self) -> dict[str, str]:
         given: dict[str, str] = {}
@@ -353,10 +382,16 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
                 notes.append(f"the column {name!r} is left out: {kind.reason}")
             else:
                 kinds[name] = kind.name
+        encoded = self._texts_to_encode(table, kinds)
+        kinds |= {name + SUFFIX: VECTOR for name in encoded}
+        if not self.words:
+            kinds = {name: kind for name, kind in kinds.items() if name not in encoded}
         self._factors = self._find_factors(table, kinds)
         for name in [name for name in kinds if self._factors[name] == 0.0]:
             del kinds[name]
             notes.append(f"the column {name!r} is left out: {ZERO_WEIGHT}")
+        self.encoded_ = [name for name in encoded if name + SUFFIX in kinds]
+        self.fingerprint_: NDArray[Any] | None = None
         if self.hash_columns is not None:
             kinds = {name: HASHED if kind == TEXT else kind for name, kind in kinds.items()}
         if not kinds:
@@ -368,11 +403,50 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             )
         return kinds
 
+    def _texts_to_encode(self, table: Table, kinds: Mapping[str, str]) -> list[str]:
+        """Return the text columns, if there is an encoder."""
+        if self.encoder is None:
+            if not self.words:
+                raise ValueError("words=False is for texts that are encoded: give an encoder.")
+            return []
+        check_encoder(self.encoder)
+        found = columns_by_kind(kinds)[TEXT]
+        if not found:
+            raise DataError(
+                "no column looks like text, so there is nothing to encode: name one with text=.",
+                table.path,
+            )
+        return found
+
+    def _encoded(self, table: Table) -> Table:
+        """Return a table with the vectors of its texts, after a check that they are as fitted."""
+        if not self.encoded_:
+            return table
+        encoder = self._opened()
+        if isinstance(encoder, NamedEncoder):
+            if self.fingerprint_ is None:
+                self.fingerprint_ = encoder.fingerprint
+            encoder.check(self.fingerprint_)
+        return encode_texts(table, self.encoded_, encoder)
+
+    def _opened(self) -> Encoder:
+        """Return the encoder, which is loaded once."""
+        name, encoder = self.__dict__.get("_loaded", (None, None))
+        if encoder is None or name != self.encoder:
+            assert self.encoder is not None
+            encoder = open_encoder(self.encoder)
+            self._loaded = (self.encoder, encoder)
+        return encoder
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out an encoder that was loaded; its name loads it again."""
+        return {k: value for k, value in super().__getstate__().items() if k != "_loaded"}
+
     def _find_factors(self, table: Table, kinds: Mapping[str, str]) -> dict[str, float]:
         """Return the factors of columns, after a check."""
         given = dict(self.column_weights or {})
         for name, factor in given.items():
-            if name not in table.columns and name not in (*KINDS, VECTOR, TIME):
+            if not any(name in known for known in (table.columns, kinds, (*KINDS, VECTOR, TIME))):
                 raise missing_column(name, table.names, table.path)
             check_real(f"the weight of {name!r}", factor, at_least=0.0)
         # a column that is called like a kind means itself
@@ -454,6 +528,11 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     def to_state(self) -> tuple[State, Arrays]:
         """Return what restores the fitted transformer: data for JSON, and arrays by name."""
         check_is_fitted(self)
+        if self.encoder is not None and not isinstance(self.encoder, str):
+            raise ValueError(
+                "a model whose encoder is a function cannot be saved in a model file, which has no "
+                "code: pickle or joblib can store it, if they can store the function."
+            )
         arrays: Arrays = {"scales": self.scales_}
         blocks = []
         for k, block in enumerate(self.blocks_):
@@ -465,9 +544,11 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             del parameters["sparse_output"]  # files had no such entry before there was a choice
         # what y is read with is of no use to new rows
         del parameters["unlabeled"]
-        for name in ("hash_columns", STOP_WORDS, "column_weights", "raised"):
+        for name in ("hash_columns", STOP_WORDS, "column_weights", "raised", "encoder"):
             if parameters[name] is None:
                 del parameters[name]
+        if self.words:
+            del parameters["words"]
         if self.column_weights is not None:
             pairs = self.column_weights.items()
             parameters["column_weights"] = {name: float(factor) for name, factor in pairs}
@@ -484,6 +565,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         }
         if self.informative_:
             state["informative"] = dict(self.informative_)
+        if self.encoded_:
+            state["encoded"] = list(self.encoded_)
+            assert self.fingerprint_ is not None
+            arrays["fingerprint"] = self.fingerprint_
         return state, arrays
 
     def same_as(self, state: State, arrays: Mapping[str, NDArray[Any]]) -> bool:
@@ -528,7 +613,20 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         features.informative_ = dict(state.get("informative", {}))
         features.notes_ = list(state["notes"])
         features.n_features_out_ = sum(block.width() for block in blocks)
+        features.encoded_ = list(state.get("encoded", []))
+        features.fingerprint_ = arrays.get("fingerprint")
+        features._check_encoded()
         return features
+
+    def _check_encoded(self) -> None:
+        """Raise if the columns of a state that are encoded, and the encoder, do not fit."""
+        if not self.encoded_:
+            return
+        check_encoder(self.encoder)
+        of = {block.columns[0]: block.width() for block in self.blocks_ if block.kind == VECTOR}
+        width = None if self.fingerprint_ is None else self.fingerprint_.shape[-1]
+        if any(of.get(name + SUFFIX) != width for name in self.encoded_):
+            raise ValueError("the columns that are encoded are not among the features.")
 
 
 def columns_by_kind(kinds: Mapping[str, str]) -> dict[str, list[str]]:

@@ -354,10 +354,16 @@ class StreamedFeatures:
         """Whether all columns are numbers, times or vectors, so that hardly an entry is zero."""
         return is_dense(self.kinds)
 
+    @property
+    def columns(self) -> list[str]:
+        """Columns to read."""
+        return self.features._read_columns(self.kinds)
+
     def find_kinds(self, table: Table) -> None:
         """Find the kinds of the columns in the first piece."""
         self._path = table.path
         self.kinds = self.features._find_kinds(table, self._notes)
+        self.features._encoded(table[:1])  # so that a wrong encoder is found before the passes
         self.features.informative_ = {}  # rows are scaled for any labels that they may have
         of = columns_by_kind(self.kinds)
         words, limits = self.features._words(), self.features._limits()
@@ -373,6 +379,7 @@ class StreamedFeatures:
 
     def count(self, table: Table) -> None:
         """Learn from some rows."""
+        table = self.features._encoded(table)
         for tally in self._tallies():
             tally.add(table)
         self.n_rows += len(table)
@@ -421,6 +428,7 @@ class StreamedFeatures:
 
     def transform(self, table: Table) -> Any:
         """Compute the features of some rows, not yet scaled."""
+        table = self.features._encoded(table)
         parts = [block.matrix(table) for block in self.features.blocks_]
         self._statistics.add(parts)
         if self.is_dense:

@@ -1,7 +1,7 @@
 """Columns of vectors: lists of numbers in cells, arrays in files, and texts that are encoded."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.tables.array_files import load_array
+from semisvm.tables.encoders import Encoder, Tell, on_terminal, open_encoder
 from semisvm.tables.errors import DataError, in_short, is_missing
 from semisvm.tables.frames import as_table
 from semisvm.tables.kinds import TEXT, find_kind
@@ -127,7 +128,7 @@ class RowVectors:
         )
 
 
-def with_vectors(table: Table, name: str, values: NDArray[Any]) -> Table:
+def with_vectors(table: Table, name: str, values: Column) -> Table:
     """Return a table with one more column, of vectors."""
     if name in table.columns:
         raise DataError(
@@ -147,9 +148,6 @@ def vector_texts(table: Table, name: str) -> Sequence[str]:
     return [row.tobytes().hex() for row in read_vectors(table, name)]
 
 
-Encoder = Callable[[list[str]], Any]
-"""From n texts to an array of shape (n, k)."""
-
 BATCH = 256
 SUFFIX = "__encoded"
 """What the name of a column of encoded texts ends with."""
@@ -158,10 +156,10 @@ SUFFIX = "__encoded"
 def encode_texts(
     data: Any,
     columns: Sequence[str] | None,
-    encoder: Encoder,
+    encoder: str | Encoder,
     *,
     batch: int = BATCH,
-    tell: Callable[[int, int], object] | None = None,
+    tell: Tell | None = None,
 ) -> Table:
     """Add a column of vectors, ``column__encoded``, for each of some text columns.
 
@@ -170,11 +168,14 @@ def encode_texts(
     data : Table, dict of columns, or data frame
     columns : sequence of str, optional
         Text columns; by default those that look like text.
-    encoder : (list of str) -> array of shape (n, k)
-        Gets up to ``batch`` texts at a time. A missing text is "".
+    encoder : str, or (list of str) -> array of shape (n, k)
+        A name such as "model2vec:minishlab/potion-base-8M", as of `ColumnFeatures`, or a function,
+        which gets up to ``batch`` texts at a time. Missing and blank texts are not encoded: their
+        vectors are missing.
     batch : int, default=256
     tell : (done, all) -> None, optional
-        Called before each batch with numbers of texts.
+        Called before each batch with numbers of texts. By default a line on the terminal shows
+        them if that takes long.
 
     Returns
     -------
@@ -192,23 +193,39 @@ def encode_texts(
     names = text_columns(table) if columns is None else list(columns)
     if not names:
         raise DataError("no column looks like text: name one with text=.", table.path)
-    total = len(names) * len(table)
-    for number, name in enumerate(names):
-        texts, parts = table.text(name), []
-        for start in range(0, len(texts), batch):
-            if tell is not None:
-                tell(number * len(table) + start, total)
-            parts.append(_encoded(encoder, texts[start : start + batch], name, table))
-        if len({part.shape[1] for part in parts}) > 1:
-            widths = sorted({part.shape[1] for part in parts})
-            raise DataError(
-                f"the encoder returned vectors of {widths[0]} and of {widths[-1]} numbers.",
-                table.path,
-                None,
-                name,
-            )
-        table = with_vectors(table, name + SUFFIX, np.concatenate(parts))
+    function, total = open_encoder(encoder), len(names) * len(table)
+    with on_terminal() as shown:
+        told = shown if tell is None else tell
+        for number, name in enumerate(names):
+            texts, parts = table.text(name), []
+            there = [row for row, text in enumerate(texts) if text.strip()]
+            for start in range(0, len(there), batch):
+                if told is not None:
+                    told(number * len(table) + start, total)
+                some = [texts[row] for row in there[start : start + batch]]
+                parts.append(_encoded(function, some, name, table))
+            table = with_vectors(table, name + SUFFIX, _spread(parts, there, name, table))
     return table
+
+
+def _spread(parts: list[NDArray[Any]], there: list[int], name: str, table: Table) -> Column:
+    """Return the vectors of all rows, of which some are missing; without any, a list of None."""
+    if not parts:
+        return [None] * len(table)
+    if len({part.shape[1] for part in parts}) > 1:
+        widths = sorted({part.shape[1] for part in parts})
+        raise DataError(
+            f"the encoder returned vectors of {widths[0]} and of {widths[-1]} numbers.",
+            table.path,
+            None,
+            name,
+        )
+    found = np.concatenate(parts)
+    if len(there) == len(table):
+        return found
+    values = np.full((len(table), found.shape[1]), np.nan, dtype=found.dtype)
+    values[there] = found
+    return values
 
 
 def text_columns(table: Table) -> list[str]:
