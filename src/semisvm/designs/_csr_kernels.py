@@ -313,7 +313,8 @@ def by_column(indptr, indices, data, rows, ends, where, values):
     ``ends`` holds zeros, one more than there are columns; afterwards column c is at
     ``ends[c]..ends[c + 1]``.
     """
-    for i in rows:
+    for k in range(rows.shape[0]):
+        i = rows[k]
         for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             ends[np.uint64(indices[j]) + _UNIT] += 1
     # each count becomes the place of the column's first entry, and moves on to its end below

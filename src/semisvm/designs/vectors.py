@@ -9,6 +9,7 @@ over a slice from its beginning but not one between arbitrary bounds.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semisvm.compiling import compiled
 
@@ -84,15 +85,6 @@ def _bend(q, p, reg, total):
 
 
 @compiled(fastmath=_SUMS)
-def _begin(x, r, p, q, reg, alpha, total):
-    for k in range(x.shape[0]):
-        x[k] = alpha[k] * p[k]
-        v = r[k] - alpha[k] * (q[k] + reg * p[k])
-        r[k] = v
-        total[k] += v * v
-
-
-@compiled(fastmath=_SUMS)
 def _advance(x, r, p, q, reg, alpha, total):
     for k in range(x.shape[0]):
         x[k] += alpha[k] * p[k]
@@ -137,9 +129,8 @@ def advance(x, r, p, q, reg, alpha, first, start, stop):
     for j in range(start * m, stop * m, width):
         end = min(j + width, stop * m)
         if first:
-            _begin(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
-        else:
-            _advance(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
+            x[j:end] = 0.0
+        _advance(x[j:end], r[j:end], p[j:end], q[j:end], reg, each, total)
     return _folded(total, m)
 
 
@@ -165,14 +156,10 @@ def dots(a, b, m, start, stop):
     return _folded(total, m)
 
 
-@compiled
-def ratios(a, b):
+def ratios(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a / b of each system, and zero where b is: what is solved exactly stays there."""
-    out = np.zeros(a.shape[0])
-    for k in range(a.shape[0]):
-        if b[k] != 0.0:
-            out[k] = a[k] / b[k]
-    return out
+    with np.errstate(all="ignore"):
+        return np.divide(a, b, out=np.zeros(len(a)), where=b != 0.0)
 
 
 @compiled
@@ -237,32 +224,20 @@ def _cholesky(a):
     return True
 
 
-@compiled
-def list_systems(roots, usual):
+def list_systems(
+    roots: NDArray[np.float64], usual: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """List, for each system, the rows to factorise; see `woodbury.Factors`.
 
     Return whether the systems are alone, the rows, where the lists end, and where factors start.
     """
-    m, n = roots.shape
-    alone = np.empty(m, np.bool_)
-    rows = np.empty(m * n, np.intp)
-    ends = np.zeros(m + 1, np.intp)
-    starts = np.zeros(m + 1, np.intp)
-    for k in range(m):
-        inside = 0
-        as_usual = True
-        for i in range(n):
-            inside += roots[k, i] != 0.0
-            as_usual &= (roots[k, i] == 0.0) | (roots[k, i] == usual[i])
-        alone[k] = not as_usual or 2 * inside < n
-        end = ends[k]
-        for i in range(n):
-            if (roots[k, i] != 0.0) == alone[k]:
-                rows[end] = i
-                end += 1
-        ends[k + 1] = end
-        starts[k + 1] = starts[k] + (end - ends[k]) ** 2
-    return alone, rows[: ends[m]], ends, starts
+    inside = roots != 0.0
+    as_usual = (~inside | (roots == usual)).all(axis=1)
+    alone = ~as_usual | (2 * inside.sum(axis=1) < roots.shape[1])
+    listed = inside == alone[:, None]
+    counts = np.concatenate([[0], listed.sum(axis=1)])
+    rows = np.ascontiguousarray(np.nonzero(listed)[1])
+    return alone, rows, np.cumsum(counts), np.cumsum(counts**2)
 
 
 @compiled
@@ -280,7 +255,9 @@ def factorise_systems(
         n = own.shape[0]
         factor = lower[starts[k] : starts[k + 1]]
         if not changed[k]:
-            factor[:] = old[old_starts[k] : old_starts[k + 1]]
+            # a loop: an assignment of slices compiles the message of an error, for over a second
+            for i in range(factor.shape[0]):
+                factor[i] = old[old_starts[k] + i]
             continue
         a = factor.reshape((n, n))
         for i in range(n):

@@ -355,7 +355,10 @@ def _move_pairs(G, at, lower, upper, beta, gradient, violation, max_steps):
     rows, known, diagonal = np.empty((n, n)), np.zeros(n, dtype=np.bool_), np.empty(n)
     for k in range(n):
         diagonal[k] = G[at[k], at[k]]
-    floor = FLAT * max(diagonal.max(), 1e-300)
+    floor = 1e-300
+    for k in range(diagonal.shape[0]):
+        floor = max(floor, diagonal[k])
+    floor *= FLAT
     i, highest, lowest = _move(gradient, 0.0, diagonal, diagonal, beta, lower, upper)
     steps = 0
     while highest - lowest > violation and steps < max_steps:
