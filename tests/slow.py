@@ -18,7 +18,8 @@ SLOW = (
     *("unit/model_selection/test_conformal.py", "unit/model_selection/test_priors.py"),
     *("unit/persistence/test_exporting.py", "unit/persistence/test_hostile_files.py"),
     *("unit/persistence/test_onnx_columns.py", "unit/persistence/test_resuming.py"),
-    *("unit/reporting/test_report.py", "unit/tables/test_rows_writing.py"),
+    *("unit/reporting/test_report.py", "unit/tables/test_encoders.py"),
+    "unit/tables/test_rows_writing.py",
     *("unit/test_compiling.py", "unit/test_imports.py", "unit/test_processes.py"),
 )
 """Folders and files that `make quick` leaves out.

@@ -20,6 +20,7 @@ pytest.importorskip("uvicorn")
 
 
 from commands import refusal, run
+from encoders import write_encoder
 from semisvm.cli import label as label_module
 from semisvm.labelling.journal import Journal
 from semisvm.tables import read
@@ -117,6 +118,19 @@ def test_vectors_are_learnt_from_and_not_shown(mail, person):
     assert "there are 79 vectors" in " ".join(line.split())
     line = run("label", "mail.csv", *OPTIONS, "--no-words", code=2).stderr
     assert "--no-words is for --encoder" in line
+
+
+def test_texts_are_encoded_by_a_library(mail, person, tmp_path, monkeypatch):
+    pytest.importorskip("model2vec")
+    monkeypatch.setenv("SEMISVM_CACHE_DIR", str(tmp_path / "cache"))
+    encoder = ("--encoder", write_encoder(tmp_path / "encoder"))
+    person.answers = 20
+    run("label", "mail.csv", *OPTIONS, *encoder, "--no-words", "-o", "mail.semisvm")
+    facts = json.loads(run("inspect", "mail.semisvm", "--json").stdout)
+    assert facts["columns"] == {"body__encoded": "vector"}
+    run("predict", "mail.semisvm", "mail.csv", "-o", "found.csv")
+    found = read("found.csv").text("label")
+    assert np.mean([found[row] == kind_of(row) for row in range(80)]) > 0.9
 
 
 def test_vectors_of_a_matrix_are_refused(mail, person):

@@ -108,6 +108,17 @@ def test_a_model_file_has_the_name_of_the_encoder(named, tmp_path, method):
     assert again.predict(make_mail(40, seed=1)).tolist() == expected
 
 
+def test_onnx_takes_the_vectors(named, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    features = ColumnFeatures(text=["body"], encoder=named, words=False)
+    model = SemiSupervisedClassifier("svm", features=features).fit({"body": TEXTS}, LABELS)
+    model.to_onnx(tmp_path / "m.onnx", columns=True)
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
+    vectors = encode_texts({"body": TEXTS}, ["body"], named).columns["body__encoded"]
+    found = session.run(None, {"body__encoded": vectors.astype(float)})[0]
+    assert found.tolist() == model.predict({"body": TEXTS}).tolist()
+
+
 def test_a_model_is_loaded_without_its_encoder(named, tmp_path):
     semisvm.save(_fitted(named), tmp_path / "m.semisvm")
     code = (
