@@ -21,8 +21,8 @@ CAVEATS = (
     "unlike all rows of the training.",
     "Unlabelled rows help if the boundary between the classes runs where rows are few. Where that "
     "is not so, they can hurt; see the metrics.",
-    "Accuracy was estimated on labelled rows. If these were chosen, and not drawn at random, it is "
-    "another one on all rows.",
+    "Accuracy was estimated on labelled rows. If these were not drawn at random, it may differ on "
+    "other rows.",
 )
 
 
@@ -104,9 +104,9 @@ def _use(data: Data) -> list[str]:
     given = f"rows with the columns {columns}" if columns else "rows of a matrix"
     return [
         f"The model assigns {given} to one of the classes {listed}{more}.",
-        "It is meant for rows that come from where the training rows came from. For whom it is, "
-        "which decisions rest on it and what an error costs, is not in the model file: add it here "
-        "before you pass the card on.",
+        "It is meant for rows from the source of the training rows. Who it is for, which decisions "
+        "rest on it and what an error costs are not in the model file: add them here before you "
+        "pass the card on.",
     ]
 
 
@@ -150,8 +150,8 @@ def _metrics(data: Data) -> list[str]:
         name = f"**{name}** (this model)" if method["name"] in fitted else name
         rows.append([name, f"{method['mean']:.3f}", f"{low:.3f} to {high:.3f}"])
     sentence = (
-        f"Cross-validated on the {show(found['n_labeled'])} labelled rows; rows of a fold were not "
-        "used to train what they judge."
+        f"Cross-validated on the {show(found['n_labeled'])} labelled rows; no model was "
+        "judged by labels that it was trained with."
     )
     header = ["method", escaped(found["scoring"]), f"{confidence} interval"]
     verdict = found["did_it_help"]
