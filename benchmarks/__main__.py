@@ -34,6 +34,7 @@ BENCHMARKS = {
     "columns": "one more column beside texts and tables: noise, and columns that inform",
     "textvectors": "words, vectors of texts, and both blocks with and without scaling",
     "embeddings": "vectors of texts: tuned classifiers of scikit-learn, and unlabelled rows",
+    "newrows": "short texts: are new rows predicted like the unlabelled rows of the fit",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
     "ranks": "every method, auto and tuned rivals on all sets, new rows too; long, see --sets",
     "choices": "the default choice beside svm: new rows, hard data, a rare class (--sets kinds)",

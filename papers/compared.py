@@ -120,8 +120,12 @@ def svm(setting: Setting) -> SVC:
 
 
 def means(method: str) -> Callable[[Setting], MeanSVC]:
-    """Make label means with the costs of the paper."""
-    return lambda s: MeanSVC(s.C, C_unlabeled=C_UNLABELED, method=method, **s.shared)
+    """Make label means with the costs of the paper; as there, no intercept is moved."""
+
+    def make(s: Setting) -> MeanSVC:
+        return MeanSVC(s.C, C_unlabeled=C_UNLABELED, method=method, balance_tol=None, **s.shared)
+
+    return make
 
 
 def laplacian(kind: type[LaplacianRLSC | LaplacianSVC]) -> Callable[[Setting], Any]:

@@ -15,7 +15,7 @@ from semisvm.estimators.parameters import (
 )
 from semisvm.losses import SQUARED_HINGE, Loss
 from semisvm.methods.label_means import METHODS, LabelMeans
-from semisvm.methods.solution import Solution
+from semisvm.methods.solution import Solution, refuse_balancing
 from semisvm.tasks.many_classes import ManyClassTask
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_choice, check_real
@@ -53,10 +53,10 @@ class MeanSVC(
         "iter" alternates between means and labels; "mkl" solves a convex relaxation with
         cutting planes.
     balance_tol : float or None
-        For two classes: how far the share of positive outputs on the unlabelled rows may
-        be from the class share, relative to the share of the rarer class. Beyond that the
-        intercept is moved just far enough. None leaves the intercept alone, as in the
-        paper.
+        For two classes: how far the estimated share of positive outputs on new rows may be
+        from the class share, relative to the share of the rarer class. Beyond that the
+        intercept is moved just far enough. None leaves the intercept alone, as in the paper.
+        With more classes intercepts are never moved, and other values are an error.
     tol : float
         Certified relative error of the objectives at which to stop.
     max_iter : int
@@ -66,7 +66,8 @@ class MeanSVC(
     Attributes
     ----------
     objective_ : float
-        Objective of the final SVM; for more than two classes, the sum over their problems.
+        Objective of the final SVM, before the intercept is moved; for more than two classes,
+        the sum over their problems.
     n_iter_ : int
         Number of rounds, plus one for the final SVM.
     trace_ : Trace
@@ -94,7 +95,6 @@ class MeanSVC(
     _: KW_ONLY
     C_unlabeled: float = 0.1
     method: str = "iter"
-    balance_tol: float | None = None
     gamma: float | str = "mean_distance"
     tol: float = 1e-4
     max_iter: int = 100
@@ -147,4 +147,5 @@ class MeanSVC(
         return self._method().solve(task)
 
     def _solve_multi(self, task: ManyClassTask, start: Floats | None) -> Solution:
+        refuse_balancing(self.balance_tol)
         return self._method().solve_many(task)

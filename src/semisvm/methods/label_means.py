@@ -15,8 +15,16 @@ from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import Solution, joined, one_vs_rest, scores_of
 from semisvm.solvers import State
 from semisvm.solvers.label_means import MeanMargin, Plane
-from semisvm.solvers.smo import PairState, RowGram, hinge_problem, solve_pairs
+from semisvm.solvers.smo import (
+    PairProblem,
+    PairState,
+    RowGram,
+    hinge_problem,
+    leverages,
+    solve_pairs,
+)
 from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.one_score import OneScoreBlock
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import out_of_range
 
@@ -26,6 +34,9 @@ STEPS_PER_ITERATION = 10_000
 EXCHANGED = 64
 # A gain of energy below this fraction is rounding.
 ROUNDING = 1e-12
+# Number of rows by which the average push of a row on its own output is estimated: it is then known
+# to a few per cent.
+PROBES = 256
 SUPERVISED = "no unlabelled rows: this is the supervised solution"
 
 
@@ -251,8 +262,10 @@ class LabelMeans:
             labels = top_labels(scores, task.n_positive, task.rows.single_shard().mass)
         else:
             task.recorder.note(SUPERVISED)
-        state = self._machine(task, RowGram(task.rows.single_shard().design), labels)
-        if self.balance_tol is not None:
+        gram = RowGram(task.rows.single_shard().design)
+        state, problem, found = self._machine(task, gram, labels)
+        if self.balance_tol is not None and task.n_unlabeled:
+            leave_out(task.rows.single_shard(), problem, found)
             task.balance(state, task.balancing_shift(self.balance_tol))
         codes, converged = labels.astype(np.intp), settled and state.converged
         return Solution(state.w, state.objective, rounds + 1, converged, codes)
@@ -272,7 +285,7 @@ class LabelMeans:
         else:
             task.recorder.note(SUPERVISED)
         gram_of_rows = RowGram(task.rows.single_shard().design)
-        states = [self._machine(one, gram_of_rows, codes == y) for y, one in enumerate(tasks)]
+        states = [self._machine(one, gram_of_rows, codes == y)[0] for y, one in enumerate(tasks)]
         parts = [Solution(s.w, s.objective, 0, s.converged, codes) for s in states]
         solution = joined(parts, [], codes)
         solution.n_iter = sum(rounds for _, rounds, _ in found) + 1
@@ -307,8 +320,10 @@ class LabelMeans:
             )
         return method.scores[block.unlabeled], rounds, settled
 
-    def _machine(self, task: TwoClassTask, gram: RowGram, labels: Signs) -> State:
-        """Fit the final SVM to labels of all rows."""
+    def _machine(
+        self, task: TwoClassTask, gram: RowGram, labels: Signs
+    ) -> tuple[State, PairProblem, PairState]:
+        """Fit the final SVM to labels of all rows; return it with its dual."""
         block = task.rows.single_shard()
         design, n = block.design, block.design.n_rows
         positive, cost = np.zeros(n, dtype=bool), np.empty(n)
@@ -324,7 +339,29 @@ class LabelMeans:
         state = summary(w, found, found.scale)
         task.recorder.record("machine", state, objective=state.objective)
         task.recorder.level_done()
-        return state
+        return state, problem, found
+
+
+def leave_out(block: OneScoreBlock, problem: PairProblem, found: PairState) -> None:
+    r"""Turn the outputs of the unlabelled rows into what they would be without the row.
+
+    As `TwoClassTask.leave_out` for the hinge: of an unlabelled row j with dual beta_j and
+    leverage k_j, the output without the row is f(x_j) - beta_j k_j (see `leverages`). The average
+    of the k_j of some rows serves for all of them. These are drawn by content: the order of the
+    rows does not matter. A row that counts for several loses one of them.
+    """
+    mass = np.broadcast_to(block.mass, block.unlabeled.shape)
+    dual = np.where(mass > 0.0, found.beta[block.unlabeled], 0.0)
+    pushing = block.unlabeled[dual != 0.0]
+    random = np.random.default_rng(0).standard_normal(block.n_weights)
+    drawn = np.argsort(block.content(random, pushing), kind="stable")[:PROBES]
+    k = leverages(problem, found, pushing[drawn])
+    known = np.isfinite(k)
+    if known.any():
+        average = np.average(k[known], weights=mass[dual != 0.0][drawn[known]])
+        scores = block.scores.copy()
+        scores[block.unlabeled] -= average * dual / np.maximum(mass, np.finfo(float).tiny)
+        block.take_scores(scores)
 
 
 def _check_range(task: TwoClassTask | ManyClassTask) -> None:

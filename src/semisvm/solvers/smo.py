@@ -37,6 +37,7 @@ from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from semisvm.compiling import compiled
 from semisvm.designs import Design, Floats, Index
@@ -152,6 +153,8 @@ TIGHTEN = 0.1
 INSIDE = 0.1
 # Fraction of the largest diagonal entry below which the curvature of a pair counts as zero.
 FLAT = 1e-12
+# Part of the diagonal that is added to the inner products of free rows, of which some may be equal.
+RIDGE = 1e-9
 # Size of a working set; more if more coordinates are between their bounds.
 FEW = 256
 
@@ -413,3 +416,62 @@ def certify(problem: PairProblem, state: PairState) -> None:
     state.gap = max(state.loss - dot(state.beta, rest), 0.0)
     products = state.gradient + problem.target - problem.push
     state.curvature = max(dot(state.beta, products), 0.0)
+
+
+def leverages(problem: PairProblem, state: PairState, rows: Index) -> Floats:
+    r"""Compute by how much the outputs of some rows fall without the row, per unit of its dual.
+
+    A row is free if its dual is between its bounds; its output is then its target. Let row j leave
+    a hinge SVM, and let no other row begin or cease to be free. The weights then change by
+    dw = -beta_j x_j + sum_i d_i x_i, over the free rows i, where the duals still sum to zero and
+    the free rows keep their outputs: ::
+
+        sum_i d_i = beta_j,        dw . x_i + db = 0
+
+    So with a_i = d_i / beta_j, sum_i a_i = 1, dw = -beta_j (x_j - sum_i a_i x_i) is orthogonal to
+    the differences of free rows: sum_i a_i x_i is the point nearest to x_j of their affine hull.
+    The output of row j becomes ::
+
+        f(x_j) + dw . x_j + db = f(x_j) - beta_j k_j
+
+    with k_j the squared distance of x_j from that hull, without x_j if it is free itself: the span
+    rule of Vapnik and Chapelle (Bounds on error expectation for support vector machines, 2000).
+
+    Parameters
+    ----------
+    problem : PairProblem
+        Of more than ``gram.room`` rows at once, the last free ones are left out.
+    state : PairState
+    rows : array of indices
+
+    Returns
+    -------
+    k : array of shape (len(rows),)
+        Infinite where no other row is free.
+    """
+    between = (state.beta > problem.lower) & (state.beta < problem.upper)
+    listed, others = rows[between[rows]], rows[~between[rows]]
+    rest = np.setdiff1d(np.flatnonzero(between), listed, assume_unique=True)
+    free = np.concatenate([listed, rest[: max(problem.gram.room - len(rows), 0)]])
+    k = np.full(len(rows), np.inf)
+    if not len(free):
+        return k
+    products, at = problem.gram.among(np.concatenate([free, others]))
+    inside, outside = at[: len(free)], at[len(free) :]
+    G = products[np.ix_(inside, inside)]
+    # a singular matrix of zeros has some ridge too
+    G[np.diag_indices_from(G)] += RIDGE * max(float(np.trace(G)) / len(G), RIDGE)
+    factor = cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
+    one = cho_solve(factor, np.ones(len(free)), check_finite=False)
+    near = products[np.ix_(inside, outside)]
+    a = cho_solve(factor, near, check_finite=False)
+    beyond = (1.0 - a.sum(axis=0)) ** 2 / one.sum()
+    distance = products[outside, outside] - np.einsum("fr,fr->r", near, a) + beyond
+    k[~between[rows]] = np.maximum(distance, 0.0)
+    if len(free) > 1 and len(listed):
+        # the Schur complement of each of these rows is one over the diagonal of the inverse
+        units = np.eye(len(free), len(listed))
+        inverse = np.diagonal(cho_solve(factor, units, check_finite=False)).copy()
+        inverse -= one[: len(listed)] ** 2 / one.sum()
+        k[between[rows]] = 1.0 / np.maximum(inverse, np.finfo(float).tiny)
+    return k

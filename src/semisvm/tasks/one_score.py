@@ -206,7 +206,7 @@ class HardLabeledRows(ScoredRows):
         counts : array of shape (N_CELLS,)
         """
         index, mass = self._pushing()
-        return _summed(self._content(random, index) & CELL, mass)
+        return _summed(self.content(random, index) & CELL, mass)
 
     @operation(
         reads="scores costs spared curvature",
@@ -236,7 +236,7 @@ class HardLabeledRows(ScoredRows):
             rows the half counts.
         """
         index, mass = self._pushing()
-        content = self._content(random, index)
+        content = self.content(random, index)
         half = (content & np.uint64(2**40)) == 0
         negative = (content & np.uint64(2**41)) > 0
         cell = np.bitwise_and(content, CELL, out=content)
@@ -259,7 +259,7 @@ class HardLabeledRows(ScoredRows):
         found = np.flatnonzero(self._push())
         return self.unlabeled[found], np.broadcast_to(of_rows(self.mass, found), found.shape)
 
-    def _content(self, random: Floats, index: Index) -> NDArray[np.uint64]:
+    def content(self, random: Floats, index: Index) -> NDArray[np.uint64]:
         """Return 64 bits for each of some rows, which are equal for rows of equal content."""
         scores = self._scores(random, self.design.rows(index))[index]
         scores += 0.0  # zero has no sign

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from problems import hide, two_blobs
-from semisvm import AnnealedSVC, GradientTSVC, TransductiveSVC
+from semisvm import AnnealedSVC, GradientTSVC, MeanSVC, TransductiveSVC
 from semisvm.methods import transductive as switching
 from semisvm.methods.transductive import Switching
 from semisvm.solvers import newton
@@ -119,6 +119,7 @@ def test_imbalance_has_one_unit(cls, loss):
         (TransductiveSVC(balance_tol=0.0), 3),
         (AnnealedSVC(hierarchy={"a": [0, 1]}, balance_tol=0.05), 2),
         (GradientTSVC(balance_tol=0.05), 3),
+        (MeanSVC(balance_tol=0.05), 3),
     ],
 )
 def test_tolerance_that_would_be_ignored(model, n_classes):
