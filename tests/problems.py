@@ -8,8 +8,8 @@ from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.methods import Recorder
 from semisvm.solvers import State, minimize
 from semisvm.tasks import OneScoreBlock, OneScoreRows
-from semisvm.tasks.problems import RowsProblem
 from semisvm.tasks.two_classes import TwoClassTask
+from semisvm.tasks.weight_steps import RowsProblem
 
 
 def two_blobs(n=120, d=6, gap=2.5, seed=0, positive=0.5):

@@ -57,7 +57,7 @@ MODULES = (
     "semisvm.model_selection.calibration",
     "semisvm.model_selection.comparing",
     "semisvm.estimators.class_shares",
-    "semisvm.model_selection.scoring",
+    "semisvm.model_selection.metrics",
     "semisvm.model_selection.search",
     "semisvm.model_selection.splits",
     "semisvm.model_selection.choosing",

@@ -8,9 +8,9 @@ import pytest
 
 import semisvm
 from commands import run
-from semisvm.cli import vectors as vectors_module
+from semisvm.cli import embeddings as vectors_module
 from semisvm.tables import read
-from semisvm.tables.vectors import with_vectors
+from semisvm.tables.vector_columns import with_vectors
 
 WORDS = (["win", "money", "prize", "offer", "cash"], ["lunch", "meeting", "plan", "notes", "team"])
 ENCODER = """

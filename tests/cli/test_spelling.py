@@ -13,7 +13,7 @@ import typer
 import semisvm
 from commands import run
 from semisvm.cli.app import app
-from semisvm.cli.errors import OPTIONS, SWITCHES, UserError, guarded, in_options, message_of
+from semisvm.cli.messages import OPTIONS, SWITCHES, UserError, guarded, in_options, message_of
 from semisvm.tables import DataError, read
 
 SOURCE = Path(semisvm.__file__).parent

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError
+from semisvm.cli.inputs import Answered, Answers, FileFormat, Key, LabelledFile, Marks
+from semisvm.cli.messages import UserError
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.printing import print_line, print_notes
-from semisvm.cli.reading import Answered, Answers, FileFormat, Key, LabelledFile, Marks
 from semisvm.text import visible_json
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def check_tool(tool: str | None, output: Output | None) -> None:
 def text_of(data: "Table | MatrixData", text: list[str] | None) -> str:
     """Return the column that is to be read: a given one, or the first that looks like text."""
     from semisvm.tables.table import Table
-    from semisvm.tables.vectors import text_columns
+    from semisvm.tables.vector_columns import text_columns
 
     if not isinstance(data, Table):
         raise UserError(f"tasks are made of tables, but {data.path} is a matrix.")

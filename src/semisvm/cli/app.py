@@ -10,12 +10,12 @@ from semisvm.cli.answers import answers
 from semisvm.cli.audit import audit
 from semisvm.cli.compare import compare
 from semisvm.cli.convert import convert
-from semisvm.cli.errors import guarded, print_stderr
 from semisvm.cli.evaluate import evaluate
 from semisvm.cli.export import export
 from semisvm.cli.fit import fit
 from semisvm.cli.inspect import inspect, methods
 from semisvm.cli.label import label
+from semisvm.cli.messages import guarded, print_stderr
 from semisvm.cli.options import with_options
 from semisvm.cli.outputs import checked
 from semisvm.cli.predict import predict

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli.errors import UserError, as_usage_error
-from semisvm.cli.reading import Answered, FileFormat, LabelledFile
-from semisvm.cli.vectors import Vectors
+from semisvm.cli.embeddings import Vectors
+from semisvm.cli.inputs import Answered, FileFormat, LabelledFile
+from semisvm.cli.messages import UserError, as_usage_error
 
 if TYPE_CHECKING:
     from semisvm.cli.prediction_rules import Answers

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError, as_usage_error, remarks_in_summary
+from semisvm.cli.embeddings import TrainingVectors
+from semisvm.cli.inputs import Answered, LabelledFile, take_weights
+from semisvm.cli.messages import UserError, as_usage_error, remarks_in_summary
 from semisvm.cli.options import Columns, Words, class_shares
 from semisvm.cli.outputs import Output, attempt
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes, print_table
-from semisvm.cli.reading import Answered, LabelledFile, take_weights
-from semisvm.cli.vectors import TrainingVectors
 from semisvm.estimators.registry import Method, get, without_effect
 from semisvm.estimators.registry import methods as all_methods
 

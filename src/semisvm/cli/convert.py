@@ -9,13 +9,13 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.clusters import Cluster
-from semisvm.cli.errors import as_usage_error
+from semisvm.cli.embeddings import TrainingVectors
+from semisvm.cli.inputs import LabelledFile
 from semisvm.cli.interrupts import when_stopped
+from semisvm.cli.messages import as_usage_error
 from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import Output, rows_output
 from semisvm.cli.printing import columns_in_short, print_facts, print_json, print_notes
-from semisvm.cli.reading import LabelledFile
-from semisvm.cli.vectors import TrainingVectors
 
 if TYPE_CHECKING:
     from semisvm.designs.disk import RowsOnDisk

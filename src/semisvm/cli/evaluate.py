@@ -8,13 +8,13 @@ import typer
 
 from semisvm.cli import clusters, prediction_rules
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError
+from semisvm.cli.embeddings import Added, Vectors
+from semisvm.cli.inputs import FileFormat, LabelsFile, Marks, take_weights
+from semisvm.cli.messages import UserError
 from semisvm.cli.predict import as_model
 from semisvm.cli.printing import print_facts, print_json, print_line, print_notes, print_table
-from semisvm.cli.reading import FileFormat, LabelsFile, Marks, take_weights
 from semisvm.cli.several import LABELS, TAGS, check_plain, show_assessed, take_labels
 from semisvm.cli.several import assess as assess_labels
-from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
     from semisvm.model import Model

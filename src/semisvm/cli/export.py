@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError, as_usage_error
+from semisvm.cli.messages import UserError, as_usage_error
 from semisvm.cli.outputs import Output, binary_output
 from semisvm.cli.predict import as_model
 from semisvm.cli.printing import print_line, print_notes

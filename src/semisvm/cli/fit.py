@@ -10,7 +10,10 @@ import typer
 
 from semisvm.cli import clusters, reporting
 from semisvm.cli import options as shared
-from semisvm.cli.errors import (
+from semisvm.cli.embeddings import TrainingVectors
+from semisvm.cli.inputs import Answered, LabelledFile, take_weights
+from semisvm.cli.interrupts import when_stopped
+from semisvm.cli.messages import (
     OPTIONS,
     UserError,
     as_usage_error,
@@ -18,7 +21,6 @@ from semisvm.cli.errors import (
     print_stderr,
     remarks_in_summary,
 )
-from semisvm.cli.interrupts import when_stopped
 from semisvm.cli.options import Columns, Words, class_factors, class_shares
 from semisvm.cli.outputs import Output, binary_output, file_option
 from semisvm.cli.printing import (
@@ -30,9 +32,7 @@ from semisvm.cli.printing import (
     shares_in_short,
     words_in_short,
 )
-from semisvm.cli.reading import Answered, LabelledFile, take_weights
 from semisvm.cli.several import Several, read_shares, show_labels
-from semisvm.cli.vectors import TrainingVectors
 from semisvm.estimators.registry import AUTO, get
 from semisvm.estimators.registry import methods as all_methods
 

@@ -8,7 +8,7 @@ import typer
 from semisvm.cli import options as shared
 from semisvm.cli import prediction_rules
 from semisvm.cli.convert import describe_rows, show_rows
-from semisvm.cli.errors import UserError
+from semisvm.cli.messages import UserError
 from semisvm.cli.predict import as_model
 from semisvm.cli.printing import (
     columns_in_short,

@@ -9,13 +9,13 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli import reporting
-from semisvm.cli.errors import UserError, print_stderr
+from semisvm.cli.embeddings import TrainingVectors
+from semisvm.cli.inputs import FileFormat, Key, Marks
 from semisvm.cli.interrupts import finish_when_stopped, when_stopped
+from semisvm.cli.messages import UserError, print_stderr
 from semisvm.cli.options import Columns, OtherColumns, Words
 from semisvm.cli.outputs import Output, answers_output, binary_output, check_apart, file_option
 from semisvm.cli.printing import fit_command, print_line
-from semisvm.cli.reading import FileFormat, Key, Marks
-from semisvm.cli.vectors import TrainingVectors
 from semisvm.text import visible
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from semisvm.cli.errors import UserError, as_usage_error
+from semisvm.cli.messages import UserError, as_usage_error
 from semisvm.cli.outputs import Output, binary_output, file_option
 from semisvm.text import near_match
 
@@ -182,7 +182,7 @@ class Words:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `ColumnFeatures` that define the words of a text."""
-        from semisvm.tables.text import read_stop_words
+        from semisvm.tables.words import read_stop_words
 
         found: dict[str, Any] = {"min_df": self.min_df, "max_features": self.max_features}
         if self.char_ngrams is None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, get_args
 
 import typer
 
-from semisvm.cli.errors import UserError
+from semisvm.cli.messages import UserError
 from semisvm.text import visible
 
 if TYPE_CHECKING:

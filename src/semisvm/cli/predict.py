@@ -9,10 +9,11 @@ import typer
 
 from semisvm.cli import clusters, prediction_rules
 from semisvm.cli import options as shared
-from semisvm.cli.errors import UserError
+from semisvm.cli.embeddings import Added, Vectors
+from semisvm.cli.inputs import FileFormat
+from semisvm.cli.messages import UserError
 from semisvm.cli.outputs import Output, file_option
-from semisvm.cli.reading import FileFormat
-from semisvm.cli.rows import (
+from semisvm.cli.row_output import (
     PARQUET,
     SUFFIXES,
     EscapeFormulas,
@@ -23,7 +24,6 @@ from semisvm.cli.rows import (
 )
 from semisvm.cli.several import ONE_LABEL, check_plain
 from semisvm.cli.several import predicted_rows as rows_of_labels
-from semisvm.cli.vectors import Added, Vectors
 
 if TYPE_CHECKING:
     from semisvm.model import Model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from semisvm.cli.errors import UserError, as_usage_error, print_stderr
+from semisvm.cli.messages import UserError, as_usage_error, print_stderr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

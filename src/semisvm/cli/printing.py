@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from semisvm.cli.errors import in_options
+from semisvm.cli.messages import in_options
 from semisvm.estimators.registry import OPTIONS as METHOD_OPTIONS
 from semisvm.estimators.registry import get
 from semisvm.text import measured_time, plain, visible, visible_json

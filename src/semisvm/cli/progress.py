@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from semisvm.cli.errors import print_stderr
 from semisvm.cli.interrupts import first_interrupt
+from semisvm.cli.messages import print_stderr
 from semisvm.methods.loop import SETTLING
 from semisvm.model_selection.comparison import ProgressCallback, Step
 from semisvm.solvers.trace import Callback

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semisvm.cli import options as shared
+from semisvm.cli.embeddings import Vectors
+from semisvm.cli.inputs import FileFormat
 from semisvm.cli.outputs import Output, attempt, file_option
 from semisvm.cli.predict import as_model
 from semisvm.cli.printing import print_json, print_line
-from semisvm.cli.reading import FileFormat
-from semisvm.cli.vectors import Vectors
 
 if TYPE_CHECKING:
     from semisvm.model import Model
@@ -54,7 +54,7 @@ def report(
     ] = False,
 ) -> None:
     """Write a report about a model as one HTML file, or a model card in Markdown."""
-    from semisvm.cli.errors import UserError
+    from semisvm.cli.messages import UserError
     from semisvm.persistence.files import load
     from semisvm.reporting.card import write_card
     from semisvm.reporting.data import report_data
@@ -81,7 +81,7 @@ def report(
 
 def _check_unused(label: str | None, vectors: Vectors, form: FileFormat) -> None:
     """Refuse options about the file of --evaluate, if there is none."""
-    from semisvm.cli.errors import UserError
+    from semisvm.cli.messages import UserError
 
     if label is not None:
         raise UserError("--label is the label column of --evaluate FILE, which is not given.")

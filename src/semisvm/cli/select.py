@@ -6,13 +6,13 @@ import typer
 
 from semisvm.cli import options as shared
 from semisvm.cli.answers import Tool, about_tool, check_tool, text_of, write_tasks
-from semisvm.cli.errors import UserError, as_usage_error
+from semisvm.cli.embeddings import TrainingVectors
+from semisvm.cli.inputs import Answered, Answers, Key, LabelledFile, check_column
+from semisvm.cli.messages import UserError, as_usage_error
 from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import Output, file_option
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes
-from semisvm.cli.reading import Answered, Answers, Key, LabelledFile, check_column
-from semisvm.cli.rows import EscapeFormulas, check_new, row_writer
-from semisvm.cli.vectors import TrainingVectors
+from semisvm.cli.row_output import EscapeFormulas, check_new, row_writer
 from semisvm.text import near_match
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semisvm.cli.errors import UserError
+from semisvm.cli.inputs import Marks, check_column
+from semisvm.cli.messages import UserError
 from semisvm.cli.printing import print_facts, print_notes, print_table
-from semisvm.cli.reading import Marks, check_column
-from semisvm.cli.rows import with_kept
+from semisvm.cli.row_output import with_kept
 
 if TYPE_CHECKING:
     from semisvm.model import Model

@@ -19,8 +19,8 @@ from semisvm.methods.loop import falling
 from semisvm.methods.solution import Solution, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.methods.transductive import beliefs_of
-from semisvm.tasks.making import Task
 from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.task import Task
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_real
 

@@ -36,8 +36,8 @@ from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.methods.solution import Solution
 from semisvm.solvers.snapshots import Identity, identity_of
 from semisvm.solvers.trace import Recorder
-from semisvm.tasks.making import Task, make_task
 from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.task import Task, make_task
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import (
     check_choice,

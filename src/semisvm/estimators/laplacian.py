@@ -14,8 +14,8 @@ from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED, SQUARED_HINGE, Loss
 from semisvm.maps.feature_maps import FeatureMap
+from semisvm.maps.graph_laplacian import NEIGHBORS, LocalMap, Roughness, normalized_laplacian
 from semisvm.maps.kernels import PRECOMPUTED
-from semisvm.maps.laplacian import NEIGHBORS, LocalMap, Roughness, normalized_laplacian
 from semisvm.maps.neighbors import fit_neighbors, neighbor_graph
 from semisvm.methods.solution import Solution, joined, one_vs_rest
 from semisvm.methods.supervised import recording

@@ -25,7 +25,7 @@ from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, user_level
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.hierarchy import flat
-from semisvm.labels.multi_label import LabelTable, read_shares, read_table, table_cells
+from semisvm.labels.label_matrix import LabelTable, read_shares, read_table, table_cells
 from semisvm.labels.partial import PartialLabels, is_unlabeled
 from semisvm.labels.weights import checked_weights
 from semisvm.losses import LOG

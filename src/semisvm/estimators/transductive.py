@@ -16,8 +16,8 @@ from semisvm.methods.loop import decades, rising, settling
 from semisvm.methods.solution import Solution, refuse_balancing
 from semisvm.methods.supervised import first_state, without_unlabeled_rows
 from semisvm.methods.transductive import LABEL_STEPS, Switching, assigning, finish_many, finish_two
-from semisvm.tasks.making import Task
 from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.task import Task
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_choice, check_count, check_real
 

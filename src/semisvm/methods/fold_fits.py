@@ -18,7 +18,7 @@ from semisvm.methods.loop import Level, decades, settling
 from semisvm.methods.supervised import first_state
 from semisvm.solvers import State
 from semisvm.solvers.trace import Recorder
-from semisvm.tasks.making import Task, make_task
+from semisvm.tasks.task import Task, make_task
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_finite_model
 

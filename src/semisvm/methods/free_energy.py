@@ -12,8 +12,8 @@ from semisvm.methods.loop import Level, follow
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.newton import Backtracking, judge, minimize
-from semisvm.tasks.making import Task
-from semisvm.tasks.problems import RespondingProblem, SoftLabels
+from semisvm.tasks.task import Task
+from semisvm.tasks.weight_steps import RespondingProblem, SoftLabels
 
 # A point of the path whose outputs miss the class shares by more than this is returned only if no
 # point is better balanced. It is a fraction of the rarer of two classes, or of all rows.

@@ -52,7 +52,7 @@ from semisvm.solvers import Linearization, State
 from semisvm.solvers.lbfgs import Iterate, minimize_lbfgs
 from semisvm.solvers.newton import LEAST_FALL, MAX_IDLE_STEPS, Backtracking, minimize
 from semisvm.tasks.many_classes import ManyClassTask
-from semisvm.tasks.problems import SoftLabels
+from semisvm.tasks.weight_steps import SoftLabels
 
 
 def mean_rows(p: Floats, mass: Floats) -> Floats:

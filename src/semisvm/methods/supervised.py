@@ -10,7 +10,7 @@ from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import Solution
 from semisvm.solvers import State
 from semisvm.solvers.newton import LineSearch
-from semisvm.tasks.making import Task
+from semisvm.tasks.task import Task
 
 
 def first_state(task: Task, start: Floats | None, tol: float) -> State:

@@ -13,8 +13,8 @@ from semisvm.methods.solution import Solution
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, already_solved, minimize
 from semisvm.tasks.many_classes import ManyClassTask
-from semisvm.tasks.problems import RespondingProblem, SoftLabels
 from semisvm.tasks.two_classes import TwoClassTask
+from semisvm.tasks.weight_steps import RespondingProblem, SoftLabels
 
 # If from the third round on a round switches more than this fraction of the pairs of the last
 # one, labels follow the weights slowly: a step that anticipates their response is tried.

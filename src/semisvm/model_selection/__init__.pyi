@@ -10,8 +10,8 @@ from semisvm.model_selection.choice import Choice as Choice
 from semisvm.model_selection.choosing import choose as choose
 from semisvm.model_selection.comparing import compare as compare
 from semisvm.model_selection.comparison import Comparison as Comparison
-from semisvm.model_selection.scoring import PartialScorer as PartialScorer
-from semisvm.model_selection.scoring import partial_scorer as partial_scorer
+from semisvm.model_selection.metrics import PartialScorer as PartialScorer
+from semisvm.model_selection.metrics import partial_scorer as partial_scorer
 from semisvm.model_selection.search import AnnealedSVCCV as AnnealedSVCCV
 from semisvm.model_selection.search import TransductiveSVCCV as TransductiveSVCCV
 from semisvm.model_selection.selection import KMedianSelection as KMedianSelection

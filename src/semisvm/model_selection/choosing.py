@@ -19,7 +19,7 @@ from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.choice import Choice, Entry, pool
 from semisvm.model_selection.comparison import ProgressCallback
 from semisvm.model_selection.cross_validation import Trial
-from semisvm.model_selection.scoring import OF_SCORES
+from semisvm.model_selection.metrics import OF_SCORES
 from semisvm.text import rough_time
 from semisvm.validation import check_choice, check_real
 

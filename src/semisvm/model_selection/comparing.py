@@ -25,7 +25,7 @@ from semisvm.labels.partial import encode, given_labels, hide_labels, is_unlabel
 from semisvm.labels.weights import checked_weights
 from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback, Step
 from semisvm.model_selection.crossfit import is_pairwise
-from semisvm.model_selection.scoring import PartialScorer
+from semisvm.model_selection.metrics import PartialScorer
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.verdict import MOST_FREQUENT
 from semisvm.text import rough_time

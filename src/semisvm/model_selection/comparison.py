@@ -8,7 +8,7 @@ import numpy as np
 
 from semisvm.estimators.held_out import NEW_ROWS
 from semisvm.model_selection.intervals import difference_interval, score_interval
-from semisvm.model_selection.scoring import ANY, BOUNDS
+from semisvm.model_selection.metrics import ANY, BOUNDS
 from semisvm.model_selection.verdict import (
     HELPED,
     NO_EVIDENCE,

@@ -37,7 +37,7 @@ from semisvm.model_selection.choice import (
     given_up,
 )
 from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback
-from semisvm.model_selection.scoring import AVERAGE_PRECISION, score_codes
+from semisvm.model_selection.metrics import AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.successive_halving import Runner, SuccessiveHalving
 from semisvm.model_selection.verdict import MOST_FREQUENT

@@ -32,9 +32,9 @@ from semisvm.labels.partial import UNLABELED_CODE, PartialLabels
 from semisvm.methods.loop import LOOSE_TOL
 from semisvm.methods.solution import Solution
 from semisvm.model_selection.crossfit import check_splitter, counting_codes
-from semisvm.model_selection.scoring import OF_SCORES, score_codes
+from semisvm.model_selection.metrics import OF_SCORES, score_codes
 from semisvm.solvers.trace import Recorder
-from semisvm.tasks.making import Task
+from semisvm.tasks.task import Task
 from semisvm.validation import WHOLE, check_choice, check_count, check_real
 
 

@@ -27,7 +27,7 @@ from semisvm.tables.reading import ROWS, TABLES, find_format, read, read_labels_
 from semisvm.tables.rows_writing import RowsWriter, rows_writer
 from semisvm.tables.streaming import StreamedFeatures
 from semisvm.tables.table import MatrixData, Table
-from semisvm.tables.vectors import EMBEDDINGS, RowVectors
+from semisvm.tables.vector_columns import EMBEDDINGS, RowVectors
 
 FLOATS = ("float64", "float32")
 

@@ -25,7 +25,7 @@ from semisvm.persistence.checks import (
 )
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import PARTS
-from semisvm.tables.text import MAX_NGRAM, TOKEN_PATTERN
+from semisvm.tables.words import MAX_NGRAM, TOKEN_PATTERN
 
 COLUMNS = listed(text, "columns", least=1, unique=True)
 NGRAMS = ordered(listed(whole(1, MAX_NGRAM), length=2))

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from semisvm.maps.cluster_kernel import ClusterMap, ScoreMap, VoteMap
 from semisvm.maps.feature_maps import ExpansionMap, FeatureMap, KernelMap
+from semisvm.maps.graph_laplacian import NEIGHBORS, LocalMap
 from semisvm.maps.kernels import NAMES, PRECOMPUTED, USES, Kernel
-from semisvm.maps.laplacian import NEIGHBORS, LocalMap
 from semisvm.maps.neighbors import fit_neighbors
 from semisvm.maps.paths import PathMap
 from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names

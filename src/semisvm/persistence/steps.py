@@ -40,7 +40,7 @@ from semisvm.persistence.checks import (
     whole,
 )
 from semisvm.persistence.values import from_plain, to_plain
-from semisvm.tables.text import MAX_NGRAM, TOKEN_PATTERN
+from semisvm.tables.words import MAX_NGRAM, TOKEN_PATTERN
 
 TYPES = ("float64", "float32", "int64", "int32")
 AUTO, GIVEN = "auto", "given"

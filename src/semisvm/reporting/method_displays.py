@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.interop import fit_partly
 from semisvm.labels.partial import encode, hide_labels, label_array
-from semisvm.model_selection.scoring import PartialScorer
+from semisvm.model_selection.metrics import PartialScorer
 from semisvm.reporting.displays import (
     BLUE,
     GREEN,

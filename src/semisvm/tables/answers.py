@@ -21,7 +21,7 @@ from semisvm.tables.opening import Options
 from semisvm.tables.reading import TABLES, find_format, read
 from semisvm.tables.table import MatrixData, Table, as_number
 from semisvm.tables.text_tables import escaped, unescaped
-from semisvm.tables.vectors import without_vectors
+from semisvm.tables.vector_columns import without_vectors
 from semisvm.tables.writing import write_bytes
 from semisvm.text import listing
 

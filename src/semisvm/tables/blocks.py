@@ -22,8 +22,8 @@ from sklearn.preprocessing import normalize
 from semisvm.tables.errors import DataError
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, PARTS, TEXT, TIME, VECTOR, read_times
 from semisvm.tables.table import Table
-from semisvm.tables.text import TOKEN_PATTERN, check_ngrams, restored_settings, settings_of
-from semisvm.tables.vectors import read_vectors
+from semisvm.tables.vector_columns import read_vectors
+from semisvm.tables.words import TOKEN_PATTERN, check_ngrams, restored_settings, settings_of
 
 Arrays = dict[str, NDArray[Any]]
 State = dict[str, Any]

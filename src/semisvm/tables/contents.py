@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.tables.table import MatrixData, Table, holds_vectors
-from semisvm.tables.vectors import vector_texts
+from semisvm.tables.vector_columns import vector_texts
 
 DIGEST = 12
 """Bytes of a hash: among a million rows two are alike with a chance of 1e-17."""

@@ -30,8 +30,8 @@ from semisvm.tables.informative import find_informative
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
 from semisvm.tables.shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
 from semisvm.tables.table import Table, holds_vectors
-from semisvm.tables.text import STOP_WORDS, as_tokens
-from semisvm.tables.vectors import SUFFIX, encode_texts
+from semisvm.tables.vector_columns import SUFFIX, encode_texts
+from semisvm.tables.words import STOP_WORDS, as_tokens
 from semisvm.validation import check_real
 
 KINDS = (TEXT, NUMERIC, CATEGORICAL)

@@ -21,7 +21,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.designs import Floats
 from semisvm.designs.vectors import add, dot
-from semisvm.maps.laplacian import Roughness
+from semisvm.maps.graph_laplacian import Roughness
 from semisvm.solvers import Linearization
 from semisvm.solvers.conjugate_gradients import Preconditioner
 from semisvm.solvers.woodbury import LabeledPreconditioner

@@ -34,7 +34,7 @@ from semisvm.solvers.trace import Recorder
 from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.driver import Codes
 from semisvm.tasks.many_beliefs import ManyScoreBlock, ManyScoreRows
-from semisvm.tasks.problems import RowsProblem, RowsTask, SoftLabels
+from semisvm.tasks.weight_steps import RowsProblem, RowsTask, SoftLabels
 
 
 @dataclass(frozen=True)

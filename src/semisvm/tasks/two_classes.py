@@ -27,7 +27,7 @@ from semisvm.solvers.trace import Recorder
 from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.one_score import OneScoreBlock
 from semisvm.tasks.one_score_driver import OneScoreRows
-from semisvm.tasks.problems import RowsProblem, RowsTask, SoftLabels
+from semisvm.tasks.weight_steps import RowsProblem, RowsTask, SoftLabels
 
 # Error of the mean belief: far below one row; a smaller error costs one more pass of exponentials.
 BELIEF_TOL = 1e-10

@@ -26,7 +26,7 @@ from semisvm import (
 from semisvm.designs import RowsError
 from semisvm.distributed import ClusterError
 from semisvm.distributed.shard import Shard
-from semisvm.tasks.problems import RowsTask
+from semisvm.tasks.weight_steps import RowsTask
 
 METHODS = [NewtonSVC, TransductiveSVC, AnnealedSVC]
 CHUNKS = (130, 1, 269, 200)

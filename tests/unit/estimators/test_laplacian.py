@@ -19,7 +19,7 @@ from semisvm.maps import (
     normalized_laplacian,
     similarities,
 )
-from semisvm.maps.laplacian import LocalMap
+from semisvm.maps.graph_laplacian import LocalMap
 from semisvm.solvers import State, minimize
 from semisvm.tasks import graph
 from semisvm.tasks.graph import GraphProblem, GraphTerm

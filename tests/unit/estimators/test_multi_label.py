@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 import semisvm
 from problems import sparse_text
 from semisvm import AnnealedSVC, GradientTSVC, MeanSVC, MultiLabelSVC, NewtonSVC, TransductiveSVC
-from semisvm.labels.multi_label import read_shares, read_table
+from semisvm.labels.label_matrix import read_shares, read_table
 from semisvm.model_selection import CalibratedPartialClassifier
 from semisvm.model_selection.calibration import calibrate_labels
 

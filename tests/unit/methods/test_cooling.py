@@ -20,7 +20,7 @@ from semisvm.methods.free_energy import FreeEnergy
 from semisvm.solvers import newton
 from semisvm.tasks import ManyScoreBlock, ManyScoreRows
 from semisvm.tasks.many_classes import ManyClassTask
-from semisvm.tasks.problems import SoftLabels
+from semisvm.tasks.weight_steps import SoftLabels
 
 LAM, M = 0.7, 4
 SMOOTH = pytest.mark.parametrize("loss", ["squared_hinge", "squared", "log"])

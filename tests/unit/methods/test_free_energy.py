@@ -17,7 +17,7 @@ from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.methods.annealing import Annealing
 from semisvm.methods.free_energy import FreeEnergy
 from semisvm.solvers import newton
-from semisvm.tasks.problems import SoftLabels
+from semisvm.tasks.weight_steps import SoftLabels
 
 LAM = 0.7
 SMOOTH = pytest.mark.parametrize("loss", ["squared_hinge", "squared", "log"])

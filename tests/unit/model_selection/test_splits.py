@@ -20,7 +20,7 @@ from semisvm.model_selection import (
     partial_scorer,
     with_twins,
 )
-from semisvm.model_selection.scoring import average_precision
+from semisvm.model_selection.metrics import average_precision
 
 NAMES = np.array(["down", "up"])
 

@@ -12,7 +12,7 @@ from semisvm.model_selection import (
     audit_labels,
 )
 from semisvm.model_selection.calibration import Calibrator
-from semisvm.model_selection.scoring import METRICS
+from semisvm.model_selection.metrics import METRICS
 
 PRIOR = [0.5, 0.5]
 

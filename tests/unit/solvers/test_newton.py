@@ -10,7 +10,7 @@ from semisvm.losses import LOSSES
 from semisvm.solvers import conjugate_gradients, newton
 from semisvm.solvers.newton import line_search
 from semisvm.tasks import scored_rows
-from semisvm.tasks.problems import RowsProblem
+from semisvm.tasks.weight_steps import RowsProblem
 
 SMOOTH = sorted(name for name, loss in LOSSES.items() if loss.two and loss.two.smooth)
 PIECEWISE = ["squared", "squared_hinge"]

@@ -7,7 +7,7 @@ from problems import hide, sparse_text, two_blobs
 from semisvm import TransductiveSVC
 from semisvm.designs import Workers, make_design
 from semisvm.solvers.woodbury import LabeledPreconditioner, Span, heavy_rows
-from semisvm.tasks import problems as sharing
+from semisvm.tasks import weight_steps as sharing
 
 REG = 1e-2
 

@@ -17,8 +17,8 @@ from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.solvers import woodbury
 from semisvm.solvers.woodbury import LabeledPreconditioner, heavy_rows
 from semisvm.tasks import ManyScoreBlock, ManyScoreRows
-from semisvm.tasks import problems as sharing
-from semisvm.tasks.problems import RowsProblem
+from semisvm.tasks import weight_steps as sharing
+from semisvm.tasks.weight_steps import RowsProblem
 
 REG = 1e-2
 

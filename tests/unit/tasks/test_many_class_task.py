@@ -13,7 +13,7 @@ from semisvm.methods import Recorder, decades
 from semisvm.methods.transductive import Assigning, TableAssigning, finish_many
 from semisvm.solvers.newton import measure
 from semisvm.tasks.many_classes import ManyClassTask
-from semisvm.tasks.problems import RowsProblem
+from semisvm.tasks.weight_steps import RowsProblem
 
 SMOOTH = ["squared_hinge", "squared", "log"]
 TREES = {"flat": flat(np.arange(4)), "tree": build({"a": [0, 1], "b": [2, 3]}, np.arange(4))}

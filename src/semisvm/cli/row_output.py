@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from semisvm.cli.errors import UserError, print_stderr
+from semisvm.cli.messages import UserError, print_stderr
 from semisvm.cli.outputs import Output
 from semisvm.text import visible_json
 
