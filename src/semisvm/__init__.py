@@ -4,8 +4,7 @@ The public names are imported when they are first used, so ``import semisvm`` is
 and compiles nothing.
 """
 
-from semisvm._lazy import attach
-from semisvm._moved import install_moved_paths
+from semisvm._lazy import attach, install_moved_paths
 from semisvm._version import __version__ as __version__
 
 install_moved_paths()

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from semisvm._moved import MOVED
+from semisvm._lazy import MOVED
 
 # What was public at an old path, one name each.
 NAMES = {

@@ -173,19 +173,19 @@ def _show(
 ) -> None:
 
     print_line(found.sentence())
-    told = _texts(table, prepared, found.rows[:n].tolist())
+    texts = _texts(table, prepared, found.rows[:n].tolist())
     rows = [
         [
             f"{d.row + 1}",
             str(d.given),
             str(d.suggested),
             f"{d.probability:.2f}",
-            *told.get(d.row, []),
+            *texts.get(d.row, []),
         ]
         for d in found.doubts[:n]
     ]
     if rows:
-        header = ["row", "label", "suggested", "probability", *(["text"] if told else [])]
+        header = ["row", "label", "suggested", "probability", *(["text"] if texts else [])]
         print_table(f"\nLabels in doubt of {data}", header, rows)
     if len(found) > n:
         print_line(f"and {len(found) - n:,} more: -n shows more of them, -o writes them all.")
@@ -202,7 +202,7 @@ def _texts(
     features = prepared.features
     texts = [name for name, kind in features.kinds_.items() if kind == "text"]
     names = list(dict.fromkeys([*texts, *features.encoded_]))
-    told = zip(*(table.take(rows).text(name) for name in names), strict=True)
-    found = (" ".join(" ".join(cells).split()) for cells in told)
+    cells = zip(*(table.take(rows).text(name) for name in names), strict=True)
+    found = (" ".join(" ".join(row).split()) for row in cells)
     shown = [text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…" for text in found]
     return {row: [text] for row, text in zip(rows, shown, strict=True)} if names else {}

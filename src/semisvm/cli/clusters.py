@@ -49,7 +49,7 @@ class Cluster:
     ] = None
 
     @property
-    def asked(self) -> bool:
+    def is_wanted(self) -> bool:
         """Whether there is to be a cluster; two are refused."""
         if self.cluster is not None and self.workers is not None:
             raise UserError(
@@ -59,8 +59,8 @@ class Cluster:
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
-        """Yield the client of a cluster, or None if no one asks for one."""
-        if not self.asked:
+        """Yield the client of a cluster, or None without one."""
+        if not self.is_wanted:
             yield None
             return
         from semisvm.distributed import connecting
@@ -121,7 +121,7 @@ def check_fit(
             "--sample-weight needs a file in one place, so it is not for a cluster. In Python, "
             "fit(X, y, sample_weight=) takes weights of rows on a cluster."
         )
-    if vectors.asked:
+    if vectors.are_wanted:
         raise UserError(
             "--embeddings and --encoder need the rows in one place, so they are not for a cluster: "
             "put the vectors into a column of lists of Parquet files."
@@ -206,20 +206,22 @@ def n_parts(client: Any) -> int:
 
 
 def predicted(
-    client: Any, bundle: "Model", pieces: Any, keep: list[str], all_scores: bool, asked: Any
+    client: Any, bundle: "Model", pieces: Any, keep: list[str], all_scores: bool, requested: Any
 ) -> Any:
     """Yield what `predicted_rows` returns for pieces of data, computed by workers, in order."""
     from semisvm.cli.predict import predicted_rows
 
     work = partial(predicted_rows, keep=keep, all_scores=all_scores)
-    yield from _by_workers(client, work, bundle, pieces, asked)
+    yield from _by_workers(client, work, bundle, pieces, requested)
 
 
-def _by_workers(client: Any, work: Any, bundle: "Model", pieces: Any, asked: Any) -> Iterator[Any]:
+def _by_workers(
+    client: Any, work: Any, bundle: "Model", pieces: Any, requested: Any
+) -> Iterator[Any]:
     """Yield what work gives for a model, pieces of data and rules, in order."""
     from semisvm.distributed.connecting import in_order
 
-    model, rules = (client.submit(_same, value, pure=False) for value in (bundle, asked))
+    model, rules = (client.submit(_same, value, pure=False) for value in (bundle, requested))
     yield from in_order(client, work, ((model, piece, rules) for piece in pieces))
 
 
@@ -227,13 +229,15 @@ def _same(value: Any) -> Any:
     return value
 
 
-def answers_of(client: Any, bundle: "Model", data: "Table | MatrixData", asked: Any) -> "Answers":
+def answers_of(
+    client: Any, bundle: "Model", data: "Table | MatrixData", requested: Any
+) -> "Answers":
     """Return what the rules of `prediction_rules.answers_of` give for data, computed by workers."""
     import numpy as np
 
     from semisvm.cli import prediction_rules
 
-    parts = _by_workers(client, prediction_rules.answers_of, bundle, _pieces(data), asked)
+    parts = _by_workers(client, prediction_rules.answers_of, bundle, _pieces(data), requested)
     codes, answered, inside = zip(*parts, strict=True)
     sets = None if any(part is None for part in inside) else np.concatenate(inside)
     return prediction_rules.Answers(np.concatenate(codes), np.concatenate(answered), sets)

@@ -115,9 +115,9 @@ class Reading:
 
     def text(self) -> str:
         """Show how far the reading is."""
-        told = self.progress
-        read = f"{told.rows:,} rows, {told.bytes / 1e6:,.0f} of {told.total / 1e6:,.0f} MB"
-        return f"{told.doing}: {read}"
+        done = self.progress
+        read = f"{done.rows:,} rows, {done.bytes / 1e6:,.0f} of {done.total / 1e6:,.0f} MB"
+        return f"{done.doing}: {read}"
 
 
 def describe_rows(X: "RowsOnDisk") -> dict[str, Any]:

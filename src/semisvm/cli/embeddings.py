@@ -79,7 +79,7 @@ class Vectors:
     ] = None
 
     @property
-    def asked(self) -> bool:
+    def are_wanted(self) -> bool:
         """Whether there are to be some."""
         return self.embeddings is not None or self.encoder is not None
 
@@ -105,7 +105,7 @@ class TrainingVectors(Vectors):
     @property
     def given(self) -> bool:
         """Whether any of the options is given."""
-        return self.asked or self.no_words
+        return self.are_wanted or self.no_words
 
     def check(self) -> None:
         """Refuse what is about texts that are encoded, if none are."""
@@ -140,7 +140,7 @@ class TrainingVectors(Vectors):
         from semisvm.tables.table import Table
 
         self.check()
-        if not self.asked:
+        if not self.are_wanted:
             return data, {}
         if not isinstance(data, Table):
             raise UserError(
@@ -174,7 +174,7 @@ class TrainingVectors(Vectors):
         names = list(features.text or text_columns(data))
         progress = Encoded()
         with show(progress, shown):
-            data = encode_texts(data, names, function, tell=progress.update)
+            data = encode_texts(data, names, function, callback=progress.update)
         if self.no_words:
             features.set_params(text=None)
             data = data.without(names)
@@ -205,8 +205,8 @@ class Added:
     """
 
     def __init__(self, bundle: "Model", vectors: Vectors) -> None:
-        said, embeddings, encoder = bundle.settings, vectors.embeddings, vectors.encoder
-        self._check_embeddings(bool(said.get("embeddings")), embeddings)
+        settings, embeddings, encoder = bundle.settings, vectors.embeddings, vectors.encoder
+        self._check_embeddings(bool(settings.get("embeddings")), embeddings)
         if encoder is not None and bundle.features is not None and bundle.features.encoded_:
             # perhaps another place of the same encoder: its vectors are compared
             if not vectors.is_named:
@@ -214,9 +214,9 @@ class Added:
                 raise UserError(f"the model was fitted with the encoder {fitted}, not {encoder}.")
             bundle.features.set_params(encoder=encoder)
             encoder = None
-        self._check_encoder(said.get("encoder"), encoder)
+        self._check_encoder(settings.get("encoder"), encoder)
         self._vectors = None if embeddings is None else _loaded(embeddings)
-        self._columns: list[str] = list(said.get("encoded") or ())
+        self._columns: list[str] = list(settings.get("encoded") or ())
         self._function = None if encoder is None else _imported(encoder)
         self._progress = Encoded()
 
@@ -265,10 +265,10 @@ class Added:
         if self._vectors is not None:
             data = self._vectors.join(data)
         if self._function is not None:
-            told = self._progress
-            with show(told, True):
-                data = encode_texts(data, self._columns, self._function, tell=told.update)
-            told.before += len(self._columns) * len(data)
+            progress = self._progress
+            with show(progress, True):
+                data = encode_texts(data, self._columns, self._function, callback=progress.update)
+            progress.before += len(self._columns) * len(data)
         return data
 
     def to_all(self, pieces: Iterator[Any]) -> Iterator[Any]:

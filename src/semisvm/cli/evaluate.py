@@ -60,25 +60,25 @@ def evaluate(
     bundle = as_model(load(model), several=True)
     if bundle.label_names:
         given = {"--label": label is not None, "--labels": labels is not None, **rules.given}
-        check_plain({**given, "--cluster or --workers": cluster.asked})
+        check_plain({**given, "--cluster or --workers": cluster.is_wanted})
         facts = _several(bundle, data, sample_weight, marks, vectors, form)
         if as_json:
             print_json({"model": model, "data": data, **facts})
         else:
             show_assessed(facts)
         return
-    asked = prediction_rules.wanted(bundle, rules)
+    requested = prediction_rules.wanted(bundle, rules)
     table, weight = _read(bundle, data, label, vectors, form, labels, marks, sample_weight)
     with cluster.connected() as client:
         if client is None:
-            answers = prediction_rules.answers_of(bundle, table, asked)
+            answers = prediction_rules.answers_of(bundle, table, requested)
         else:
-            answers = clusters.answers_of(client, bundle, table, asked)
+            answers = clusters.answers_of(client, bundle, table, requested)
     assessed = assess(bundle, table, bundle.classes_[answers.codes], weight)
-    assessed["trust"] = prediction_rules.judged(bundle, table.labels, asked, answers)
+    assessed["trust"] = prediction_rules.judged(bundle, table.labels, requested, answers)
     likeness = prediction_rules.Likeness(bundle)
     list(likeness.watch([table]))
-    if asked.decision.is_usual:
+    if requested.decision.is_usual:
         likeness.count(bundle.classes_[answers.codes].tolist())
     notes = [*about_missing(table.missing_words), *likeness.sentences()]
     if weight is not None:
@@ -278,8 +278,8 @@ def _show(facts: dict[str, Any]) -> None:
 
     names = ("rows", "unlabelled_rows", "accuracy", "macro_f")
     guess = f"{facts['chance']['guess']:.4g} ({facts['most_frequent_class']})"
-    told = prediction_rules.in_short(facts.get("trust", {}))
-    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess, **told})
+    trust = prediction_rules.in_short(facts.get("trust", {}))
+    print_facts("Evaluation", {**{n: facts[n] for n in names}, "most_frequent": guess, **trust})
     print_line(facts["chance"]["sentence"])
     classes = facts["classes"]
     rows = [

@@ -253,7 +253,7 @@ def fit(
             "--answers": bool(answered.answers),
             "--labels": file.labels is not None,
             "--checkpoint": keeping.checkpoint is not None,
-            "--cluster or --workers": cluster.asked,
+            "--cluster or --workers": cluster.is_wanted,
             "--report": report is not None,
             "--quick": method.quick,
             "--exportable": method.exportable,
@@ -265,7 +265,7 @@ def fit(
     label = several.one
     keeping.check(method.algorithm)
     parameters = method.parameters(jobs, prior)
-    if cluster.asked:
+    if cluster.is_wanted:
         clusters.check_fit(
             method.algorithm, method.kernel, probabilities, answered, sample_weight, vectors
         )
@@ -297,7 +297,7 @@ def fit(
         table, notes = answered.join(table, label, file.marks)
         table, weight = take_weights(table, sample_weight)
         cells = None
-        if several.asked:
+        if several.is_multi_label:
             table, cells = several.take(table, file.marks)
         of_classes = {
             "class_prior": class_shares(prior, table)
@@ -312,7 +312,7 @@ def fit(
             "unlabeled": file.marks.unlabeled,
             "na_is_class": file.marks.na_is_class or None,
             **added,
-            **(several.settings if several.asked else {}),
+            **(several.settings if several.is_multi_label else {}),
         }
         model = train(
             table,
@@ -348,11 +348,11 @@ def _write(
     when_stopped(message=f"stopped; the model {output} is written")
     # files come before the summary, whose reader may be gone before its end
     failure = reporting.write(model, report, title=title, created=reporting.today())
-    told = _outcome(model)
+    outcome = _outcome(model)
     if as_json:
-        print_json({"model": output, **model.summary, **told})
+        print_json({"model": output, **model.summary, **outcome})
     elif shown:
-        _show(model, output, told)
+        _show(model, output, outcome)
     if failure is not None:
         raise UserError(f"the model was saved to {output}; the report was not: {failure}")
     if shown:
@@ -395,19 +395,19 @@ def _outcome(model: "Model") -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in left_out}
 
 
-def _show(model: "Model", output: Output, told: dict[str, Any]) -> None:
+def _show(model: "Model", output: Output, outcome: dict[str, Any]) -> None:
     summary = dict(model.summary)
     notes, choice = summary.pop("notes"), summary.pop("choice", None)
     summary.pop("scores", None)
     counts = summary.pop("several_labels", {})
     if model.features is not None:
         summary["columns"] = columns_in_short(model.features.kinds_)
-        summary |= words_in_short(told["kept_words"])
+        summary |= words_in_short(outcome["kept_words"])
     if model.label_names:
         print_facts(f"Model {output}", {**summary, "probabilities": model.has_probabilities})
         show_labels(model, counts)
     else:
-        facts = {**summary, **shares_in_short(told)}
+        facts = {**summary, **shares_in_short(outcome)}
         facts.pop("kept_words", None)  # in short already
         known = {name: value for name, value in facts.items() if value is not None}
         print_facts(f"Model {output}", known)

@@ -131,7 +131,7 @@ def label(
         progress.end()
         _finish(session, output, report)
         status = session.status()
-    _tell(context, status, place, output, f"{data.stem}.semisvm")
+    _print_outcome(context, status, place, output, f"{data.stem}.semisvm")
 
 
 def _server() -> Any:
@@ -211,7 +211,7 @@ def _finish(session: "LabelingSession", output: Output | None, report: Output | 
             print_stderr(f"note: {place} was not written. {error}")
 
 
-def _tell(
+def _print_outcome(
     context: typer.Context, status: "Status", place: Path, output: Output | None, model: str
 ) -> None:
 

@@ -18,8 +18,8 @@ from semisvm.cli.row_output import (
     SUFFIXES,
     EscapeFormulas,
     Rows,
+    note_new_names,
     row_writer,
-    tell_of_new_names,
     with_kept,
 )
 from semisvm.cli.several import ONE_LABEL, check_plain
@@ -75,11 +75,13 @@ def predict(
                 "--top": top is not None,
                 "--explain": explain is not None,
                 "--vocabulary": vocabulary is not None,
-                "--cluster or --workers": cluster.asked,
+                "--cluster or --workers": cluster.is_wanted,
                 **rules.given,
             }
         )
-    asked = prediction_rules.wanted(bundle, rules, top=top, explain=explain, vocabulary=vocabulary)
+    requested = prediction_rules.wanted(
+        bundle, rules, top=top, explain=explain, vocabulary=vocabulary
+    )
     added = Added(bundle, vectors)
     kept = list(dict.fromkeys(keep or ()))
     pieces = added.to_all(
@@ -90,7 +92,7 @@ def predict(
     likeness = prediction_rules.Likeness(bundle)
     watched = likeness.watch(pieces)
     # labels by other rules are not those whose shares the fit has
-    counted = not bundle.label_names and asked.decision.is_usual
+    counted = not bundle.label_names and requested.decision.is_usual
     with (
         cluster.connected() as client,
         row_writer(output, "predictions", escape, (*SUFFIXES, PARQUET)) as write,
@@ -99,12 +101,14 @@ def predict(
         if bundle.label_names:
             found = (rows_of_labels(bundle, piece, kept, all_scores) for piece in watched)
         elif client is not None:
-            found = clusters.predicted(client, bundle, watched, kept, all_scores, asked)
+            found = clusters.predicted(client, bundle, watched, kept, all_scores, requested)
         else:
-            found = (predicted_rows(bundle, piece, asked, kept, all_scores) for piece in watched)
+            found = (
+                predicted_rows(bundle, piece, requested, kept, all_scores) for piece in watched
+            )
         for k, rows in enumerate(found):
             if k == 0:
-                tell_of_new_names(kept, rows)
+                note_new_names(kept, rows)
             write(rows)
             if counted:
                 likeness.count(row["label"] for row in rows)
@@ -151,7 +155,7 @@ def _pieces(
 def predicted_rows(
     bundle: "Model",
     piece: "Table | MatrixData",
-    asked: prediction_rules.Wanted,
+    requested: prediction_rules.Wanted,
     keep: list[str],
     all_scores: bool,
 ) -> list[dict[str, Any]]:
@@ -167,7 +171,7 @@ def predicted_rows(
     from semisvm.model_selection.decisions import labels_or_none
 
     X = bundle.matrix(piece)
-    scores, (codes, answered) = bundle.score_columns(X), asked.labels(bundle, X)
+    scores, (codes, answered) = bundle.score_columns(X), requested.labels(bundle, X)
     rows = np.arange(len(codes))
     columns: dict[str, list[Any]] = {}
     columns["label"] = labels_or_none(bundle.classes_, codes, answered).tolist()
@@ -177,5 +181,5 @@ def predicted_rows(
     if all_scores:
         for k, label in enumerate(bundle.classes_.tolist()):
             columns[f"score_{label}"] = scores[:, k].tolist()
-    columns |= asked.columns(bundle, X, codes)
+    columns |= requested.columns(bundle, X, codes)
     return with_kept(piece, keep, columns)

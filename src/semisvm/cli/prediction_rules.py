@@ -264,29 +264,29 @@ class Answers(NamedTuple):
     inside: "NDArray[Any] | None"
 
 
-def judged_coverage(bundle: "Model", asked: Wanted) -> float | None:
+def judged_coverage(bundle: "Model", requested: Wanted) -> float | None:
     """Return the coverage of the sets to judge: what is asked for, else 0.9 if it can be had."""
-    if asked.coverage is not None or bundle.conformal is None:
-        return asked.coverage
+    if requested.coverage is not None or bundle.conformal is None:
+        return requested.coverage
     return USUAL_COVERAGE if bundle.conformal.most_coverage >= USUAL_COVERAGE else None
 
 
-def answers_of(bundle: "Model", piece: Any, asked: Wanted) -> Answers:
+def answers_of(bundle: "Model", piece: Any, requested: Wanted) -> Answers:
     """Apply the rules to rows."""
     X = bundle.matrix(piece)
-    coverage = judged_coverage(bundle, asked)
+    coverage = judged_coverage(bundle, requested)
     inside = None if coverage is None else bundle.sets_of_rows(X, coverage)
-    return Answers(*asked.labels(bundle, X), inside)
+    return Answers(*requested.labels(bundle, X), inside)
 
 
-def judged(bundle: "Model", labels: Any, asked: Wanted, answers: Answers) -> dict[str, Any]:
+def judged(bundle: "Model", labels: Any, requested: Wanted, answers: Answers) -> dict[str, Any]:
     """Compare answers by rules, and sets of classes, with labels that are known.
 
     Parameters
     ----------
     bundle : Model
     labels : object array of shape (n,)
-    asked : Wanted
+    requested : Wanted
     answers : Answers
     """
     import numpy as np
@@ -296,16 +296,16 @@ def judged(bundle: "Model", labels: Any, asked: Wanted, answers: Answers) -> dic
     truth = np.array([places.get(str(label), -1) for label in labels])[known]
     codes, kept = answers.codes[known], answers.answered[known]
     facts: dict[str, Any] = {}
-    if not asked.decision.is_usual:
+    if not requested.decision.is_usual:
         facts["answered"] = float(kept.mean())
         facts["accuracy_of_answered"] = _mean((codes == truth)[kept])
-    if asked.decision.costs is not None and (truth >= 0).all():
-        facts["mean_cost"] = _mean(asked.decision.costs[truth, codes][kept])
+    if requested.decision.costs is not None and (truth >= 0).all():
+        facts["mean_cost"] = _mean(requested.decision.costs[truth, codes][kept])
     if answers.inside is not None:
         inside = answers.inside[known]
         covered = inside[np.arange(len(truth)), truth] & (truth >= 0)
         facts["sets"] = {
-            "coverage": judged_coverage(bundle, asked),
+            "coverage": judged_coverage(bundle, requested),
             "covered": float(covered.mean()),
             "covered_by_class": {
                 name: float(covered[truth == k].mean())

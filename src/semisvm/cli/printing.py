@@ -8,7 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -19,9 +19,6 @@ from semisvm.cli.messages import in_options
 from semisvm.estimators.registry import OPTIONS as METHOD_OPTIONS
 from semisvm.estimators.registry import get
 from semisvm.text import measured_time, plain, visible, visible_json
-
-if TYPE_CHECKING:
-    pass
 
 MOST_SHOWN = 30
 """Entries of a dict or list in a table; ``--json`` has them all."""
@@ -124,11 +121,11 @@ def shares_in_short(facts: dict[str, Any]) -> dict[str, Any]:
 def words_in_short(kept: dict[str, dict[str, Any]]) -> dict[str, str]:
     """Describe which words of text columns are features, those in most rows by name."""
     found = {}
-    for column, told in kept.items():
+    for column, vocabulary in kept.items():
         # n-grams of characters may begin or end with a space
-        named = ", ".join(w if w == w.strip() else repr(w) for w in told["most_frequent"])
-        more = ", ..." if told["words"] > len(told["most_frequent"]) else ""
-        found[f"words of {column}"] = f"{told['words']:,} kept: {named}{more}"
+        named = ", ".join(w if w == w.strip() else repr(w) for w in vocabulary["most_frequent"])
+        more = ", ..." if vocabulary["words"] > len(vocabulary["most_frequent"]) else ""
+        found[f"words of {column}"] = f"{vocabulary['words']:,} kept: {named}{more}"
     return found
 
 

@@ -244,13 +244,13 @@ def _lines(state: State) -> Iterator[None]:
 
 def _print_lines(text: Callable[[], str], ended: threading.Event) -> None:
     start = last = perf_counter()
-    said = ""
+    printed = ""
     while not ended.wait(TICK):
         now, line = perf_counter(), text()
         # the same fit is named again only after a long while
-        if now - last >= (STILL if line.partition(",")[0] == said else PAUSE):
+        if now - last >= (STILL if line.partition(",")[0] == printed else PAUSE):
             print_stderr(f"{line}, {now - start:.0f} s so far")
-            last, said = now, line.partition(",")[0]
+            last, printed = now, line.partition(",")[0]
 
 
 def describe(row: Mapping[str, Any], done: float) -> str:

@@ -85,7 +85,7 @@ def _check_unused(label: str | None, vectors: Vectors, form: FileFormat) -> None
 
     if label is not None:
         raise UserError("--label is the label column of --evaluate FILE, which is not given.")
-    if vectors.asked:
+    if vectors.are_wanted:
         raise UserError("--embeddings and --encoder are for --evaluate FILE, which is not given.")
     if form != FileFormat():
         raise UserError("options about reading are for --evaluate FILE, which is not given.")

@@ -51,7 +51,7 @@ def _names_of_kept(keep: list[str], written: set[str]) -> dict[str, str]:
     return names
 
 
-def tell_of_new_names(keep: list[str], rows: Rows) -> None:
+def note_new_names(keep: list[str], rows: Rows) -> None:
     """Report which columns could not keep their names."""
     # columns that are kept come first
     for name, written in zip(keep, next(iter(rows), {}), strict=False):

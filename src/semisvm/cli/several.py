@@ -53,10 +53,10 @@ class Several:
     @property
     def one(self) -> str | None:
         """The label column, if there is one label per row."""
-        return self.label[0] if self.label and not self.asked else None
+        return self.label[0] if self.label and not self.is_multi_label else None
 
     @property
-    def asked(self) -> bool:
+    def is_multi_label(self) -> bool:
         """Whether there are several labels per row."""
         return self.tags is not None or len(self.label or ()) > 1
 
@@ -66,7 +66,7 @@ class Several:
             raise UserError("--tags and --label both name labels: leave one of them out.")
         if self.separator is not None and self.tags is None:
             raise UserError("--separator is for --tags COLUMN.")
-        if not self.asked:
+        if not self.is_multi_label:
             return
         for option, given in refused.items():
             if given:

@@ -364,7 +364,7 @@ class ClusteredSVC(ConcaveSVC):
         if oracle is not None:
             self._check_parameters()
             rows = self.select(X, y)
-            y = self._asked(rows, oracle, _n_rows(X), y)
+            y = self._oracle_labels(rows, oracle, _n_rows(X), y)
         elif y is None:
             # scikit-learn's checks expect the words "requires y to be passed"
             raise ValueError(
@@ -392,7 +392,9 @@ class ClusteredSVC(ConcaveSVC):
             )
         return max(1, round(float(self.n_labels) * n_rows))
 
-    def _asked(self, rows: Index, oracle: Oracle, n: int, y: ArrayLike | None) -> NDArray[Any]:
+    def _oracle_labels(
+        self, rows: Index, oracle: Oracle, n: int, y: ArrayLike | None
+    ) -> NDArray[Any]:
         """Return the labels so far and those of the oracle; None for the other rows."""
         if callable(oracle):
             answers = np.asarray(oracle(rows))

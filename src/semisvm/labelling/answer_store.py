@@ -89,7 +89,7 @@ class AnswerStore:
     classes : list of str
     counts : Counter
         Class -> rows with this answer.
-    asked : Counter
+    queries : Counter
         Reason -> rows that were answered or skipped for it.
     n_skipped : int
     """
@@ -102,7 +102,7 @@ class AnswerStore:
         self.classes: list[str] = []
         self.add_classes([*classes, *found])
         self.counts: Counter[str] = Counter(given.values())
-        self.asked: Counter[str] = Counter()
+        self.queries: Counter[str] = Counter()
         self.n_skipped = 0
         self._done: list[_Done] = []
 
@@ -151,7 +151,7 @@ class AnswerStore:
             self._count(mark, 1)
 
     def _count(self, mark: Mark, by: int) -> None:
-        self.asked[mark.reason] += by
+        self.queries[mark.reason] += by
         if mark.value is None:
             self.n_skipped += by
         else:

@@ -157,32 +157,32 @@ class Policy:
         self._queues[reason] = [int(row) for row in reversed(rows)]
 
     def next(
-        self, asked: Mapping[str, int], n_classes: int, free: Callable[[int], bool]
+        self, queries: Mapping[str, int], n_classes: int, free: Callable[[int], bool]
     ) -> tuple[int, str] | None:
         """Return the next row and its kind; None if no row is free.
 
         Parameters
         ----------
-        asked : mapping
+        queries : mapping
             Reason -> number of rows that were asked for so far.
         n_classes : int
         free : function
             Returns whether a row may be shown.
         """
-        for reason in self._turns(asked, n_classes):
+        for reason in self._turns(queries, n_classes):
             row = self._take(reason, free)
             if row is not None:
                 return row, reason
         return None
 
-    def _turns(self, asked: Mapping[str, int], n_classes: int) -> list[str]:
+    def _turns(self, queries: Mapping[str, int], n_classes: int) -> list[str]:
         """Order the kinds by how far each is behind its share."""
         first = max(FIRST, 2 * n_classes)
-        total = sum(asked.get(reason, 0) for reason in SHARES)
+        total = sum(queries.get(reason, 0) for reason in SHARES)
         if total < first:
             return [CLUSTER, RANDOM, UNCERTAIN]
         behind = {
-            reason: share * (total - first + 1) - asked.get(reason, 0)
+            reason: share * (total - first + 1) - queries.get(reason, 0)
             for reason, share in SHARES.items()
         }
         behind[CLUSTER] += first
@@ -243,11 +243,11 @@ class Queries:
     def _next(self) -> Query | None:
         waiting = [query for query, _ in self._out.values()]
         taken = {query.row for query in waiting}
-        asked = dict(self._store.asked)
+        queries = dict(self._store.queries)
         for query in waiting:
-            asked[query.reason] = asked.get(query.reason, 0) + 1
+            queries[query.reason] = queries.get(query.reason, 0) + 1
         found = self._policy.next(
-            asked,
+            queries,
             len(self._store.classes),
             lambda row: row not in taken and self._store.is_open(row),
         )

@@ -26,7 +26,7 @@ from semisvm.tables.errors import DataError, in_short
 Encoder = Callable[[list[str]], Any]
 """From n texts to an array of shape (n, k)."""
 Vectors = NDArray[np.float32]
-Tell = Callable[[int, int], object]
+Callback = Callable[[int, int], object]
 T = TypeVar("T")
 
 PROBES = (
@@ -305,21 +305,21 @@ PROGRESS: ContextVar[bool] = ContextVar("PROGRESS", default=True)
 
 
 @contextmanager
-def on_terminal() -> Iterator[Tell | None]:
+def on_terminal() -> Iterator[Callback | None]:
     """Yield a function that shows progress in one line, which is erased in the end."""
     if not PROGRESS.get() or not sys.stderr.isatty():
         yield None
         return
     start, drawn = perf_counter(), False
 
-    def tell(done: int, total: int) -> None:
+    def show(done: int, total: int) -> None:
         nonlocal drawn
         if perf_counter() - start > PATIENCE:
             drawn = True
             print(f"\rencoding: {done:,} of {total:,} texts", end="", file=sys.stderr, flush=True)
 
     try:
-        yield tell
+        yield show
     finally:
         if drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.tables.array_files import load_array
-from semisvm.tables.encoders import Encoder, Tell, on_terminal, open_encoder
+from semisvm.tables.encoders import Callback, Encoder, on_terminal, open_encoder
 from semisvm.tables.errors import DataError, in_short, is_missing
 from semisvm.tables.frames import as_table
 from semisvm.tables.kinds import TEXT, find_kind
@@ -159,7 +159,7 @@ def encode_texts(
     encoder: str | Encoder,
     *,
     batch: int = BATCH,
-    tell: Tell | None = None,
+    callback: Callback | None = None,
 ) -> Table:
     """Add a column of vectors, ``column__encoded``, for each of some text columns.
 
@@ -173,7 +173,7 @@ def encode_texts(
         which gets up to ``batch`` texts at a time. Missing and blank texts are not encoded: their
         vectors are missing.
     batch : int, default=256
-    tell : (done, all) -> None, optional
+    callback : (done, all) -> None, optional
         Called before each batch with numbers of texts. By default a line on the terminal shows
         them if that takes long.
 
@@ -195,13 +195,13 @@ def encode_texts(
         raise DataError("no column looks like text: name one with text=.", table.path)
     function, total = open_encoder(encoder), len(names) * len(table)
     with on_terminal() as shown:
-        told = shown if tell is None else tell
+        report = shown if callback is None else callback
         for number, name in enumerate(names):
             texts, parts = table.text(name), []
             there = [row for row, text in enumerate(texts) if text.strip()]
             for start in range(0, len(there), batch):
-                if told is not None:
-                    told(number * len(table) + start, total)
+                if report is not None:
+                    report(number * len(table) + start, total)
                 some = [texts[row] for row in there[start : start + batch]]
                 parts.append(_encoded(function, some, name, table))
             table = with_vectors(table, name + SUFFIX, _spread(parts, there, name, table))

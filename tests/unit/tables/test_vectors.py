@@ -171,17 +171,17 @@ def count_vowels(texts):
 
 
 def test_texts_are_encoded_in_batches():
-    batches, told = [], []
+    batches, calls = [], []
 
     def encoder(texts):
         batches.append(len(texts))
         return count_vowels(texts)
 
     table = encode_texts(
-        TABLE, ["body"], encoder, batch=12, tell=lambda done, total: told.append((done, total))
+        TABLE, ["body"], encoder, batch=12, callback=lambda done, total: calls.append((done, total))
     )
     assert batches == [12, 12, 6]
-    assert told == [(0, 30), (12, 30), (24, 30)]
+    assert calls == [(0, 30), (12, 30), (24, 30)]
     assert np.array_equal(table.columns["body__encoded"], count_vowels(TABLE["body"]))
     assert "body__encoded" in encode_texts({"body": TABLE["body"]}, None, count_vowels).columns
 
