@@ -89,26 +89,28 @@ class Scales(Preconditioner):
 class Factorised(Preconditioner):
     """M = H + reg I itself, by Cholesky factors of its rescaled matrices, one per system.
 
-    Its columns are products with unit vectors, one of every system at a time. Rescaled to a
-    diagonal of ones, the matrix has eigenvalues up to n; a multiple of the identity that is as
-    small as rounding makes it positive definite.
+    Rescaled to a diagonal of ones, a matrix has eigenvalues up to n; a multiple of the identity
+    that is as small as rounding makes it positive definite.
+
+    Parameters
+    ----------
+    matrices : array of shape (systems, n, n)
+        H of each system; changed in place.
+    reg : float
     """
 
-    def __init__(self, product: Operator, reg: float, n: int, systems: int) -> None:
+    def __init__(self, matrices: Floats, reg: float) -> None:
         super().__init__(1.0)
-        matrices = np.empty((systems, n, n))
-        unit, column = np.zeros(n * systems), np.empty(n * systems)
-        for j in range(n):
-            ones = slice(j * systems, (j + 1) * systems)
-            unit[ones] = 1.0
-            matrices[:, :, j] = product(unit, column).reshape(n, systems).T
-            unit[ones] = 0.0
+        n = matrices.shape[1]
         diagonals = np.einsum("kii->ki", matrices)
         diagonals += reg
         self.roots = 1.0 / np.sqrt(np.maximum(diagonals, reg))
-        matrices *= self.roots[:, :, np.newaxis] * self.roots[:, np.newaxis, :]
+        matrices *= self.roots[:, :, np.newaxis]
+        matrices *= self.roots[:, np.newaxis, :]
         diagonals += 10.0 * n * ROUNDING
-        self.factors = [cholesky(matrix, lower=True, check_finite=False) for matrix in matrices]
+        # transposed, a symmetric matrix is in the order of the library, and is not copied
+        options: Any = {"lower": True, "overwrite_a": True, "check_finite": False}
+        self.factors = [cholesky(matrix.T, **options) for matrix in matrices]
 
     def weigh(self, r: Floats, squares: Floats, out: Floats) -> tuple[Floats, Floats]:
         """Solve by the factors."""
@@ -122,12 +124,24 @@ class Factorised(Preconditioner):
         """Do nothing."""
 
 
-def factorised(product: Operator, reg: float, n: int, systems: int) -> Factorised | None:
-    """Return the preconditioner, or None if the matrix is not positive definite."""
+def factorised(matrices: Floats, reg: float) -> Factorised | None:
+    """Return the preconditioner, or None if a matrix is not positive definite."""
     try:
-        return Factorised(product, reg, n, systems)
+        return Factorised(matrices, reg)
     except LinAlgError:
         return None
+
+
+def _matrices(product: Operator, n: int, systems: int) -> Floats:
+    """Compute H by products with unit vectors, one of every system at a time."""
+    matrices = np.empty((systems, n, n))
+    unit, column = np.zeros(n * systems), np.empty(n * systems)
+    for j in range(n):
+        ones = slice(j * systems, (j + 1) * systems)
+        unit[ones] = 1.0
+        matrices[:, :, j] = product(unit, column).reshape(n, systems).T
+        unit[ones] = 0.0
+    return matrices
 
 
 def is_slow(steps: int, n: int) -> bool:
@@ -206,8 +220,9 @@ def solve(
     r = rhs
     # z is needed only between two products, and shares the memory of q
     inverse = Regularizer(reg) if inverse is None else inverse
-    direct = direct and n <= MOST_FACTORISED
-    exact = factorised(product, reg, n, systems) if direct else None
+    exact = inverse if isinstance(inverse, Factorised) else None
+    if exact is None and direct and n <= MOST_FACTORISED:
+        exact = factorised(_matrices(product, n, systems), reg)
     if exact is not None:
         inverse, floor = exact, 0.0
     smallest, idle = np.inf, 0
@@ -240,7 +255,7 @@ def solve(
             if idle == MAX_IDLE_STEPS:
                 break
         elif is_slow(steps, n) and not is_slow(steps - 1, n):
-            exact = factorised(product, reg, n, systems)
+            exact = factorised(_matrices(product, n, systems), reg)
             if exact is not None:
                 inverse, rz = exact, np.full(systems, np.inf)
                 stop = min(stop, TIGHT * float(np.sqrt(left)))

@@ -17,13 +17,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.designs import Floats
 from semisvm.designs.vectors import add, dot
 from semisvm.maps.graph_laplacian import Roughness
 from semisvm.solvers import Linearization
-from semisvm.solvers.conjugate_gradients import Preconditioner
+from semisvm.solvers.conjugate_gradients import Preconditioner, factorised
 from semisvm.solvers.woodbury import LabeledPreconditioner
 from semisvm.tasks.one_score import OneScoreBlock
 
@@ -159,8 +158,7 @@ class GraphProblem:
         order = self.design.encode(np.arange(float(n_columns)), 0.0).astype(np.intp)
         order[-1] = n_columns
         H += self.term.matrix[np.ix_(order, order)]
-        H[np.diag_indices_from(H)] += self.reg
-        return _factored(H)
+        return factorised(H[np.newaxis], self.reg)
 
     def set_direction(self, step: Floats) -> None:
         """Compute the scores of a step."""
@@ -181,27 +179,3 @@ class GraphProblem:
         """Move along the step, and linearize there."""
         add(self.scores.reshape(-1), t, self._step.reshape(-1))
         return self.linearize(w)
-
-
-class Factored(Preconditioner):
-    """The inverse of a small matrix."""
-
-    def __init__(self, factor: Any) -> None:
-        super().__init__(1.0)
-        self._factor = factor
-
-    def weigh(self, r: Floats, squares: Floats, out: Floats) -> tuple[Floats, Floats]:
-        """Solve with the factor."""
-        out[...] = cho_solve(self._factor, r, check_finite=False)
-        return np.full(1, dot(r, out)), out
-
-    def complete(self, p: Floats) -> None:
-        """Do nothing."""
-
-
-def _factored(H: Floats) -> Factored | None:
-    """Return the inverse of a matrix; None if rounding has made it indefinite."""
-    try:
-        return Factored(cho_factor(H, lower=True, overwrite_a=True, check_finite=False))
-    except LinAlgError:
-        return None

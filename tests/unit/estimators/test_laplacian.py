@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 import semisvm
@@ -413,3 +414,20 @@ def test_parameters_that_make_no_sense(wrong):
     X, y = two_blobs(20, 3)
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LaplacianSVC(**wrong).fit(X, y)
+
+
+def test_the_matrix_of_a_badly_scaled_problem_takes_no_products(monkeypatch):
+    calls, product = [], GraphProblem.product
+
+    def counted(self, p, out):
+        calls.append(1)
+        return product(self, p, out)
+
+    monkeypatch.setattr(GraphProblem, "product", counted)
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = (rng.normal(size=(120, 60)) + y[:, None] + 1e12) * 10.0 ** rng.uniform(-8, 8, 60)
+    with pytest.warns(ConvergenceWarning):
+        model = LaplacianSVC(kernel="linear").fit(X, np.where(np.arange(120) < 20, y, -1))
+    assert len(calls) < 6_000
+    assert model.objective_ < 0.45

@@ -48,7 +48,7 @@ def test_a_matrix_that_is_not_positive_definite_is_not_factorised():
         out[...] = -p
         return out
 
-    assert cg.factorised(product, 1e-3, 4, 1) is None
+    assert cg.factorised(cg._matrices(product, 4, 1), 1e-3) is None
 
 
 def test_a_system_like_a_slow_one_is_factorised_at_once():
