@@ -6,7 +6,13 @@ TESTS = Path(__file__).resolve().parent
 
 SLOW = (
     *("browser", "cli", "common", "fuzz", "papers", "reference", "unit/distributed"),
-    *("test_benchmarks.py", "test_examples.py", "test_readme.py", "test_sklearn.py"),
+    *(
+        "test_benchmarks.py",
+        "test_examples.py",
+        "test_readme.py",
+        "test_sklearn.py",
+        "test_typing.py",
+    ),
     *("properties/test_classes.py", "properties/test_parameters_act.py"),
     "properties/test_weights.py",
     *("unit/designs/test_memory.py", "unit/label_steps/test_interrupting.py"),

@@ -22,6 +22,7 @@ from semisvm.designs.validation import (
     read_rows,
 )
 from semisvm.distributed import require_dask
+from semisvm.estimators.callbacks import row_hook, with_callbacks
 from semisvm.estimators.class_shares import UsesShares, class_shares
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, publish, user_level
@@ -118,6 +119,7 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
 
     # The way of a fit ----------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
@@ -154,7 +156,7 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         kernel_map, features = self._map_rows(X, labels)
         besides = self._besides_rows(X, kernel_map, features)
-        recorder = Recorder(self.callback, self.verbose)
+        recorder = Recorder(self.callback, self.verbose, row_hook(self))
         # rows in parts have threads of their own; the number of shards changes the last bits too
         threads, shards = thread_count(self._n_jobs()), getattr(X, "n_shards", None)
 

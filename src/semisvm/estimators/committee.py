@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from semisvm.designs import Floats, thread_count
 from semisvm.designs.validation import read_rows
+from semisvm.estimators.callbacks import row_hook, with_callbacks
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.held_out import partly
 from semisvm.estimators.laplacian import LaplacianRLSC
@@ -142,6 +143,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
     cv: int = 5
     n_jobs: int | None = None
 
+    @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labelled and unlabelled rows.
 
@@ -259,7 +261,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
         X, labels = read_rows(X, self, in_passes=self.reads_in_passes), encode(y, self.unlabeled)
         check_same_length(X, labels.codes, "y")
         weight = checked_weights(sample_weight, X, labels)
-        recorder = Recorder(self.callback, self.verbose)
+        recorder = Recorder(self.callback, self.verbose, row_hook(self))
         members = [(str(name), self._own(member)) for name, member in self._members()]
         weights = self._given_weights()
         used = [m for k, (_, m) in enumerate(members) if weights is None or weights[k] > 0.0]

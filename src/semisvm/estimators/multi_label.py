@@ -18,6 +18,7 @@ from semisvm.designs.base import decoded
 from semisvm.designs.validation import read_rows
 from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, warn_of_length
+from semisvm.estimators.callbacks import row_hook, with_callbacks
 from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.newton import NewtonSVC
@@ -243,6 +244,7 @@ class MultiLabelSVC(ScoringClassifier):
     _: KW_ONLY
     class_prior: Any = None
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit one machine per label.
 
@@ -311,7 +313,7 @@ class MultiLabelSVC(ScoringClassifier):
         weight = check_weights(sample_weight, X)
         shares = read_shares(self.class_prior, table)
         machines = [self._of_label(share) for share in shares]
-        recorder = Recorder(self.callback, self.verbose)
+        recorder = Recorder(self.callback, self.verbose, row_hook(self))
         first = machines[0]
         rows = X
         kernel_map, X = first._features(rows)

@@ -9,11 +9,14 @@ import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from semisvm import estimators
 from semisvm.designs.costs import Cost
 from semisvm.text import near_match, series
+
+if TYPE_CHECKING:
+    from semisvm.estimators.scoring import ScoringClassifier
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Method:
         """Import the class of the estimator."""
         return getattr(estimators, self.estimator_name)
 
-    def make(self, **parameters: Any) -> Any:
+    def make(self, **parameters: Any) -> "ScoringClassifier":
         """Make an estimator.
 
         Parameters

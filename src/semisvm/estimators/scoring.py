@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.extmath import safe_sparse_dot
@@ -23,7 +22,9 @@ from semisvm.designs import Floats
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import is_distributed, read_rows
 from semisvm.distributed import require_dask
+from semisvm.estimators.callbacks import TakesCallbacks, fit_task
 from semisvm.estimators.parameters import CommonParameters
+from semisvm.estimators.typed_bases import BaseEstimator, ClassifierMixin
 from semisvm.labels.partial import PartialLabels, is_unlabeled
 from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.methods.solution import Solution
@@ -61,14 +62,15 @@ def fitting(estimator: Any) -> Iterator[None]:
     reason = estimator._why_no_checkpoint() if isinstance(callback, FitKeeper) else None
     if reason is not None:
         raise ValueError(reason)
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        # with its columns, which validation has replaced
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
+    with fit_task(estimator):
+        before = dict(estimator.__dict__)
+        try:
+            yield
+        except BaseException:
+            # with its columns, which validation has replaced
+            estimator.__dict__.clear()
+            estimator.__dict__.update(before)
+            raise
 
 
 def user_level() -> int:
@@ -135,7 +137,7 @@ def _wrappers() -> Iterator[tuple[str, Any]]:
         frame = frame.f_back
 
 
-class ScoringClassifier(CommonParameters, ClassifierMixin, BaseEstimator, ABC):
+class ScoringClassifier(CommonParameters, TakesCallbacks, ClassifierMixin, BaseEstimator, ABC):
     """Base of all classifiers; subclasses define how the weights of the features are found."""
 
     @abstractmethod

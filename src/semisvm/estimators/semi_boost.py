@@ -11,6 +11,7 @@ from sklearn.base import clone
 from semisvm.designs import Floats, Index
 from semisvm.designs.validation import read_rows
 from semisvm.designs.vectors import dot
+from semisvm.estimators.callbacks import row_hook, with_callbacks
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, publish
@@ -178,6 +179,7 @@ class SemiBoostClassifier(ScoringClassifier):
     unlabeled_weight: float = 1.0
     n_neighbors: int = 50
 
+    @with_callbacks
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to labelled and unlabelled rows.
 
@@ -212,7 +214,7 @@ class SemiBoostClassifier(ScoringClassifier):
         X, labels = read_rows(X, self), encode(y, self.unlabeled)
         check_same_length(X, labels.codes, "y")
         m, u = len(labels.classes), len(labels.unlabeled)
-        recorder = Recorder(self.callback, self.verbose)
+        recorder = Recorder(self.callback, self.verbose, row_hook(self))
         S = self._similarities(X) if u else None
         of_labeled = labels.codes[labels.labeled]
         found = [

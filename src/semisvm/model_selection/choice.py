@@ -11,6 +11,7 @@ from typing import Any
 from semisvm.designs.costs import Size
 from semisvm.designs.validation import typical_variance
 from semisvm.estimators.registry import Method, get, methods
+from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.estimators.stacking import SLOPE
 from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED_HINGE
@@ -228,7 +229,7 @@ class Choice:
     name: str = ""
     weight: float = SLOPE
 
-    def make(self, **more: Any) -> Any:
+    def make(self, **more: Any) -> ScoringClassifier:
         """Make the estimator, not fitted; it has ``predict_proba``.
 
         A method that has no probabilities of its own is the only member of a committee, with the

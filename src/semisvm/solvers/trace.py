@@ -92,7 +92,9 @@ class Recorder:
         or called other processes.
     """
 
-    def __init__(self, callback: Callback | None = None, verbose: int = 0) -> None:
+    def __init__(
+        self, callback: Callback | None = None, verbose: int = 0, hook: Callback | None = None
+    ) -> None:
         self.trace = Trace()
         self.counters: dict[str, Callable[[], float]] = {}
         self._before: dict[str, Any] = {}
@@ -100,6 +102,7 @@ class Recorder:
         self.journal = Journal()
         self._kept_notes: list[str] = []
         self._callback = callback
+        self._hook = hook
         self._verbose = verbose
         self._start = perf_counter()
 
@@ -169,7 +172,10 @@ class Recorder:
             row[name] = self._before.get(name, 0) + count()
         row["seconds"] = self.seconds
         self.trace.rows.append(row)
-        if self._callback is not None and not self.stopped and self._callback(dict(row)):
+        calls = () if self.stopped else (self._callback, self._hook)
+        # both are called, even if the first one stops the fit
+        answers = [call(dict(row)) for call in calls if call is not None]
+        if any(answers):
             self.stopped = True
             self.note(STOPPED)
 
