@@ -133,8 +133,8 @@ class NamedEncoder:
             library = import_module(module)
         except ImportError as error:
             raise DataError(
-                f"the encoder {name!r} needs the package {module}, which is missing. Install it "
-                f"with: pip install '{package}'"
+                f"the encoder {name!r} needs the package {error.name or module}, which is missing "
+                f"or damaged. Install it with: pip install '{package}'"
             ) from error
         try:
             self._function = load(library, place)
