@@ -13,6 +13,7 @@ from semisvm.methods.solution import Solution
 from semisvm.solvers import Linearization, State
 from semisvm.solvers.newton import Backtracking, already_solved, minimize
 from semisvm.tasks.many_classes import ManyClassTask
+from semisvm.tasks.task import Task
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.tasks.weight_steps import RespondingProblem, SoftLabels
 
@@ -49,36 +50,28 @@ class Anticipating(RespondingProblem):
         return self.task.balanced_objective(w, self.lam)
 
 
-class Switching:
-    """The two steps for two classes: retrain, and switch labels of pairs that disagree.
+class Retraining:
+    """The weight step of both methods: retrain from the last weights, for hard labels.
 
-    No pair disagrees once the largest scores are labelled positive, which takes a single
-    threshold. A limited number of pairs is switched one by one.
+    If few labels have changed, the gradient of the last step is updated rather than computed anew.
     """
 
-    def __init__(self, task: TwoClassTask, state: State, max_pairs: int | None) -> None:
+    def __init__(self, task: Task, state: State) -> None:
         self.task = task
         self.state = state
-        self.max_pairs = max_pairs
         # whether the labels are the best ones for the scores, and the imbalance of these:
         # both stay valid until the weights move
         self._best = False
         self._imbalance: float | None = None
         # the weight of the unlabelled rows for which the state has the gradient
         self._solved: float | None = None
-        # the lowest objective of the level: rows with masses cannot keep the class counts exactly,
-        # so their labels may cycle
+        # the lowest objective of the level: labels may cycle where class counts cannot be kept
+        # exactly (rows with masses), or weights are only nearly optimal
         self._lowest = np.inf
-        # pairs switched in the rounds of the level, and whether steps may anticipate more
-        self._switched: list[int] = []
-        self._anticipating = False
-        task.label_best()
 
     def enter(self, level: Level) -> None:
         """Recompute scores and gradient before the level that yields the result."""
-        self._switched, self._lowest = [], np.inf
-        # not worth it at the levels before
-        self._anticipating = level.last and self.max_pairs is None and self.task.loss.smooth
+        self._lowest = np.inf
         if level.last:
             self.task.rows.all.score(self.state.w)
             self._solved = None
@@ -94,11 +87,43 @@ class Switching:
             # no pass over the rows
             return state
         task.rows.all.set_label_costs(lam)
+        self.state = self._retrained(known, level)
+        return self.state
+
+    def _retrained(self, known: Linearization | None, level: Level) -> State:
+        return self.task.solve(self.state, level.tol, start=known)
+
+
+class Switching(Retraining):
+    """The two steps for two classes: retrain, and switch labels of pairs that disagree.
+
+    No pair disagrees once the largest scores are labelled positive, which takes a single
+    threshold. A limited number of pairs is switched one by one.
+    """
+
+    task: TwoClassTask
+
+    def __init__(self, task: TwoClassTask, state: State, max_pairs: int | None) -> None:
+        super().__init__(task, state)
+        self.max_pairs = max_pairs
+        # pairs switched in the rounds of the level, and whether steps may anticipate more
+        self._switched: list[int] = []
+        self._anticipating = False
+        task.label_best()
+
+    def enter(self, level: Level) -> None:
+        """Begin a level; at the last one steps may anticipate the response of the labels."""
+        super().enter(level)
+        self._switched = []
+        # not worth it at the levels before
+        self._anticipating = level.last and self.max_pairs is None and self.task.loss.smooth
+
+    def _retrained(self, known: Linearization | None, level: Level) -> State:
         if self._slow():
             self._anticipating = self._anticipated(known, level)
             if self._anticipating:
-                return state
-        return task.solve(state, level.tol, start=known)
+                return self.state
+        return super()._retrained(known, level)
 
     def _slow(self) -> bool:
         """Return whether labels and weights follow each other only slowly."""
@@ -207,48 +232,21 @@ def finish_two(
 TableStep = Callable[[Floats, Any, Any], LabelStep]
 
 
-class Assigning:
+class Assigning(Retraining):
     """The two steps: retrain, and assign the unlabelled rows again under the class counts."""
 
+    task: ManyClassTask
+
     def __init__(self, task: ManyClassTask, state: State) -> None:
-        self.task = task
-        self.state = state
+        super().__init__(task, state)
         self.prices: Floats | None = None
         # the weights at which the labels were chosen
         self._chosen_at = state.w.copy()
-        # whether the labels are the best ones for the scores, and the imbalance of these:
-        # both stay valid until the weights move
-        self._best = False
-        self._imbalance: float | None = None
-        # the weight of the unlabelled rows for which the state has the gradient
-        self._solved: float | None = None
-        self._lowest = np.inf
         self._choose_first()
 
     def _choose_first(self) -> None:
         self.prices, _, _ = self.task.assign(self.prices)
         self.task.rows.all.adopt_table()
-
-    def enter(self, level: Level) -> None:
-        """Recompute scores and gradient before the level that yields the result."""
-        self._lowest = np.inf
-        if level.last:
-            self.task.rows.all.score(self.state.w)
-            self._solved = None
-
-    def weight_step(self, level: Level) -> State:
-        """Retrain from the last weights."""
-        task, state, lam = self.task, self.state, level.value
-        known = None
-        if self._solved is not None:
-            known = task.relabeled(state, lam / self._solved, lam)
-        self._solved = lam
-        if known is not None and already_solved(state, known, task.reg, level.tol):
-            # no pass over the rows
-            return state
-        task.rows.all.set_label_costs(lam)
-        self.state = task.solve(state, level.tol, start=known)
-        return self.state
 
     def label_step(self, level: Level) -> tuple[bool, dict[str, Any]]:
         """Assign labels; settled when no assignment is cheaper."""
@@ -258,7 +256,6 @@ class Assigning:
             changed, cost = self._choose()
             objective = task.objective(state.w, level.value, task.rows.all.fit(), cost)
             self._imbalance = task.imbalance()
-        # with weights that are only nearly optimal, labels may cycle
         stalled = objective >= self._lowest
         self._lowest = min(objective, self._lowest)
         facts = {"objective": objective, "switched": changed, "imbalance": self._imbalance}
