@@ -19,6 +19,9 @@ from semisvm.losses import SMOOTH_LOSSES
 from semisvm.tasks.operations import AllBlocks, Call, Run, operation, operations_of, run_on, stacked
 
 Codes = NDArray[np.intp]
+# Fraction of all work beyond which a gradient is recomputed: scattered rows are read more
+# slowly than all rows in order.
+MAX_CHANGED = 0.3
 P = ParamSpec("P")
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
@@ -42,6 +45,10 @@ class Block(ABC):
 
     STATE: ClassVar[dict[str, tuple[str, ...]]]
     """Parts of the state, and the attributes that hold them; see `operations`."""
+    labels: NDArray[Any]
+    """Chosen labels of the unlabelled rows."""
+    _solved: NDArray[Any]
+    """The labels of the last gradient."""
 
     def __init__(
         self,
@@ -90,6 +97,76 @@ class Block(ABC):
     def bias(self) -> float:
         """Value of the constant feature."""
         return self.design.bias
+
+    @abstractmethod
+    def advance(
+        self, t: float, onto: Floats | None = None
+    ) -> tuple[float, int, Floats | None] | None:
+        """Move along the step; return the value, and what the curvature does not predict.
+
+        Parameters
+        ----------
+        t : float
+        onto : array of shape (n_weights,), optional
+            Vector to which the gradient below is added, and which is returned in its place.
+
+        Returns
+        -------
+        value : float
+        n_active : int
+        gradient : array of shape (n_weights,), or None for zero
+            To be added to the prediction of the curvature.
+
+        None if so many rows changed that recomputing is cheaper.
+        """
+
+    @abstractmethod
+    def follow_labels(
+        self, ratio: float, lam: float, onto: Floats | None = None
+    ) -> tuple[float, float, Floats | None, int] | None:
+        """Return how value and gradient change with the chosen labels and their weight.
+
+        Parameters
+        ----------
+        ratio : float
+            Weight of the unlabelled rows, divided by the weight before.
+        lam : float
+            Weight of the unlabelled rows.
+        onto : array of shape (n_weights,), optional
+            Vector to which the gradient below is added, and which is returned in its place.
+
+        Returns
+        -------
+        fit : float
+            Value of the labelled rows; 0 if the ratio is 1, where it is not needed.
+        change : float
+            Change of the value by the labels.
+        gradient : array of shape (n_weights,), or None for zero
+            To be added to ``ratio`` times the gradient before.
+        n_active : int
+            Change of the number of rows with curvature.
+
+        None if so many labels changed that recomputing is cheaper.
+        """
+
+    def _to_follow(self, ratio: float) -> tuple[Index, Index, RowList] | None:
+        """Return what `follow_labels` is about, or None if recomputing is cheaper.
+
+        Returns
+        -------
+        given : array of row indices
+            The labelled rows, if the weight has changed: their part does not scale with it.
+        switched : int array
+            Positions of the unlabelled rows whose label is not that of the last gradient.
+        rows : RowList
+            All of these rows.
+        """
+        switched = np.flatnonzero(self.labels != self._solved)
+        given = self.labeled if ratio != 1.0 else self.labeled[:0]
+        rows = self.design.rows(np.sort(np.concatenate([given, self.unlabeled[switched]])))
+        if rows.work > MAX_CHANGED * self.design.all_rows.work:
+            return None
+        return given, switched, rows
 
     @operation(join=stacked)
     def labeled_rows(self) -> Any:

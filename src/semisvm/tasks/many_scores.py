@@ -23,7 +23,7 @@ from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.weights import UNIT_WEIGHT, Counts, of_rows
 from semisvm.losses import ManyClassLoss, SmoothManyClassLoss
 from semisvm.tasks import _kernels as _label_kernels
-from semisvm.tasks.driver import Block, Codes
+from semisvm.tasks.driver import MAX_CHANGED, Block, Codes
 from semisvm.tasks.operations import (
     concatenated,
     least,
@@ -32,7 +32,6 @@ from semisvm.tasks.operations import (
     totals,
     vectors,
 )
-from semisvm.tasks.scored_rows import MAX_CHANGED
 
 NO_SCORES = np.empty((0, 0))
 
@@ -268,23 +267,7 @@ class ManyScoredRows(Block):
     def advance(
         self, t: float, onto: Floats | None = None
     ) -> tuple[float, int, Floats | None] | None:
-        """Move along the step; return the value, and what the curvature does not predict.
-
-        Parameters
-        ----------
-        t : float
-        onto : array of shape (n_weights,), optional
-            Vector to which the gradient below is added, and which is returned in its place.
-
-        Returns
-        -------
-        value : float
-        n_active : int
-        gradient : array of shape (n_weights,), or None for zero
-            To be added to the prediction of the curvature.
-
-        None if so many rows changed that recomputing is cheaper.
-        """
+        """Move along the step; see `Block`."""
         move = self._smooth.move
         if move is None:
             self.move(t)
@@ -410,37 +393,11 @@ class ManyScoredRows(Block):
     def follow_labels(
         self, ratio: float, lam: float, onto: Floats | None = None
     ) -> tuple[float, float, Floats | None, int] | None:
-        """Return how value and gradient change with the chosen labels and their weight.
-
-        Parameters
-        ----------
-        ratio : float
-            Weight of the unlabelled rows, divided by the weight before.
-        lam : float
-            Weight of the unlabelled rows.
-        onto : array of shape (n_weights,), optional
-            Vector to which the gradient below is added, and which is returned in its place.
-
-        Returns
-        -------
-        fit : float
-            Value of the labelled rows; 0 if the ratio is 1, where it is not needed.
-        change : float
-            Change of the value by the labels.
-        gradient : array of shape (n_weights,), or None for zero
-            To be added to ``ratio`` times the gradient before.
-        n_active : int
-            Change of the number of rows with curvature.
-
-        None if so many labels changed that recomputing is cheaper.
-        """
-        switched = np.flatnonzero(self.labels != self._solved)
-        # the part of the labelled rows does not scale with the weight
-        given = self.labeled if ratio != 1.0 else self.labeled[:0]
-        index = np.concatenate([given, self.unlabeled[switched]])
-        rows = self.design.rows(np.sort(index))
-        if rows.work > MAX_CHANGED * self.design.all_rows.work:
+        """Return how value and gradient change with the labels; see `Block`."""
+        found = self._to_follow(ratio)
+        if found is None:
             return None
+        given, switched, rows = found
         # value and slopes are linear in the costs
         costs, missing = np.zeros_like(self.scores), np.zeros_like(self.scores)
         free = self.unlabeled[switched]
@@ -454,7 +411,7 @@ class ManyScoredRows(Block):
             fit = self._smooth.evaluate(self.scores, costs, given, missing)
             missing[given] *= 1.0 - ratio
         self._solved = self.labels
-        if not len(index):
+        if not len(rows):
             return 0.0, 0.0, None, 0
         return fit, change, self._pull_back(missing, rows, onto), 0
 

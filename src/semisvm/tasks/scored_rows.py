@@ -11,12 +11,9 @@ from semisvm.designs.vectors import add, scatter
 from semisvm.designs.workers import ROW_WORK
 from semisvm.labels.weights import UNIT_WEIGHT
 from semisvm.losses import Signs, TwoClassLoss
-from semisvm.tasks.driver import Block
+from semisvm.tasks.driver import MAX_CHANGED, Block
 from semisvm.tasks.operations import concatenated, operation, tables, totals, vectors
 
-# Fraction of all work beyond which a gradient is recomputed: scattered rows are read more
-# slowly than all rows in order.
-MAX_CHANGED = 0.3
 NOTHING = np.empty(0)
 
 
@@ -318,23 +315,7 @@ class ScoredRows(Block):
     def advance(
         self, t: float, onto: Floats | None = None
     ) -> tuple[float, int, Floats | None] | None:
-        """Move along the step; return the value, and what the curvature does not predict.
-
-        Parameters
-        ----------
-        t : float
-        onto : array of shape (n_weights,), optional
-            Vector to which the gradient below is added, and which is returned in its place.
-
-        Returns
-        -------
-        value : float
-        n_active : int
-        gradient : array of shape (n_weights,), or None for zero
-            To be added to the prediction of the curvature.
-
-        None if so many rows changed that recomputing is cheaper.
-        """
+        """Move along the step; see `Block`."""
         move = self.loss.move
         if move is None:
             self.move(t)

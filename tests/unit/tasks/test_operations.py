@@ -11,7 +11,7 @@ from semisvm.designs import RowList, Workers, make_design
 from semisvm.labels.hierarchy import flat
 from semisvm.losses import LOSSES
 from semisvm.tasks import ManyScoreBlock, OneScoreBlock, OneScoreRows
-from semisvm.tasks.one_score import N_CELLS
+from semisvm.tasks.hard_labels import N_CELLS
 from semisvm.tasks.operations import Call, operations_of, run_on, vectors
 
 N, D, M, LAM, T = 60, 4, 3, 0.5, 0.7

@@ -16,8 +16,8 @@ from semisvm.losses import LOSSES
 from semisvm.methods import Recorder
 from semisvm.tasks import ManyScoreBlock, ManyScoreRows, OneScoreBlock, OneScoreRows
 from semisvm.tasks import one_score_driver as one_score_rows
+from semisvm.tasks.hard_labels import N_CELLS
 from semisvm.tasks.many_classes import ManyClassTask
-from semisvm.tasks.one_score import N_CELLS
 from semisvm.tasks.two_classes import TwoClassTask
 
 RESULTS_OF_A_FIT = {"chosen_labels", "beliefs", "predictions"}
