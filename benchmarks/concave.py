@@ -22,7 +22,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from semisvm import ConcaveSVC
-from semisvm.methods.concave import supergradient
+from semisvm.methods.linear_programs import supergradient
 
 REPEAT = 1
 MU, NU, TOL = 1.0, 0.1, 1e-6

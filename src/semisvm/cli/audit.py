@@ -10,9 +10,8 @@ from semisvm.cli.embeddings import TrainingVectors
 from semisvm.cli.inputs import Answered, LabelledFile, check_column, take_weights
 from semisvm.cli.messages import UserError, as_usage_error, remarks_in_summary
 from semisvm.cli.options import Columns, Words, class_shares
-from semisvm.cli.outputs import Output, file_option
+from semisvm.cli.outputs import EscapeFormulas, Output, check_new, file_option, row_writer
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes, print_table
-from semisvm.cli.row_output import EscapeFormulas, check_new, row_writer
 from semisvm.estimators.registry import get
 
 if TYPE_CHECKING:

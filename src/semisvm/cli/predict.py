@@ -12,12 +12,13 @@ from semisvm.cli import options as shared
 from semisvm.cli.embeddings import Added, Vectors
 from semisvm.cli.inputs import FileFormat
 from semisvm.cli.messages import UserError
-from semisvm.cli.outputs import Output, file_option
-from semisvm.cli.row_output import (
+from semisvm.cli.outputs import (
     PARQUET,
     SUFFIXES,
     EscapeFormulas,
+    Output,
     Rows,
+    file_option,
     note_new_names,
     row_writer,
     with_kept,

@@ -8,8 +8,8 @@ import typer
 
 from semisvm.cli.inputs import Marks, check_column
 from semisvm.cli.messages import UserError
+from semisvm.cli.outputs import with_kept
 from semisvm.cli.printing import print_facts, print_notes, print_table
-from semisvm.cli.row_output import with_kept
 
 if TYPE_CHECKING:
     from semisvm.model import Model

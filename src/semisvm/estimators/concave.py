@@ -19,14 +19,14 @@ from semisvm.estimators.one_norm import OneNormClassifier
 from semisvm.estimators.parameters import ClassPrior, parameters
 from semisvm.labels.partial import is_unlabeled, rows_to_choose
 from semisvm.maps.representatives import representatives
-from semisvm.methods.concave import (
+from semisvm.methods.linear_programs import (
     BranchAndCut,
+    Found,
     Majorizing,
     balance_of,
     random_starts,
     warn_if_one_sided,
 )
-from semisvm.methods.linear_programs import Found
 from semisvm.tasks.two_classes import TwoClassTask
 from semisvm.validation import check_count, check_real
 

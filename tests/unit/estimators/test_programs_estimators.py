@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from problems import hide, two_blobs
 from semisvm import ConcaveSVC, FeatureSelectionSVC, OneNormSVC, RobustLPC, train
-from semisvm.methods.concave import supergradient
+from semisvm.methods.linear_programs import supergradient
 from semisvm.solvers.hinge_programs import HingeProgram
 from semisvm.tables import MatrixData
 

@@ -18,7 +18,7 @@ N, D, M, LAM, T = 60, 4, 3, 0.5, 0.7
 KINDS = [OneScoreBlock, ManyScoreBlock]
 # for methods that have a single block; a driver cannot call them on others
 LOCAL = {
-    OneScoreBlock: {"charged", "take_scores"},
+    OneScoreBlock: {"charged", "content", "take_scores"},
     ManyScoreBlock: {"label_costs", "scores_of", "take_labels", "take_scores"},
 }
 
