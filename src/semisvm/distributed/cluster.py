@@ -116,15 +116,12 @@ class Cluster:
         Per shard, the numbers of its chunks.
     rounds, bytes : int
         Rounds of calls so far, and bytes sent and received by them.
-    recovered : int
-        Number of shards that were made anew.
     """
 
     def __init__(self, client: Client, source: Source, n_threads: int | None = None) -> None:
         self.client = client
         self.rounds = 0
         self.bytes = 0
-        self.recovered = 0
         self._source = source
         self._n_threads = n_threads
         self._direct = True
@@ -310,7 +307,6 @@ class Cluster:
             self._submit(shard, chunks)
             if not self._is_loaded(shard):
                 continue
-            self.recovered += 1
             try:
                 for method, arguments in self._lasting:
                     self._only(number, method, arguments[number])

@@ -113,10 +113,6 @@ class DistributedRows:
     def _by_shard(self, values: Sequence[Any]) -> list[list[Any]]:
         return [[values[k] for k in chunks] for chunks in self.shards.chunks]
 
-    def divided(self, vector: NDArray[Any]) -> list[NDArray[Any]]:
-        """Return the parts of a vector over rows that belong to the chunks."""
-        return np.split(vector, self.begins[1:-1])
-
     def _divided_rows(self, index: Index) -> list[Index]:
         """Return row numbers, ascending, by chunk and counted from its first row."""
         cuts = np.searchsorted(index, self.begins)

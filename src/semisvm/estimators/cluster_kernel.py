@@ -10,7 +10,7 @@ from semisvm.designs import Floats
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.parameters import Kernel, KernelParameters, SolverParameters, parameters
 from semisvm.losses import SQUARED_HINGE, Loss
-from semisvm.maps.cluster_kernel import fit_clusters
+from semisvm.maps.ensembles import fit_clusters
 from semisvm.maps.feature_maps import FeatureMap
 from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.methods.solution import Solution

@@ -32,7 +32,7 @@ from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.partial import PartialLabels, encode, resolve_prior
 from semisvm.labels.weights import RowWeights, checked_weights
 from semisvm.losses.log import probabilities
-from semisvm.maps.cluster_kernel import ScoreMap
+from semisvm.maps.ensembles import ScoreMap
 from semisvm.methods.solution import Solution
 from semisvm.solvers.trace import Recorder
 from semisvm.validation import check_count, check_same_length, floats

@@ -16,7 +16,7 @@ from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, publish
 from semisvm.labels.partial import encode
-from semisvm.maps.cluster_kernel import VoteMap, vote
+from semisvm.maps.ensembles import VoteMap, vote
 from semisvm.maps.graph_laplacian import similarities
 from semisvm.maps.neighbors import fit_neighbors, neighbor_graph
 from semisvm.methods.solution import Solution

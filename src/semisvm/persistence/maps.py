@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.maps.cluster_kernel import ClusterMap, ScoreMap, VoteMap
+from semisvm.maps.ensembles import ClusterMap, ScoreMap, VoteMap
 from semisvm.maps.feature_maps import ExpansionMap, FeatureMap, KernelMap
 from semisvm.maps.graph_laplacian import NEIGHBORS, LocalMap
 from semisvm.maps.kernels import NAMES, PRECOMPUTED, USES, Kernel

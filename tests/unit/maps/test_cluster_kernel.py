@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import semisvm
 from problems import hide, sparse_text, two_blobs
 from semisvm import ClusterKernelSVC
-from semisvm.maps.cluster_kernel import agreement, assign, distinct_rows, fit_clusters
+from semisvm.maps.ensembles import agreement, assign, distinct_rows, fit_clusters
 from semisvm.persistence import ModelFileError
 from semisvm.persistence.archive import Budget
 from semisvm.persistence.maps import map_state, restore_map

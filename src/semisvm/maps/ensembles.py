@@ -149,8 +149,8 @@ def fit_clusters(
 
 
 @dataclass(frozen=True)
-class VoteMap:
-    """One feature per classifier: 1 if it predicts class 1, -1 if it predicts class 0.
+class _Members:
+    """Base of the maps by classifiers.
 
     Attributes
     ----------
@@ -158,42 +158,33 @@ class VoteMap:
     """
 
     members: Sequence[Any]
+
+    @property
+    def pivots(self) -> NDArray[np.intp]:
+        """None: only the members themselves may keep training rows."""
+        return np.empty(0, dtype=np.intp)
+
+
+class VoteMap(_Members):
+    """One feature per classifier: 1 if it predicts class 1, -1 if it predicts class 0."""
 
     @property
     def rank(self) -> int:
         """Number of features."""
         return len(self.members)
 
-    @property
-    def pivots(self) -> NDArray[np.intp]:
-        """None: only the members themselves may keep training rows."""
-        return np.empty(0, dtype=np.intp)
-
     def transform(self, X: Any) -> Floats:
         """Compute the votes of all members, shape (n, rank)."""
         return np.column_stack([vote(member, X) for member in self.members])
 
 
-@dataclass(frozen=True)
-class ScoreMap:
-    """The scores of classifiers: one feature per member for two classes, one per class for more.
-
-    Attributes
-    ----------
-    members : sequence of fitted classifiers
-    """
-
-    members: Sequence[Any]
+class ScoreMap(_Members):
+    """The scores of classifiers: one feature per member for two classes, one per class for more."""
 
     @property
     def rank(self) -> int:
         """Number of features."""
         return sum(len(member.coef_) for member in self.members)
-
-    @property
-    def pivots(self) -> NDArray[np.intp]:
-        """None: only the members themselves may keep training rows."""
-        return np.empty(0, dtype=np.intp)
 
     def transform(self, X: Any) -> Floats:
         """Compute the scores of all members, shape (n, rank)."""
