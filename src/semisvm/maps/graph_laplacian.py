@@ -199,7 +199,8 @@ class LocalMap:
         new, old, distances = self.neighbors.edges(X, self._reach)
         weights = edge_weights(distances, self._width)
         degrees = np.bincount(new, weights, minlength=m)
-        passed = weights / np.sqrt(degrees[new] * self._degrees[old])
+        # two roots: the product of the degrees of isolated rows underflows
+        passed = weights / (np.sqrt(degrees[new]) * np.sqrt(self._degrees[old]))
         same = distances <= SAME_PLACE * self._width
         n_same = np.bincount(new[same], minlength=m)
         passed[n_same[new] > 0] = 0.0

@@ -431,3 +431,12 @@ def test_the_matrix_of_a_badly_scaled_problem_takes_no_products(monkeypatch):
         model = LaplacianSVC(kernel="linear").fit(X, np.where(np.arange(120) < 20, y, -1))
     assert len(calls) < 6_000
     assert model.objective_ < 0.45
+
+
+@BOTH
+def test_new_rows_whose_edges_are_endless(cls):
+    # an outlier, and a new row as far from it: both degrees are the smallest positive number
+    X = np.append(np.random.default_rng(0).random(400), 1e3)[:, None]
+    y = np.where(np.arange(401) % 20 == 0, X[:, 0] > 0.5, -1)
+    model = cls().fit(X, y)
+    assert np.isfinite(model.decision_function([[2e3], [-1e3], [0.5]])).all()
