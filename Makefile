@@ -10,19 +10,20 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
+OLDEST := build/oldest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint docs bench clean
+.PHONY: help demo test quick test-oldest lint docs bench clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  Variables: PYTHON=$(PYTHON) DATA=$(DATA) OUT=$(OUT) WORKERS=$(WORKERS)"
 
 demo: $(READY) ## few labels, many unlabelled rows: a table, and a picture in OUT
 	@$(RUN) examples/demo.py $(OUT)
 
 # Each worker has one thread of BLAS and OpenMP: together they have the cores.
-test quick: export OMP_NUM_THREADS ?= 1
+test quick test-oldest: export OMP_NUM_THREADS ?= 1
 
 test: $(READY) ## run all tests in WORKERS processes
 	@$(RUN) -m pytest -q -n $(WORKERS) --dist worksteal
@@ -30,10 +31,14 @@ test: $(READY) ## run all tests in WORKERS processes
 quick: $(READY) ## run the tests of single parts only, for the loop of a change
 	@$(RUN) -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow"
 
-lint: $(READY) ## check style, format and types
+test-oldest: $(OLDEST)/.ready ## run the same with the lowest versions that pyproject.toml names
+	@$(OLDEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow"
+
+lint: $(READY) ## check style, format, types and spelling
 	@$(RUN) -m ruff check
 	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
+	@$(RUN) -m codespell_lib
 
 docs: $(DOCS_READY) ## build the guide and the API reference in build/docs
 	@for script in examples/*.py; do $(RUN) $$script build/examples > /dev/null || exit 1; done
@@ -57,6 +62,14 @@ $(READY): pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(RUN) -m pip install -qq --upgrade "pip>=25.1"
 	@$(RUN) -m pip install -qq --editable '.[all]' --group dev
+	@touch $@
+
+$(OLDEST)/.ready: pyproject.toml packaging/oldest.py
+	@echo "Setting up $(OLDEST) (once; takes a minute or two)"
+	@$(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install -qq --upgrade "pip>=25.1"
+	@$(OLDEST)/bin/python packaging/oldest.py > $(OLDEST)/lowest.txt
+	@$(OLDEST)/bin/python -m pip install -qq --constraint $(OLDEST)/lowest.txt --editable '.[all]' --group dev
 	@touch $@
 
 $(DOCS_READY): $(READY)

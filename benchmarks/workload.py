@@ -107,10 +107,43 @@ FITS: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
 }
 
 
+@cache
+def made_texts(n_rows: int, n_classes: int, n_labeled: int) -> Any:
+    """Make tf-idf of words, of which each class prefers some."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_classes, size=n_rows)
+    n_words, length = 5_000, 60
+    usual = rng.zipf(1.3, size=(n_rows, length)) % n_words
+    own = rng.integers(n_words // 10, size=(n_rows, length)) * n_classes + y[:, None]
+    words = np.where(rng.random((n_rows, length)) < 0.15, own % n_words, usual)
+    ends = np.arange(0, n_rows * length + 1, length)
+    counts = sparse.csr_matrix((np.ones(words.size), words.ravel(), ends), (n_rows, n_words))
+    counts.sum_duplicates()
+    X = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+    return hidden(X, y, np.arange(n_rows), np.arange(n_labeled))
+
+
+@cache
+def made_numbers(n_rows: int, n_labeled: int) -> Any:
+    """Make rows of two classes around four centres each."""
+    rng = np.random.default_rng(0)
+    y, centre = rng.integers(2, size=n_rows), rng.integers(4, size=n_rows)
+    X = rng.normal(size=(2, 4, 20))[y, centre] + 0.5 * rng.normal(size=(n_rows, 20))
+    return hidden(normalize(X), y, np.arange(n_rows), np.arange(n_labeled))
+
+
+MADE: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
+    "made texts": (lambda _: made_texts(120_000, 2, 60), {}),
+    "made texts, five classes": (lambda _: made_texts(25_000, 5, 100), {}),
+    "made numbers, kernel": (lambda _: made_numbers(5_000, 40), {"kernel": "rbf"}),
+}
+"""Fits that need no data folder, for the gate of `benchmarks.revisions`."""
+
+
 def fit(name: str, folder: Path) -> dict[str, Any]:
     """Time one fit, and say what it found."""
     method, _, which = name.partition(", ")
-    problem, parameters = FITS[which]
+    problem, parameters = (FITS | MADE)[which]
     X, labels, prior = problem(folder)
     model = METHODS[method](class_prior=prior, **parameters)
     start, busy = perf_counter(), process_time()

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from benchmarks import columns
 from benchmarks.__main__ import BENCHMARKS, ONLY, TOOLS, read_arguments
+from benchmarks.revisions import Revision, gate_row
 from benchmarks.trust import calibrated, covered, draw, judged
+from benchmarks.workload import MADE
+from papers.table import MISSED
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
@@ -110,3 +113,23 @@ def test_bars_of_columns_can_be_missed():
 def test_texts_of_counts_have_each_word_as_often_as_it_is_counted():
     X = sparse.csr_matrix([[2.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.37, 0.0]])
     assert columns._words(X) == ["word0 word0 word2", "", "word1"]
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "passed"),
+    [(1.0, 1.1, True), (0.1, 0.14, True), (1.0, 1.2, False), (0.1, 0.2, False), (1.0, 0.5, True)],
+)
+def test_the_gate_needs_a_share_and_a_time(base, head, passed):
+    """A fit fails if it is slower by both 15% and 50 ms."""
+    name = "TSVM, made texts"
+    both = [Revision("", None, processor={name: [seconds] * 3}) for seconds in (base, head)]
+    found = gate_row(name, *both)
+    assert (MISSED not in found.values()) == passed
+
+
+def test_fits_of_the_gate_need_no_data():
+    for which in MADE:
+        X, labels, shares = MADE[which][0](None)
+        assert X.shape[0] == len(labels)
+        assert (labels >= 0).sum() < 0.1 * len(labels)
+        assert len(shares) == labels.max() + 1

@@ -1,10 +1,13 @@
 """Links of the README, in a clone and on the page of a released package."""
 
 import re
+import tomllib
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+
+import semisvm
 
 ROOT = Path(__file__).resolve().parents[1]
 if not (ROOT / "packaging").is_dir():
@@ -46,3 +49,48 @@ def test_links_of_the_project_follow_from_its_address(links):
     assert all(url.startswith(ADDRESS) for url in links.urls(ADDRESS, "1.2.3").values())
     assert links.urls("", "1.2.3") == {}
     assert links.absolute("[a](b.md)", "", "1.2.3") == "[a](b.md)"
+
+
+def test_versions_are_the_same_everywhere():
+    version = re.escape(semisvm.__version__)
+    for name, pattern in {
+        "CITATION.cff": rf"^version: {version}$",
+        "packaging/conda/recipe.yaml": rf'^  version: "{version}"$',
+        "CHANGELOG.md": rf"^## \[{version}\]",
+    }.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert re.search(pattern, text, re.MULTILINE), name
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    needed = [*project["dependencies"], *project["optional-dependencies"]["cli"]]
+    listed = re.findall(r"^    - ([\w-]+) (>=[\w.]+)$", recipe.partition("  run:")[2], re.MULTILINE)
+    found = {name + bound for name, bound in listed if name != "python"}
+    assert found == {*needed}
+
+
+def test_lowest_versions_are_those_of_the_project():
+    spec = spec_from_file_location("oldest", ROOT / "packaging" / "oldest.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = module.constraints(
+        {
+            "dependencies": ["numpy>=2.0", "dask[array,dataframe]>=2026.8"],
+            "optional-dependencies": {"a": ["pandas>=2.2.2"], "all": ["semisvm[a]"]},
+        }
+    )
+    assert found == ["dask==2026.8", "numpy==2.0", "pandas==2.2.2"]
+    with pytest.raises(AssertionError, match="a lowest version is missing"):
+        module.constraints({"dependencies": ["numpy"], "optional-dependencies": {}})
+
+
+@pytest.mark.parametrize("name", ["tests", "release"])
+def test_workflows_are_valid(name):
+    yaml = pytest.importorskip("yaml")
+    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    assert all(job["runs-on"] and job["steps"] for job in workflow["jobs"].values())
+    # permissions are given where they are needed only
+    assert workflow["permissions"] == {"contents": "read"}

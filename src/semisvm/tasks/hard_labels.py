@@ -313,7 +313,8 @@ def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _summed(cells: NDArray[np.uint64], values: Floats) -> Floats:
     """Return the sum of the values in each cell."""
-    return np.asarray(np.bincount(cells, values, N_CELLS), dtype=np.float64)
+    # numpy 2.0 counts no unsigned numbers
+    return np.asarray(np.bincount(cells.view(np.int64), values, N_CELLS), dtype=np.float64)
 
 
 def _smallest(values: Floats, k: int) -> Index:
