@@ -33,7 +33,7 @@ from semisvm.cli.printing import (
     words_in_short,
 )
 from semisvm.cli.several import Several, read_shares, show_labels
-from semisvm.estimators.registry import AUTO, get
+from semisvm.estimators.registry import AUTO, get, is_committee
 from semisvm.estimators.registry import methods as all_methods
 
 if TYPE_CHECKING:
@@ -373,7 +373,7 @@ def _name(data: list[Path]) -> str:
 
 
 def _outcome(model: "Model") -> dict[str, Any]:
-    from semisvm.reporting.data import is_committee, prior_source
+    from semisvm.estimators.class_shares import prior_source
 
     estimator, features = model.estimator, model.features
     names = model.label_names or [str(label) for label in estimator.classes_.tolist()]

@@ -125,7 +125,7 @@ def _about_labels(bundle: "Model", values: list[str]) -> dict[str, Any]:
 
 
 def _about_one(estimator: Any) -> dict[str, Any]:
-    from semisvm.reporting.data import prior_source
+    from semisvm.estimators.class_shares import prior_source
 
     defaults, parameters = type(estimator)().get_params(), estimator.get_params()
     changed = {

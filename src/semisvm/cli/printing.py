@@ -37,7 +37,7 @@ SOURCES = {
     "estimate": "estimated",
     "given": "given",
 }
-"""Where class shares come from, by the keys of `semisvm.reporting.data.PRIORS`."""
+"""Where class shares come from, by the keys of `semisvm.estimators.class_shares.PRIORS`."""
 
 
 class _Terminal(Console):

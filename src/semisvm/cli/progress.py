@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
@@ -18,9 +18,11 @@ from rich.text import Text
 from semisvm.cli.interrupts import first_interrupt
 from semisvm.cli.messages import print_stderr
 from semisvm.methods.loop import SETTLING
-from semisvm.model_selection.comparison import ProgressCallback, Step
 from semisvm.solvers.trace import Callback
 from semisvm.text import rough_time
+
+if TYPE_CHECKING:
+    from semisvm.model_selection.comparison import ProgressCallback, Step
 
 PAUSE = 5.0
 """Minimum seconds between two plain lines."""
@@ -45,11 +47,11 @@ class Counted:
     """
 
     costs: Mapping[str, float] = field(default_factory=dict)
-    step: Step | None = None
+    step: "Step | None" = None
     since: float = 0.0
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def update(self, step: Step) -> None:
+    def update(self, step: "Step") -> None:
         """Record that a fit begins, so the one before is done."""
         now = perf_counter()
         # the first fit compiles, and would make all others look slow
@@ -145,11 +147,11 @@ class Shown:
     wanted: bool
 
     @contextmanager
-    def choosing(self) -> Iterator[ProgressCallback | None]:
+    def choosing(self) -> "Iterator[ProgressCallback | None]":
         """Show the fits that choose a method; after Ctrl-C those tried so far decide."""
         with first_interrupt() as interrupted, counting(self.wanted) as show:
 
-            def update(step: Step) -> bool:
+            def update(step: "Step") -> bool:
                 if show is not None:
                     show(step)
                 return interrupted()
@@ -167,7 +169,7 @@ class Shown:
 @contextmanager
 def counting(
     wanted: bool, costs: Mapping[str, float] | None = None
-) -> Iterator[ProgressCallback | None]:
+) -> "Iterator[ProgressCallback | None]":
     """Show the progress of many fits; yield a function to call before each, or None.
 
     Parameters

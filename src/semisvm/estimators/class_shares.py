@@ -23,6 +23,13 @@ UNSURE_WEIGHT = 0.3
 """Weight of the unlabelled rows where their class shares are an estimate, which may be off."""
 # Shares of more classes are not written out in a note.
 MOST_NAMED = 6
+PRIORS = {
+    "none": "not used by this method",
+    "labelled": "taken from the labelled rows",
+    "estimate": "estimated from the labels and the unlabelled rows",
+    "given": "given",
+}
+"""Where the class shares of a fit come from, in words; see `prior_source`."""
 DOUBT = (
     " (shrunk towards the supervised estimate: held-out labels do not show that the unlabelled "
     "rows help)"
@@ -135,6 +142,38 @@ def class_shares(
     if n_unlabeled:
         check_empty_classes(prior, n_unlabeled, labels.classes, whole=estimator.keeps_counts)
     return Shares(prior, np.zeros(len(prior)))
+
+
+def prior_source(estimator: Any) -> str:
+    """Return where the class shares of a fit come from, a key of `PRIORS`."""
+    parameters = estimator.get_params(deep=False)
+    if "class_prior" not in parameters:
+        return "none"
+    given = parameters["class_prior"]
+    if given is None and "estimators" in parameters:
+        return _source_of_members(estimator)
+    if given is None:
+        # models of earlier versions have no standard errors, and took the labelled fractions
+        estimated = hasattr(estimator, "class_prior_std_") and estimator.estimates_shares
+        return "estimate" if estimated else "labelled"
+    if isinstance(given, str):
+        return "estimate" if given == "estimate" else "labelled"
+    return "given"
+
+
+def _source_of_members(committee: Any) -> str:
+    """Return where the shares of the members with a weight come from; most do not use any."""
+    kept = {str(name) for name in committee.names_}
+    using = [
+        member
+        for name, member in committee._members()
+        if str(name) in kept and "class_prior" in member.get_params(deep=False)
+    ]
+    found = [
+        "estimate" if getattr(member, "shares_are_estimated", False) else prior_source(member)
+        for member in using
+    ]
+    return found[0] if found else "none"
 
 
 def estimate_prior(

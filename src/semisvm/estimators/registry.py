@@ -435,3 +435,8 @@ def find(estimator: Any) -> Method | None:
 def estimator_classes() -> dict[str, str]:
     """Return the estimators by class name, as "module:class": what model files may hold."""
     return {name: f"{estimators.__name__}:{name}" for name in dir(estimators)}
+
+
+def is_committee(estimator: Any) -> bool:
+    """Return whether an estimator is a fitted committee."""
+    return hasattr(estimator, "names_") and hasattr(estimator, "estimators_")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from semisvm.estimators.class_shares import PRIORS, prior_source
 from semisvm.estimators.margins import describe_unlabeled
-from semisvm.estimators.registry import find
+from semisvm.estimators.registry import find, is_committee
 from semisvm.labels.partial import is_unlabeled
 from semisvm.model import Model
 from semisvm.model_selection.intervals import wilson_interval
@@ -27,12 +28,6 @@ ROUNDS = 400
 """Maximum number of rounds of the trace in a report."""
 
 TOP = 12
-PRIORS = {
-    "none": "not used by this method",
-    "labelled": "taken from the labelled rows",
-    "estimate": "estimated from the labels and the unlabelled rows",
-    "given": "given",
-}
 
 
 def report_data(
@@ -150,38 +145,6 @@ def _data(bundle: Model, summary: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def prior_source(estimator: Any) -> str:
-    """Return where the class shares of a fit come from, a key of `PRIORS`."""
-    parameters = estimator.get_params(deep=False)
-    if "class_prior" not in parameters:
-        return "none"
-    given = parameters["class_prior"]
-    if given is None and "estimators" in parameters:
-        return _source_of_members(estimator)
-    if given is None:
-        # models of earlier versions have no standard errors, and took the labelled fractions
-        estimated = hasattr(estimator, "class_prior_std_") and estimator.estimates_shares
-        return "estimate" if estimated else "labelled"
-    if isinstance(given, str):
-        return "estimate" if given == "estimate" else "labelled"
-    return "given"
-
-
-def _source_of_members(committee: Any) -> str:
-    """Return where the shares of the members with a weight come from; most do not use any."""
-    kept = {str(name) for name in committee.names_}
-    using = [
-        member
-        for name, member in committee._members()
-        if str(name) in kept and "class_prior" in member.get_params(deep=False)
-    ]
-    found = [
-        "estimate" if getattr(member, "shares_are_estimated", False) else prior_source(member)
-        for member in using
-    ]
-    return found[0] if found else "none"
-
-
 def _classes(bundle: Model, summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     labels = {str(key): count for key, count in summary.get("labels", {}).items()}
     found = {str(key): count for key, count in summary.get("found", {}).items()}
@@ -241,11 +204,6 @@ def _parameters(estimator: Any) -> list[dict[str, Any]]:
         for name, value in estimator.get_params(deep=False).items()
         if name not in left_out
     ]
-
-
-def is_committee(estimator: Any) -> bool:
-    """Return whether an estimator is a fitted committee."""
-    return hasattr(estimator, "names_") and hasattr(estimator, "estimators_")
 
 
 def _members(estimator: Any) -> list[dict[str, Any]]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.estimators.class_shares import PRIORS, prior_source
 from semisvm.model import Model
 from semisvm.model_selection.intervals import wilson_interval
-from semisvm.reporting.data import PRIORS, prior_source
 from semisvm.reporting.html import Markup, paragraph, tag
 from semisvm.reporting.notebook import view
 from semisvm.text import plain
