@@ -92,6 +92,16 @@ def test_what_columns_measures():
     assert [row["column"] for row in rows] == [*found]
     assert all(60.0 < accuracy <= 100.0 for pair in found["none"].values() for accuracy in pair)
     assert rows[0]["role"] == "chosen on"
+    assert re.fullmatch(r"[\d.]+ [\d.]+", rows[0][columns.BASE])
+    again = columns.summary("wdbc", [found, found], methods)
+    assert re.fullmatch(r"[\d.]+±0\.0 [\d.]+±0\.0", again[0][columns.BASE])
+
+
+def test_tables_of_noise_are_counted():
+    rows = columns.by_chance(2)
+    assert len(rows) == 9
+    assert all(re.fullmatch(r"[012] of 2", row["30 columns"]) for row in rows)
+    assert rows[1]["classes"] == "90% 10%"
 
 
 def test_bars_of_columns_can_be_missed():
