@@ -168,8 +168,12 @@ def check(content: bytes) -> None:
         expect(refuses(model), repr(model))
         return
     X, _, _ = problem(of)
-    scores = model.decision_function(X)
-    expect(bool(np.isfinite(scores).all()), "scores are not finite")
+    new, _, _ = problem({**of, "seed": of["seed"] + 1})
+    for rows in (X, new):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            scores = model.decision_function(rows)
+        expect(bool(np.isfinite(scores).all()), "scores are not finite")
     objective = getattr(model, "objective_", 0.0)
     expect(bool(np.isfinite(objective).all()), "the objective is not finite")
     if hasattr(model, "predict_proba"):

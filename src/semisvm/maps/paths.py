@@ -25,6 +25,9 @@ from sklearn.metrics import pairwise_distances
 from semisvm.designs import Floats
 from semisvm.maps.neighbors import Neighbors, fit_neighbors, neighbor_graph, undirected
 
+LONGEST = 600.0
+"""The largest rho d_e: sums of exponentials of more would overflow."""
+
 
 @dataclass(frozen=True)
 class PathMap:
@@ -68,7 +71,7 @@ class PathMap:
     def transform(self, X: Any) -> Floats:
         """Compute the features of rows, shape (n, rank)."""
         distances, index = self.neighbors.kneighbors(X)
-        first = np.expm1(self.rho * distances / self.unit)
+        first = _stretched(self.rho * distances / self.unit)
         out = np.empty((len(first), self.rank))
         for i in range(len(first)):
             sums = (first[i][:, None] + self.lengths[index[i]]).min(axis=0)
@@ -101,7 +104,7 @@ def fit_paths(
         )
     graph = _connected(undirected(graph), neighbors.rows)
     unit = float(graph.data.mean())
-    graph.data = np.expm1(rho * graph.data / unit)
+    graph.data = _stretched(rho * graph.data / unit)
     lengths = dijkstra(graph, directed=False)
     squared = (np.log1p(lengths) / rho) ** 2
     centre = squared.mean(axis=0)
@@ -113,6 +116,11 @@ def fit_paths(
     features = np.ascontiguousarray(vectors[:, kept] * (np.sqrt(values[kept]) / size))
     back = vectors[:, kept] / (np.sqrt(values[kept]) * size)
     return PathMap(neighbors, X, unit, rho, lengths, centre, back), features
+
+
+def _stretched(lengths: Floats) -> Floats:
+    """Compute exp(rho d_e) - 1 of edges; those of outliers are cut."""
+    return np.expm1(np.minimum(lengths, LONGEST))
 
 
 def _leading(values: Floats, share: float) -> NDArray[np.intp]:

@@ -82,3 +82,15 @@ def test_parameters_that_make_no_sense(wrong):
     X, y = make_moons(20, random_state=0)
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LowDensitySeparation(**wrong).fit(X, y)
+
+
+def test_outliers_overflow_nothing():
+    X = np.append(np.random.default_rng(0).random(400), 1e3)[:, None]
+    y = np.where(np.arange(401) % 20 == 0, X[:, 0] > 0.5, -1)
+    new = [[2e3], [-1e9], [0.2], [0.9]]
+    # one among the rows of the fit
+    assert np.isfinite(LowDensitySeparation().fit(X, y).decision_function(new)).all()
+    # and new ones alone
+    model = LowDensitySeparation().fit(X[:400], y[:400])
+    assert np.isfinite(model.decision_function(new)).all()
+    assert model.predict(new)[2:].tolist() == [0, 1]
