@@ -34,8 +34,9 @@ class ClusterKernelSVC(KernelParameters, SolverParameters, LinearSemiSupervisedC
 
         reg/2 ||f||^2 + 1/(2l) sum_i max(0, 1 - y_i f(x_i))^2
 
-    So rows that are often in the same cluster get similar outputs. In each run a new row
-    belongs to the cluster with the nearest centre.
+    So rows that are often in the same cluster get similar outputs. In each run a row belongs
+    to the cluster with the smallest squared distance from its centre, less the variance of
+    that centre: otherwise clusters of few rows would lose the new rows that belong to them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The bagged cluster kernel, and votes of classifiers as features.
+r"""The bagged cluster kernel, and votes of classifiers as features.
 
 The cluster kernel is a kernel weighted by how often clusterings agree. k-means is run N times from
 random rows. With c_p(x) the cluster of a row in run p, ::
@@ -6,7 +6,20 @@ random rows. With c_p(x) the cluster of a row in run p, ::
     k_bag(x, z) = 1/N sum_p [c_p(x) = c_p(z)],      k(x, z) = k_base(x, z) k_bag(x, z)
 
 Rows that nearly always share a cluster keep their kernel; for rows that never do it is zero.
-A product of kernels is a kernel. In each run a new row belongs to the nearest centre.
+A product of kernels is a kernel. In each run a row belongs to the centre m_c with the smallest ::
+
+    ||x - m_c||^2 - v_c,        v_c = s_c^2 / n_c,    s_c^2 = 1/(n_c - 1) sum_i ||x_i - m_c||^2
+
+where i are the n_c rows of the cluster. Their mean m_c is not the mean mu_c of the rows from which
+they are drawn. With the expectation over them, of a row x that is not one of them, ::
+
+    E ||x - m_c||^2 = ||x - mu_c||^2 + E ||m_c - mu_c||^2
+
+and v_c is an estimate of the last term. Without v_c a new row would seldom belong to a cluster of
+few rows. In many dimensions, where distances are nearly equal, that decides: rows of the fit keep
+such a cluster, whose centre they have drawn to themselves, but new rows would crowd into the
+largest one. A wide cluster beside narrow ones has an uncertain centre, and v_c would extend it into
+these; so s_c^2 is at most the average over all clusters, as if these were equally wide.
 
 `VoteMap` and `ScoreMap` have the votes or scores of classifiers as features, which turn an ensemble
 into a linear model.
@@ -19,11 +32,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
 
 from semisvm.designs import Floats
-from semisvm.designs.validation import in_kind, is_sparse
+from semisvm.designs.validation import in_kind, is_sparse, row_squares
 from semisvm.maps.cholesky import Index
 from semisvm.maps.distances import centre_of, moved
 from semisvm.maps.feature_maps import KernelMap, factorise
@@ -41,26 +54,34 @@ class ClusterMap(KernelMap):
     Attributes
     ----------
     centres : array of shape (N, k, d)
+    variances : array of shape (N, k)
+        v_c, by which the squared distances from the centres are lowered.
     codes : int array of shape (rank, N)
         Clusters of the pivots.
     """
 
     centres: Floats
+    variances: Floats
     codes: Codes
 
     def _values(self, X: Any) -> Floats:
-        return super()._values(X) * agreement(assign(X, self.centres), self.codes)
+        codes = assign(X, self.centres, self.variances)
+        return super()._values(X) * agreement(codes, self.codes)
 
 
-def assign(X: Any, centres: Floats) -> Codes:
+def assign(X: Any, centres: Floats, variances: Floats) -> Codes:
     """Find the cluster of each row in each run, shape (n, N)."""
-    return np.column_stack([_nearest(X, run) for run in centres]).astype(np.intp)
+    runs = zip(centres, variances, strict=True)
+    return np.column_stack([_nearest(X, *run) for run in runs]).astype(np.intp)
 
 
-def _nearest(X: Any, centres: Floats) -> Codes:
+def _nearest(X: Any, centres: Floats, variances: Floats) -> Codes:
     run = in_kind(centres, not is_sparse(X))
     centre = centre_of(run)
-    return np.asarray(pairwise_distances_argmin(moved(X, centre), moved(run, centre)))
+    near = moved(run, centre)
+    # without ||x||^2, which is the same for all centres
+    products = safe_sparse_dot(moved(X, centre), near.T, dense_output=True)
+    return np.asarray(np.argmin(row_squares(near) - variances - 2.0 * products, axis=1))
 
 
 def agreement(a: Codes, b: Codes) -> Floats:
@@ -71,16 +92,33 @@ def agreement(a: Codes, b: Codes) -> Floats:
     return shared / a.shape[1]
 
 
-def run_kmeans(X: Any, n_clusters: int, n_runs: int, random_state: Any) -> Floats:
-    """Compute the centres of k-means from random rows, shape (N, k, d)."""
+def run_kmeans(X: Any, n_clusters: int, n_runs: int, random_state: Any) -> tuple[Floats, Floats]:
+    """Run k-means from random rows; return the centres, (N, k, d), and their variances, (N, k)."""
     rng = check_random_state(random_state)
     k = min(n_clusters, distinct_rows(X, n_clusters))
     seeds = rng.randint(np.iinfo(np.int32).max, size=n_runs)
     shared = {"n_clusters": k, "init": "random", "n_init": 1, "max_iter": KMEANS_STEPS}
     centre = centre_of(X)
     rows = _narrow(moved(X, centre))
-    runs = [KMeans(random_state=int(seed), **shared).fit(rows).cluster_centers_ for seed in seeds]
-    return np.array(runs) if centre is None else np.array(runs) + centre
+    runs = [KMeans(random_state=int(seed), **shared).fit(rows) for seed in seeds]
+    centres = np.array([run.cluster_centers_ for run in runs])
+    variances = np.array([variances_of(rows, run.labels_, run.cluster_centers_) for run in runs])
+    return centres if centre is None else centres + centre, variances
+
+
+def variances_of(X: Any, labels: Codes, centres: Floats) -> Floats:
+    """Estimate the variances v_c of the centres of one run, shape (k,)."""
+    size = np.bincount(labels, minlength=len(centres))
+    products = safe_sparse_dot(X, in_kind(centres, not is_sparse(X)).T, dense_output=True)
+    own = (
+        row_squares(X)
+        + row_squares(centres)[labels]
+        - 2.0 * products[np.arange(len(labels)), labels]
+    )
+    within = np.bincount(labels, np.maximum(own, 0.0), minlength=len(centres))
+    free = size - 1
+    average = within.sum() / max(int(free.sum()), 1)
+    return np.minimum(within / np.maximum(free, 1), average) / np.maximum(size, 1)
 
 
 def _narrow(X: Any) -> Any:
@@ -133,8 +171,8 @@ def fit_clusters(
     **parameters : parameters of the base kernel
     """
     known = make_kernel(kernel, X, **parameters)
-    centres = run_kmeans(X, n_clusters, n_runs, random_state)
-    codes = assign(X, centres)
+    centres, variances = run_kmeans(X, n_clusters, n_runs, random_state)
+    codes = assign(X, centres, variances)
 
     def entries(rows: Index, index: Index) -> Floats:
         return known.columns(X[rows], X[index], index) * agreement(codes[rows], codes[index])
@@ -142,9 +180,8 @@ def fit_clusters(
     factor = factorise(known, X, entries, n_components=n_components, tol=tol, n_jobs=n_jobs)
     pivots = factor.pivots
     corner = factor.L[pivots]
-    found = ClusterMap(
-        known, pivots, X[pivots], corner, factor.residual, centres=centres, codes=codes[pivots]
-    )
+    parts = (known, pivots, X[pivots], corner, factor.residual)
+    found = ClusterMap(*parts, centres=centres, variances=variances, codes=codes[pivots])
     return found, factor.L
 
 

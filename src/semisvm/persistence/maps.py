@@ -80,6 +80,8 @@ CLUSTERS: dict[str, Check] = {
     "centres": Array("f", ("runs", "clusters", "columns")),
     "codes": Array("iu", ("rank", "runs"), low=0, high="clusters"),
 }
+# Files of earlier versions have none: rows then belong to the nearest centre.
+VARIANCES: dict[str, Check] = {"variances": Array("f", ("runs", "clusters"), low=0.0)}
 NEAR: dict[str, Check] = {"kind": text, "n_neighbors": whole(1)}
 LOCAL_GRAPH: dict[str, Check] = {
     "distances": Array("f", ("rows", "near"), low=0.0),
@@ -96,7 +98,7 @@ PATHS: dict[str, Check] = {
 MAPS = {
     "expansion": Record(EXPANSION, {**PIVOT_ROWS, **STORED_PIVOTS}),
     "kernel": Record(KERNEL, {**PIVOT_ROWS, **STORED_PIVOTS}),
-    "clusters": Record({**KERNEL, **PIVOT_ROWS, **CLUSTERS}, STORED_PIVOTS),
+    "clusters": Record({**KERNEL, **PIVOT_ROWS, **CLUSTERS}, {**STORED_PIVOTS, **VARIANCES}),
     "paths": Record({**NEAR, **ALL_ROWS, **PATHS}, STORED_ROWS),
     "local": Record({**NEAR, **ALL_ROWS}, {**STORED_ROWS, **LOCAL_GRAPH}),
     "votes": Record(
@@ -135,7 +137,8 @@ def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
         arrays["corner"] = found.corner
     if isinstance(found, ClusterMap):
         state["kind"] = "clusters"
-        arrays |= {"centres": found.centres, "codes": found.codes}
+        clusters = {"centres": found.centres, "variances": found.variances, "codes": found.codes}
+        arrays |= clusters
     return state, arrays
 
 
@@ -177,7 +180,9 @@ def _restore_kernel(state: Mapping[str, Any]) -> ExpansionMap:
         return KernelMap(*parts)
     if rows is None or not state["centres"].size:
         raise ModelFileError("the clusters of the model do not fit its rows.")
-    return ClusterMap(*parts, centres=state["centres"], codes=state["codes"])
+    centres = state["centres"]
+    variances = state.get("variances", np.zeros(centres.shape[:2]))
+    return ClusterMap(*parts, centres=centres, variances=variances, codes=state["codes"])
 
 
 def check_map(found: FeatureMap | None, kernel: str, columns: int) -> None:
