@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.linalg import block_diag
 from sklearn.base import clone
 
 from semisvm.designs import Floats, Index
@@ -232,7 +233,7 @@ class SemiBoostClassifier(ScoringClassifier):
             codes,
         )
         self.kernel_map_ = VoteMap([one for ensemble, _ in found for one in ensemble.members])
-        self.coef_ = sparse.block_diag([one[None] for one in weights]).toarray()
+        self.coef_ = block_diag(*(one[None] for one in weights))
         self.intercept_ = np.zeros(len(found))
         publish(self, labels, labels.fractions(), solution, recorder)
 

@@ -52,7 +52,11 @@ def test_tensors_of_a_fixed_shape_are_arrays(tmp_path):
 @pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.list_(pa.float64(), 3)])
 def test_a_missing_list_is_a_missing_vector(tmp_path, kind):
     cells = [LISTS[0], None, *LISTS[2:]]
-    found = read(parquet(tmp_path / "x.parquet", v=pa.array(cells, kind))).columns["v"]
+    try:
+        path = parquet(tmp_path / "x.parquet", v=pa.array(cells, kind))
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this version of pyarrow writes no missing lists of fixed size")
+    found = read(path).columns["v"]
     assert np.isnan(found[1]).all()
     assert np.array_equal(found[[0, 2, 3]], VECTORS[[0, 2, 3]])
 
