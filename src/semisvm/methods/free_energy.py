@@ -29,7 +29,7 @@ class FreeEnergy(RespondingProblem):
     """
 
     def __init__(self, task: Task, soft: SoftLabels) -> None:
-        super().__init__(task.rows, task.reg, task.heavy_together)
+        super().__init__(task.rows, task.reg, task.shared_preconditioner)
         self.task = task
         self.soft = soft
 

@@ -39,7 +39,7 @@ from semisvm.model_selection.choice import (
 from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback
 from semisvm.model_selection.metrics import AVERAGE_PRECISION, score_codes
 from semisvm.model_selection.splits import PartialLabelKFold
-from semisvm.model_selection.successive_halving import Runner, SuccessiveHalving
+from semisvm.model_selection.successive_halving import Candidate, SuccessiveHalving
 from semisvm.model_selection.verdict import MOST_FREQUENT
 from semisvm.text import counted, measured_time, series
 
@@ -124,12 +124,12 @@ class Trial:
             return self._without_comparison(few)
         folds = self._folds(seed)
         judged = self._judged(folds)
-        race = SuccessiveHalving(
+        halving = SuccessiveHalving(
             folds, self.labels.codes, limit, progress, dict(self.left_out), judged.mass
         )
         with (
             Workers(thread_count(self.n_jobs)) as workers,
-            race.clock.running(),
+            halving.clock.running(),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", UserWarning)
@@ -140,10 +140,10 @@ class Trial:
                 known = shares if "class_prior" in entry.method.parameters else None
                 return held_out_scores(estimator, grounds, self.labels, known, judged.outside)
 
-            runners = race.run(self.entries, scorer)
-        if not runners:
-            return self._without_comparison(f"{race.stopped.capitalize()} at once")
-        return self._weighed(runners, race, judged, scoring)
+            candidates = halving.run(self.entries, scorer)
+        if not candidates:
+            return self._without_comparison(f"{halving.stopped.capitalize()} at once")
+        return self._weighed(candidates, halving, judged, scoring)
 
     def _judged(self, folds: Sequence[Index]) -> "Judged":
         """Choose the half of each fold that takes no part in its fit."""
@@ -181,43 +181,47 @@ class Trial:
         return Found(chosen, equal, reasons, skipped=dict(self.left_out), pool=self.entries)
 
     def _weighed(
-        self, runners: Sequence[Runner], race: SuccessiveHalving, judged: "Judged", scoring: str
+        self,
+        candidates: Sequence[Candidate],
+        halving: SuccessiveHalving,
+        judged: "Judged",
+        scoring: str,
     ) -> Found:
-        n_folds = len(runners[0].scores)
-        folds = race.folds[:n_folds]
-        doubt, deciding, voted = None, list(runners), []
+        n_folds = len(candidates[0].scores)
+        folds = halving.folds[:n_folds]
+        doubt, deciding, voted = None, list(candidates), []
         if n_folds > 1:
-            voted = _voted(runners, folds, judged)
-            doubt = _doubt(voted, runners[0], folds, judged, scoring)
+            voted = _voted(candidates, folds, judged)
+            doubt = _doubt(voted, candidates[0], folds, judged, scoring)
         if doubt:
-            deciding = [r for r in runners if not r.entry.method.suits.needs_unlabeled]
+            deciding = [r for r in candidates if not r.entry.method.suits.needs_unlabeled]
             voted = _voted(deciding, folds, judged)
         weights = without_small(_weights(deciding, folds, judged, range(n_folds)))
         shares = weights / weights.sum()
         if shares.max() >= ALONE:
             weights = _alone(int(shares.argmax()), deciding, folds, judged)
         together = int(np.count_nonzero(weights)) > 1
-        entries = [runner.entry for runner in deciding]
+        entries = [candidate.entry for candidate in deciding]
         name = COMMITTEE if together else entries[int(weights.argmax())].name
         named = dict(zip([entry.name for entry in entries], shares.tolist(), strict=True))
         reasons = [about_weights(name, named, doubt)]
         compared = None
         if n_folds > 1:
-            compared = self._comparison(runners, folds, judged, scoring, name, voted)
+            compared = self._comparison(candidates, folds, judged, scoring, name, voted)
             reasons = [about_scores(compared), *reasons, *compared.did_it_help().sentences]
-        if race.stopped:
-            reasons.append(f"Not all folds were used, because {race.stopped}.")
-        reasons += given_up(race.dropped)
-        fits, tried = counted(race.n_fits, "fit"), counted(len(self.entries), "candidate")
+        if halving.stopped:
+            reasons.append(f"Not all folds were used, because {halving.stopped}.")
+        reasons += given_up(halving.dropped)
+        fits, tried = counted(halving.n_fits, "fit"), counted(len(self.entries), "candidate")
         cost = (
-            f"The choice took {measured_time(race.clock.elapsed)}: {fits} of {tried} on "
-            f"{counted(n_folds, 'fold')} of the labels.{_about_compiling(race)}"
+            f"The choice took {measured_time(halving.clock.elapsed)}: {fits} of {tried} on "
+            f"{counted(n_folds, 'fold')} of the labels.{_about_compiling(halving)}"
         )
-        return Found(entries, weights, reasons, compared, race.dropped, cost, self.entries)
+        return Found(entries, weights, reasons, compared, halving.dropped, cost, self.entries)
 
     def _comparison(
         self,
-        runners: Sequence[Runner],
+        candidates: Sequence[Candidate],
         folds: Sequence[Index],
         judged: "Judged",
         scoring: str,
@@ -226,9 +230,11 @@ class Trial:
     ) -> Comparison:
         """Summarise the folds; a committee is scored with the weights of the other folds."""
         n_folds = len(folds)
-        scores = {runner.name: (runner.scores, runner.seconds) for runner in runners}
+        scores = {candidate.name: (candidate.scores, candidate.seconds) for candidate in candidates}
         if chosen == COMMITTEE:
-            seconds = [sum(runner.seconds[k] for runner in runners) for k in range(n_folds)]
+            seconds = [
+                sum(candidate.seconds[k] for candidate in candidates) for k in range(n_folds)
+            ]
             scores[COMMITTEE] = (voted, seconds)
         found = {
             name: [
@@ -242,7 +248,7 @@ class Trial:
         guesses = [_guess(labeled, len(fold)) for fold in folds]
         return Comparison.of(
             found,
-            baseline=runners[0].name,
+            baseline=candidates[0].name,
             scoring=scoring,
             confidence=CONFIDENCE,
             test_share=held / (len(labeled) - held),
@@ -254,7 +260,7 @@ class Trial:
                 for k, guess in enumerate(guesses)
             ],
             use=self.use,
-            supervised=[r.name for r in runners[1:] if not r.entry.method.suits.needs_unlabeled],
+            supervised=[r.name for r in candidates[1:] if not r.entry.method.suits.needs_unlabeled],
             chosen=chosen,
         )
 
@@ -290,27 +296,27 @@ class Judged:
         return FoldScore(name, k, score, seconds, len(fold), part(outside), part(~outside))
 
 
-def _about_compiling(race: SuccessiveHalving) -> str:
+def _about_compiling(halving: SuccessiveHalving) -> str:
     """Note that the next choice will be quicker, if code had to be compiled."""
-    seconds = race.clock.compiling
+    seconds = halving.clock.compiling
     if seconds < NOTABLE:
         return ""
     return f" Compiling code for this machine took another {measured_time(seconds)}, this once."
 
 
 def _weights(
-    runners: Sequence[Runner], folds: Sequence[Index], judged: Judged, used: Iterable[int]
+    candidates: Sequence[Candidate], folds: Sequence[Index], judged: Judged, used: Iterable[int]
 ) -> Floats:
     """Compute the weights of a committee from some of the folds."""
     chosen = list(used)
     rows = np.concatenate([folds[k] for k in chosen])
-    held = [np.concatenate([runner.scores[k] for k in chosen]) for runner in runners]
-    first = [runner.entry.weight for runner in runners]
+    held = [np.concatenate([candidate.scores[k] for k in chosen]) for candidate in candidates]
+    first = [candidate.entry.weight for candidate in candidates]
     return stacked_weights(held, judged.codes[rows], first, mass=judged.mass[rows])
 
 
 def _doubt(
-    voted: Sequence[Floats], base: Runner, folds: Sequence[Index], judged: Judged, scoring: str
+    voted: Sequence[Floats], base: Candidate, folds: Sequence[Index], judged: Judged, scoring: str
 ) -> str | None:
     """Return why methods that use the unlabelled rows are not trusted; None if they are.
 
@@ -338,23 +344,25 @@ def _doubt(
 
 
 def _alone(
-    winner: int, runners: Sequence[Runner], folds: Sequence[Index], judged: Judged
+    winner: int, candidates: Sequence[Candidate], folds: Sequence[Index], judged: Judged
 ) -> Floats:
     """Give one candidate all weight: the slope of its probabilities, by the held-out labels."""
-    weights = np.zeros(len(runners))
-    weights[winner] = _weights([runners[winner]], folds, judged, range(len(folds)))[0]
+    weights = np.zeros(len(candidates))
+    weights[winner] = _weights([candidates[winner]], folds, judged, range(len(folds)))[0]
     return weights
 
 
-def _voted(runners: Sequence[Runner], folds: Sequence[Index], judged: Judged) -> list[Floats]:
+def _voted(candidates: Sequence[Candidate], folds: Sequence[Index], judged: Judged) -> list[Floats]:
     """Score each fold by a committee whose weights come from the other folds."""
     found = []
     for fold in range(len(folds)):
         others = [k for k in range(len(folds)) if k != fold]
-        weights = _weights(runners, folds, judged, others)
-        held = [np.concatenate([runner.scores[k] for k in others]) for runner in runners]
+        weights = _weights(candidates, folds, judged, others)
+        held = [np.concatenate([candidate.scores[k] for k in others]) for candidate in candidates]
         scales = weights / [spread(scores) for scores in held]
-        parts = [s * runner.scores[fold] for s, runner in zip(scales, runners, strict=True)]
+        parts = [
+            s * candidate.scores[fold] for s, candidate in zip(scales, candidates, strict=True)
+        ]
         found.append(np.asarray(np.sum(parts, axis=0)))
     return found
 

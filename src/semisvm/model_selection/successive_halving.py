@@ -31,7 +31,7 @@ FAR_BEHIND = 5.0
 FIRST_FIT = 1.0
 """Share of the time that is left which the first fit of a method may take, by its estimate."""
 FEWEST_FOLDS = 3
-"""Folds that are scored before the time limit ends a race."""
+"""Folds that are scored before the time limit ends the comparison."""
 PREPARES = 2.0
 """How much longer than the others the first fold may take."""
 LITTLE = 0.02
@@ -41,8 +41,8 @@ Scores = Callable[[Index], Floats]
 
 
 @dataclass
-class Runner:
-    """A method in the race.
+class Candidate:
+    """A method, and what its folds have given so far.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class SuccessiveHalving:
     time_limit : float
         Seconds of ``clock``.
     progress : callable(Step), optional
-        Called before every fit; the race ends if it returns True.
+        Called before every fit; halving ends if it returns True.
     dropped : dict
         Methods that were given up, with the reason in words.
     mass : array of shape (n,), optional
         For how many rows each held-out row counts.
     stopped : str
-        Why the race ended before the last fold; empty if it did not.
+        Why it ended before the last fold; empty if it did not.
     clock : WorkClock
         Notices compiling where the caller has it run.
     """
@@ -109,7 +109,7 @@ class SuccessiveHalving:
         """Seconds that are left."""
         return self.time_limit - self.seconds
 
-    def run(self, entries: Sequence[Entry], scorer: Callable[[Entry], Scores]) -> list[Runner]:
+    def run(self, entries: Sequence[Entry], scorer: Callable[[Entry], Scores]) -> list[Candidate]:
         """Score the folds; return those that have seen all folds that were scored.
 
         Parameters
@@ -119,40 +119,40 @@ class SuccessiveHalving:
         scorer : callable
             Makes, for an entry, the function that scores a fold.
         """
-        runners = [Runner(entry) for entry in entries]
+        candidates = [Candidate(entry) for entry in entries]
         scorers: dict[str, Scores] = {}
         for k, fold in enumerate(self.folds):
-            for runner in list(runners):
-                if not self._may_start(runner, runners, k):
+            for candidate in list(candidates):
+                if not self._may_start(candidate, candidates, k):
                     if self.stopped:
-                        return self._finished(runners, k)
-                    runners.remove(runner)
-                    scorers.pop(runner.name, None)
+                        return self._finished(candidates, k)
+                    candidates.remove(candidate)
+                    scorers.pop(candidate.name, None)
                     continue
                 start = self.seconds
-                if runner.name not in scorers:
-                    scorers[runner.name] = scorer(runner.entry)
+                if candidate.name not in scorers:
+                    scorers[candidate.name] = scorer(candidate.entry)
                 with warnings.catch_warnings():
                     # the last fit warns again if it still holds
                     warnings.simplefilter("ignore", UserWarning)
-                    runner.scores.append(scorers[runner.name](fold))
-                runner.seconds.append(self.seconds - start)
+                    candidate.scores.append(scorers[candidate.name](fold))
+                candidate.seconds.append(self.seconds - start)
                 self.n_fits += 1
-            for runner in self._behind(runners, k + 1) if k else self._slow(runners):
-                runners.remove(runner)
-                scorers.pop(runner.name, None)
-        return runners
+            for candidate in self._behind(candidates, k + 1) if k else self._slow(candidates):
+                candidates.remove(candidate)
+                scorers.pop(candidate.name, None)
+        return candidates
 
-    def _may_start(self, runner: Runner, runners: Sequence[Runner], fold: int) -> bool:
+    def _may_start(self, candidate: Candidate, candidates: Sequence[Candidate], fold: int) -> bool:
         """Report a fit, and return whether there is time for it and those that follow from it."""
-        behind = [r for r in runners if len(r.scores) <= fold]
+        behind = [r for r in candidates if len(r.scores) <= fold]
         step = Step(
-            runner.name,
+            candidate.name,
             fold + 1,
             len(self.folds),
             self.n_fits,
-            self.n_fits + len(behind) + len(runners) * (len(self.folds) - fold - 1),
-            left=min(self._expected_of(runners), max(self.left, 0.0)),
+            self.n_fits + len(behind) + len(candidates) * (len(self.folds) - fold - 1),
+            left=min(self._expected_of(candidates), max(self.left, 0.0)),
         )
         if self.progress is not None and self.progress(step):
             self.stopped = "it was stopped"
@@ -160,72 +160,72 @@ class SuccessiveHalving:
             self.stopped = f"the time limit of {self.time_limit:g} s was reached"
         if self.stopped:
             return False
-        own = runner.expected(self._speed(runners))
-        if fold >= 1 or runner is runners[0] or own <= FIRST_FIT * max(self.left, 0.0):
+        own = candidate.expected(self._speed(candidates))
+        if fold >= 1 or candidate is candidates[0] or own <= FIRST_FIT * max(self.left, 0.0):
             return True
         needs = f"{len(self.folds)} fits would take {self._times(own)}"
-        self.dropped[runner.name] = needs if self.left > 0.0 else "no time was left for it"
+        self.dropped[candidate.name] = needs if self.left > 0.0 else "no time was left for it"
         return False
 
     def _times(self, one: float, done: int = 0) -> str:
         return rough_time(one * (len(self.folds) - done))
 
-    def _slow(self, runners: Sequence[Runner]) -> list[Runner]:
+    def _slow(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return methods for which there is no time after the first fold, the slowest first.
 
         Fewer folds of all methods are better than all folds of a few, so only those are given
         up that take too long for `FEWEST_FOLDS`. The first fold also prepares, for instance a
         graph, so it may look slow.
         """
-        kept: list[Runner] = list(runners)
-        found: list[Runner] = []
+        kept: list[Candidate] = list(candidates)
+        found: list[Candidate] = []
         limit = PREPARES * self.left
         while self._expected_of(kept, FEWEST_FOLDS) > limit and len(kept) > 2:
-            slowest = max(kept[1:], key=lambda runner: runner.seconds[-1])
+            slowest = max(kept[1:], key=lambda candidate: candidate.seconds[-1])
             kept.remove(slowest)
             found.append(slowest)
             more = self._times(slowest.seconds[-1], 1)
             self.dropped[slowest.name] = f"its other folds would take {more}"
         return found
 
-    def _speed(self, runners: Sequence[Runner]) -> float:
+    def _speed(self, candidates: Sequence[Candidate]) -> float:
         """Return how much longer fits take than their rough estimates."""
-        timed = [r for r in runners[1:] if r.seconds]
+        timed = [r for r in candidates[1:] if r.seconds]
         expected = sum(r.entry.seconds for r in timed)
         # estimates are rough: never trust them to be ten times too high
         return max(sum(r.seconds[-1] for r in timed) / expected, 0.1) if expected else 1.0
 
-    def _expected_of(self, runners: Sequence[Runner], n_folds: int | None = None) -> float:
+    def _expected_of(self, candidates: Sequence[Candidate], n_folds: int | None = None) -> float:
         """Estimate the seconds of all fits that are left of some folds, or of all."""
-        speed, n = self._speed(runners), len(self.folds) if n_folds is None else n_folds
-        return sum(r.expected(speed) * max(n - len(r.scores), 0) for r in runners)
+        speed, n = self._speed(candidates), len(self.folds) if n_folds is None else n_folds
+        return sum(r.expected(speed) * max(n - len(r.scores), 0) for r in candidates)
 
-    def _finished(self, runners: list[Runner], n_folds: int) -> list[Runner]:
+    def _finished(self, candidates: list[Candidate], n_folds: int) -> list[Candidate]:
         """Return what has seen all finished folds: those before the one that was cut off."""
         if n_folds == 0:
-            return [runner for runner in runners if runner.scores]
-        for runner in runners:
-            del runner.scores[n_folds:]
-        return runners
+            return [candidate for candidate in candidates if candidate.scores]
+        for candidate in candidates:
+            del candidate.scores[n_folds:]
+        return candidates
 
-    def _behind(self, runners: Sequence[Runner], n_folds: int) -> list[Runner]:
+    def _behind(self, candidates: Sequence[Candidate], n_folds: int) -> list[Candidate]:
         """Return methods that neither win nor are missed in a committee; never the first one."""
         rows = np.concatenate(self.folds[:n_folds])
         codes, mass = self.codes[rows], np.ones(len(rows)) if self.mass is None else self.mass[rows]
-        held = [np.concatenate(runner.scores) for runner in runners]
+        held = [np.concatenate(candidate.scores) for candidate in candidates]
         losses = np.array([mass * row_losses(scores, codes) for scores in held])
-        first = [runner.entry.weight for runner in runners]
+        first = [candidate.entry.weight for candidate in candidates]
         weights = stacked_weights(held, codes, first, mass=mass)
         best = losses[losses.mean(axis=1).argmin()]
         found = []
-        for runner, loss, weight in zip(runners, losses, weights, strict=True):
+        for candidate, loss, weight in zip(candidates, losses, weights, strict=True):
             gap = loss - best
             error = gap.std(ddof=1) / np.sqrt(len(gap))
             missed = weight >= LITTLE * weights.sum()
             lost = gap.mean() > (FAR_BEHIND if missed else BEHIND) * error > 0.0
-            if lost and runner is not runners[0]:
-                self.dropped[runner.name] = f"it was far behind after {n_folds} folds"
-                found.append(runner)
+            if lost and candidate is not candidates[0]:
+                self.dropped[candidate.name] = f"it was far behind after {n_folds} folds"
+                found.append(candidate)
         return found
 
 

@@ -224,7 +224,7 @@ def are_few(n_rows: int, total_work: int) -> bool:
     return 0 < n_rows**3 <= 6 * PASSES_PER_FACTORISATION * total_work
 
 
-def heavy_rows(
+def preconditioner_of(
     design: Design, rows: RowList, weight: Floats, reg: float, total_work: int
 ) -> LabeledPreconditioner | None:
     """Prepare the rows if they are few, with costs large enough to slow conjugate gradients.

@@ -16,7 +16,7 @@ from semisvm.designs import Design, Floats
 from semisvm.designs.vectors import add, dot
 from semisvm.solvers import Linearization, State, minimize
 from semisvm.solvers.conjugate_gradients import Preconditioner
-from semisvm.solvers.woodbury import LabeledPreconditioner, Span, are_few, heavy_rows
+from semisvm.solvers.woodbury import LabeledPreconditioner, Span, are_few, preconditioner_of
 from semisvm.tasks.many_beliefs import ManyScoreRows
 from semisvm.tasks.one_score_driver import OneScoreRows
 
@@ -293,7 +293,7 @@ class RowsTask(ABC):
         return found if found is not None and found.whole(self.reg).known else None
 
     @cached_property
-    def heavy_together(self) -> LabeledPreconditioner | None:
+    def shared_preconditioner(self) -> LabeledPreconditioner | None:
         """The same if one factorisation serves all columns of weights: there may be more rows."""
         return self.labeled_preconditioner or self._labeled_preconditioner(self.n_columns)
 
@@ -302,7 +302,7 @@ class RowsTask(ABC):
         # the driver gets the labelled rows only if they are few
         if not are_few(rows.n_labeled, work):
             return None
-        return heavy_rows(*rows.labeled_rows(), rows.labeled_weight(), self.reg, work)
+        return preconditioner_of(*rows.labeled_rows(), rows.labeled_weight(), self.reg, work)
 
     def relabeled(self, state: State, ratio: float, lam: float) -> Linearization | None:
         """Update the linearization of a weight step after the labels of a few rows changed.

@@ -14,7 +14,7 @@ from semisvm.designs.validation import read_rows
 from semisvm.labels.partial import encode
 from semisvm.losses import SQUARED_HINGE
 from semisvm.methods.fold_fits import used_rows
-from semisvm.solvers.woodbury import heavy_rows
+from semisvm.solvers.woodbury import preconditioner_of
 from semisvm.tasks import OneScoreBlock
 
 N_ROWS = 20_000
@@ -95,7 +95,9 @@ def test_the_preconditioner_keeps_no_rows_alive():
     with Workers(1) as workers:
         design = make_design(X, 1.0, workers)
         rows = design.rows(np.flatnonzero(labels >= 0))
-        labeled_preconditioner = heavy_rows(design, rows, np.full(len(rows), 1.0), 1e-3, 10**9)
+        labeled_preconditioner = preconditioner_of(
+            design, rows, np.full(len(rows), 1.0), 1e-3, 10**9
+        )
         assert labeled_preconditioner.inverse(np.ones((len(rows), 1)), 1e-3) is not None
         alive = weakref.ref(design)
         gc.disable()

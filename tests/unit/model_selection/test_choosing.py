@@ -17,7 +17,7 @@ from semisvm.model_selection import choose, choosing, cross_validation
 from semisvm.model_selection.choice import Entry, about_weights, candidates, pool, suited_reg
 from semisvm.model_selection.comparison import Step
 from semisvm.model_selection.cross_validation import too_few
-from semisvm.model_selection.successive_halving import Runner, SuccessiveHalving
+from semisvm.model_selection.successive_halving import Candidate, SuccessiveHalving
 
 SVM, TSVM, DA = (registry.get(name) for name in ("svm", "tsvm", "da"))
 CODES = np.arange(40) % 2
@@ -42,56 +42,56 @@ def raced(limit=np.inf, progress=None, seconds=0.0, **quality):
 
 def test_all_folds_are_scored_in_turns():
     steps = []
-    race, runners = raced(progress=steps.append, a=1.0, bb=1.0)
-    assert [runner.name for runner in runners] == ["a", "bb"]
-    assert all(len(runner.scores) == 5 for runner in runners)
+    race, candidates = raced(progress=steps.append, a=1.0, bb=1.0)
+    assert [candidate.name for candidate in candidates] == ["a", "bb"]
+    assert all(len(candidate.scores) == 5 for candidate in candidates)
     assert [(step.name, step.fold) for step in steps[:3]] == [("a", 1), ("bb", 1), ("a", 2)]
     assert (steps[-1].done, steps[-1].total, race.n_fits) == (9, 10, 10)
     assert (race.dropped, race.stopped) == ({}, "")
 
 
 def test_what_is_far_behind_is_given_up_but_never_the_first():
-    race, runners = raced(a=-3.0, bb=4.0, ccc=-4.0)
-    assert [runner.name for runner in runners] == ["a", "bb"]
+    race, candidates = raced(a=-3.0, bb=4.0, ccc=-4.0)
+    assert [candidate.name for candidate in candidates] == ["a", "bb"]
     assert race.dropped == {"ccc": "it was far behind after 2 folds"}
 
 
 def test_what_would_take_too_long_is_not_begun():
-    race, runners = raced(limit=60.0, seconds=1000.0, a=1.0, bb=1.0)
-    assert [runner.name for runner in runners] == ["a"]
+    race, candidates = raced(limit=60.0, seconds=1000.0, a=1.0, bb=1.0)
+    assert [candidate.name for candidate in candidates] == ["a"]
     assert race.dropped == {"bb": "5 fits would take about 83 min"}
 
 
 def test_no_time_left_is_called_so():
     """An estimate of a second is no reason where the first method took all the time."""
-    race, runners = raced(limit=1e-9, seconds=0.1, a=1.0, bb=1.0)
-    assert [runner.name for runner in runners] == ["a"]
+    race, candidates = raced(limit=1e-9, seconds=0.1, a=1.0, bb=1.0)
+    assert [candidate.name for candidate in candidates] == ["a"]
     assert race.dropped == {"bb": "no time was left for it"}
     assert "no other method" in about_weights("a", {"a": 1.0})
 
 
 def test_the_time_left_is_that_of_the_fits_to_come():
     race = SuccessiveHalving(FOLDS, CODES)
-    first = Runner(Entry("a", TSVM, {}, 1.0), [CODES], [3.0])
-    timed = Runner(Entry("bb", TSVM, {}, 1.0), [CODES, CODES], [4.0, 2.0])
-    new = Runner(Entry("ccc", TSVM, {}, 10.0))
+    first = Candidate(Entry("a", TSVM, {}, 1.0), [CODES], [3.0])
+    timed = Candidate(Entry("bb", TSVM, {}, 1.0), [CODES, CODES], [4.0, 2.0])
+    new = Candidate(Entry("ccc", TSVM, {}, 10.0))
     # a fit takes as long as the last one, or as its estimate: those were half the truth
     assert race._expected_of([first, timed, new]) == 4 * 3.0 + 3 * 2.0 + 5 * 20.0
     assert race._expected_of([first, timed, new], 1) == 20.0
 
 
 def test_a_stop_keeps_whole_folds():
-    race, runners = raced(progress=lambda step: step.done == 5, a=1.0, bb=1.0)
+    race, candidates = raced(progress=lambda step: step.done == 5, a=1.0, bb=1.0)
     assert race.stopped == "it was stopped"
-    assert [len(runner.scores) for runner in runners] == [2, 2]
-    race, runners = raced(progress=lambda step: True, a=1.0, bb=1.0)
-    assert runners == []
+    assert [len(candidate.scores) for candidate in candidates] == [2, 2]
+    race, candidates = raced(progress=lambda step: True, a=1.0, bb=1.0)
+    assert candidates == []
 
 
 def test_the_time_limit_ends_the_race():
-    race, runners = raced(limit=1e-9, a=1.0, bb=1.0)
+    race, candidates = raced(limit=1e-9, a=1.0, bb=1.0)
     assert race.stopped.startswith("the time limit")
-    assert {len(runner.scores) for runner in runners} == {2}
+    assert {len(candidate.scores) for candidate in candidates} == {2}
 
 
 def test_the_pool_suits_the_data():
@@ -148,9 +148,9 @@ def test_time_to_compile_does_not_count():
 
     begun = perf_counter()
     race = SuccessiveHalving(FOLDS, CODES)
-    (runner,) = race.run([Entry("a", TSVM)], slow_to_compile)
+    (candidate,) = race.run([Entry("a", TSVM)], slow_to_compile)
     assert race.clock.compiling >= 5 * 0.05
-    assert sum(runner.seconds) <= race.seconds
+    assert sum(candidate.seconds) <= race.seconds
     assert race.clock.seconds <= race.clock.elapsed
     assert race.clock.elapsed + race.clock.compiling <= perf_counter() - begun
 
@@ -167,8 +167,8 @@ def test_a_busy_machine_makes_the_same_choice(others, folds, monkeypatch):
         return 2.0 * CODES[fold] - 1.0
 
     race = SuccessiveHalving(FOLDS, CODES, time_limit=len(FOLDS) + 0.5)
-    (runner,) = race.run([Entry("a", TSVM)], lambda entry: score)
-    assert len(runner.scores) == folds
+    (candidate,) = race.run([Entry("a", TSVM)], lambda entry: score)
+    assert len(candidate.scores) == folds
     assert race.clock.elapsed == pytest.approx(others * folds)
     assert bool(race.stopped) is (folds < len(FOLDS))
 

@@ -7,7 +7,7 @@ from problems import inverted, sparse_text
 from semisvm.designs import Workers, make_design
 from semisvm.solvers import Linearization, State, conjugate_gradients, newton
 from semisvm.solvers.newton import Backtracking, minimize
-from semisvm.solvers.woodbury import heavy_rows
+from semisvm.solvers.woodbury import preconditioner_of
 
 REG = 0.1
 
@@ -71,7 +71,7 @@ def test_one_column_of_curvatures_serves_all_columns_of_weights():
     X, _ = sparse_text(60, 300)
     design = make_design(X, 1.0, Workers())
     rows, rng = design.rows(np.arange(0, 60, 6)), np.random.default_rng(1)
-    labeled_preconditioner = heavy_rows(design, rows, np.full(10, 0.1), 1e-3, 10**6)
+    labeled_preconditioner = preconditioner_of(design, rows, np.full(10, 0.1), 1e-3, 10**6)
     c, r = rng.uniform(0.05, 0.1, (10, 1)), rng.standard_normal(design.n_weights * 3)
     one = inverted(labeled_preconditioner.inverse(c, 1e-3), r)
     each = inverted(labeled_preconditioner.inverse(np.repeat(c, 3, axis=1), 1e-3), r)

@@ -6,7 +6,7 @@ import pytest
 from problems import hide, sparse_text, two_blobs
 from semisvm import TransductiveSVC
 from semisvm.designs import Workers, make_design
-from semisvm.solvers.woodbury import LabeledPreconditioner, Span, heavy_rows
+from semisvm.solvers.woodbury import LabeledPreconditioner, Span, preconditioner_of
 from semisvm.tasks import weight_steps as sharing
 
 REG = 1e-2
@@ -15,7 +15,7 @@ REG = 1e-2
 def few_rows(X, index, bias=0.7):
     design = make_design(X, bias, Workers())
     rows = design.rows(np.asarray(index))
-    return design, heavy_rows(design, rows, np.ones(len(index)), REG, 10**9)
+    return design, preconditioner_of(design, rows, np.ones(len(index)), REG, 10**9)
 
 
 @pytest.mark.parametrize("m", [1, 3])

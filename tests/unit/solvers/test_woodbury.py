@@ -15,7 +15,7 @@ from semisvm.designs import Workers, make_design
 from semisvm.labels.hierarchy import flat
 from semisvm.losses import LOSSES, SQUARED_HINGE
 from semisvm.solvers import woodbury
-from semisvm.solvers.woodbury import LabeledPreconditioner, heavy_rows
+from semisvm.solvers.woodbury import LabeledPreconditioner, preconditioner_of
 from semisvm.tasks import ManyScoreBlock, ManyScoreRows
 from semisvm.tasks import weight_steps as sharing
 from semisvm.tasks.weight_steps import RowsProblem
@@ -33,7 +33,7 @@ def with_bias(X, bias):
 
 
 def heavy_of(design, index, weight, reg=REG):
-    return heavy_rows(design, design.rows(index), weight, reg, design.all_rows.work)
+    return preconditioner_of(design, design.rows(index), weight, reg, design.all_rows.work)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
@@ -68,7 +68,7 @@ def test_weak_regularisation_costs_no_digits(reg):
     X, _, dense = data("dense")
     design, index = make_design(X, 1.0, Workers()), np.arange(8)
     weight = np.full(8, 0.1)
-    labeled_preconditioner = heavy_rows(design, design.rows(index), weight, reg, 10**9)
+    labeled_preconditioner = preconditioner_of(design, design.rows(index), weight, reg, 10**9)
     curvature = weight[:, None] * np.ones((1, 2))
     curvature[:3, 1] = 0.0
     inverse = labeled_preconditioner.inverse(curvature, reg)
@@ -97,14 +97,14 @@ def test_large_systems_are_like_small_ones(usual, monkeypatch):
     found = []
     for limit in (64, 0):
         monkeypatch.setattr(woodbury, "SMALL_SYSTEM", limit)
-        labeled_preconditioner = heavy_rows(
+        labeled_preconditioner = preconditioner_of(
             design, design.rows(index), np.full(30, 10.0), REG, 10**9
         )
         found.append(inverted(labeled_preconditioner.inverse(curvature, REG), r, 4))
     np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-12)
 
 
-def few_heavy_rows(kind):
+def few_labeled_rows(kind):
     X, y, _ = data(kind, 1500)
     design = make_design(X, 1.0, Workers())
     labeled_preconditioner = np.arange(0, 1500, 150)
@@ -115,7 +115,7 @@ def few_heavy_rows(kind):
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 def test_two_classes_reach_the_same_minimum_in_fewer_steps(kind):
-    design, y, labeled_preconditioner, weight = few_heavy_rows(kind)
+    design, y, labeled_preconditioner, weight = few_labeled_rows(kind)
     a, b = np.where(y == 1, weight, 0.0), np.where(y == 1, 0.0, weight)
     block = charged_block(design, SQUARED_HINGE.two, a, b, labeled=labeled_preconditioner)
     better = heavy_of(design, labeled_preconditioner, weight[labeled_preconditioner], 1e-3)
@@ -129,7 +129,7 @@ def test_two_classes_reach_the_same_minimum_in_fewer_steps(kind):
 
 @pytest.mark.parametrize("name", ["squared_hinge", "log"])
 def test_many_classes_reach_the_same_minimum(name):
-    design, y, labeled_preconditioner, weight = few_heavy_rows("sparse")
+    design, y, labeled_preconditioner, weight = few_labeled_rows("sparse")
     codes = (y + 2 * (np.arange(1500) % 2)).astype(int)
     free = np.setdiff1d(np.arange(1500), labeled_preconditioner)
     given = (
@@ -152,7 +152,7 @@ def test_many_classes_reach_the_same_minimum(name):
 
 
 def test_rows_that_weigh_little_or_are_many_are_left_alone():
-    design, _, labeled_preconditioner, weight = few_heavy_rows("sparse")
+    design, _, labeled_preconditioner, weight = few_labeled_rows("sparse")
     assert (
         heavy_of(design, labeled_preconditioner, np.full(len(labeled_preconditioner), 1e-9)) is None
     )
@@ -174,7 +174,7 @@ def test_a_fit_does_not_depend_on_it(monkeypatch):
     X, y = sparse_text(400, 300)
     labels = hide(y, 10)
     found = TransductiveSVC(class_prior=[0.5, 0.5], tol=1e-8).fit(X, labels)
-    monkeypatch.setattr(sharing, "heavy_rows", lambda *_: None)
+    monkeypatch.setattr(sharing, "preconditioner_of", lambda *_: None)
     plain = TransductiveSVC(class_prior=[0.5, 0.5], tol=1e-8).fit(X, labels)
     np.testing.assert_array_equal(found.transduction_, plain.transduction_)
     assert found.objective_ == pytest.approx(plain.objective_, rel=1e-6)
