@@ -1,4 +1,8 @@
-"""Whether probabilities can be trusted, and verdicts on the unlabelled rows."""
+"""Whether probabilities and sets of classes can be trusted, and verdicts on the unlabelled rows.
+
+Every third unlabelled row is kept away from the fits: a new row. Probabilities are judged on these,
+sets of classes on these and on the unlabelled rows of the fit, each by a model made for that use.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -68,17 +72,24 @@ def raw_probabilities(model: Any, X: Matrix) -> Any:
     return softmax(scores, axis=1)
 
 
+def without_new(data: PartlyLabeled) -> tuple[PartlyLabeled, Ints]:
+    """Return the rows of the fit, and the numbers of the new rows."""
+    new = data.unlabeled[::3]
+    kept = np.setdiff1d(np.arange(len(data.y)), new)
+    return PartlyLabeled(data.X[kept], data.labels[kept], data.y[kept]), new
+
+
 def calibrated(data: PartlyLabeled) -> dict[str, float]:
-    """Return log loss, and mean confidence minus accuracy, on the unlabelled rows."""
-    free, classes = data.unlabeled, np.unique(data.y)
-    hidden, found = data.y[free], {}
+    """Return log loss, accuracy and mean confidence on new rows."""
+    fit, new = without_new(data)
+    classes, hidden, found = np.unique(data.y), data.y[new], {}
     folds = 2 if len(classes) > 2 else 5
     for method in ("temperature", "sigmoid"):
         model = CalibratedPartialClassifier(TransductiveSVC(reg=REG), method=method, cv=folds)
-        model.fit(data.X, data.labels)
-        ways = {method: model.predict_proba(data.X[free])}
+        model.fit(fit.X, fit.labels)
+        ways = {method: model.predict_proba(data.X[new])}
         if method == "temperature":
-            ways["raw"] = raw_probabilities(model, data.X[free])
+            ways["raw"] = raw_probabilities(model, data.X[new])
         for way, p in ways.items():
             right = np.mean(p.argmax(axis=1) == hidden)
             found[f"{way} log loss"] = float(log_loss(hidden, p, labels=classes))
@@ -87,38 +98,56 @@ def calibrated(data: PartlyLabeled) -> dict[str, float]:
     return found
 
 
-def calibration_row(name: str, n_labels: int, runs: list[dict[str, float]]) -> dict[str, Any]:
+def calibration_rows(
+    name: str, n_labels: int, runs: list[dict[str, float]]
+) -> list[dict[str, Any]]:
     """Average the draws of a setting."""
     mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
     columns = [f"{way} log loss" for way in ("raw", "temperature", "sigmoid")]
     columns += [f"temperature {what} %" for what in ("accuracy", "confidence")]
     columns += [f"sigmoid {what} %" for what in ("accuracy", "confidence")]
     shown = {key: round(mean[key], 1 if key.endswith("%") else 3) for key in columns}
-    return {"set": name, "labels": n_labels, **shown}
+    return [{"set": name, "labels": n_labels, **shown}]
 
 
-def covered(data: PartlyLabeled) -> dict[str, float]:
-    """Return coverage and size of sets of classes, of a linear model and of one with a kernel."""
-    free, hidden, found = data.unlabeled, data.y[data.unlabeled], {}
+def covered(data: PartlyLabeled) -> dict[str, dict[str, float]]:
+    """Return coverage and size of sets of classes, of a linear model and of one with a kernel.
+
+    One row for the unlabelled rows of the fit, one for new rows.
+    """
+    fit, new = without_new(data)
+    judged = {
+        "transduction": ("unlabelled", fit.X[fit.unlabeled], fit.y[fit.unlabeled]),
+        "new_rows": ("new", data.X[new], data.y[new]),
+    }
     folds = 2 if data.y.max() > 1 else 5
     ways: dict[str, dict[str, Any]] = {"linear": {}, "kernel": {"kernel": "rbf"}}
-    for way, parameters in ways.items():
-        estimator = TransductiveSVC(reg=REG, **parameters)
-        model = CalibratedPartialClassifier(estimator, cv=folds).fit(data.X, data.labels)
-        found[f"{way} accuracy %"] = 100.0 * float(model.score(data.X[free], hidden))
-        for coverage in COVERAGES:
-            inside = model.predict_sets(data.X[free], coverage)
-            held = inside[np.arange(len(hidden)), hidden]
-            found[f"{way} {coverage:.0%}"] = 100.0 * float(held.mean())
-            found[f"{way} {coverage:.0%} size"] = float(inside.sum(axis=1).mean())
+    found: dict[str, dict[str, float]] = {}
+    for use, (rows, X, hidden) in judged.items():
+        row = found.setdefault(rows, {})
+        for way, parameters in ways.items():
+            estimator = TransductiveSVC(reg=REG, **parameters)
+            model = CalibratedPartialClassifier(estimator, cv=folds, use=use)
+            model.fit(fit.X, fit.labels)
+            row[f"{way} accuracy %"] = 100.0 * float(model.score(X, hidden))
+            for coverage in COVERAGES:
+                inside = model.predict_sets(X, coverage)
+                held = inside[np.arange(len(hidden)), hidden]
+                row[f"{way} {coverage:.0%}"] = 100.0 * float(held.mean())
+                row[f"{way} {coverage:.0%} size"] = float(inside.sum(axis=1).mean())
     return found
 
 
-def coverage_row(name: str, n_labels: int, runs: list[dict[str, float]]) -> dict[str, Any]:
+def coverage_rows(
+    name: str, n_labels: int, runs: list[dict[str, dict[str, float]]]
+) -> list[dict[str, Any]]:
     """Average the draws of a setting."""
-    mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
-    shown = {key: round(value, 2 if key.endswith("size") else 1) for key, value in mean.items()}
-    return {"set": name, "labels": n_labels, **shown}
+    found = []
+    for rows, first in runs[0].items():
+        mean = {key: float(np.mean([run[rows][key] for run in runs])) for key in first}
+        shown = {key: round(value, 2 if key.endswith("size") else 1) for key, value in mean.items()}
+        found.append({"set": name, "labels": n_labels, "rows": rows, **shown})
+    return found
 
 
 def judged(data: PartlyLabeled) -> dict[str, Any]:
@@ -135,7 +164,7 @@ def judged(data: PartlyLabeled) -> dict[str, Any]:
     return {"verdict": difference.verdict, "truth": truth, "covered": low <= truth <= high}
 
 
-def verdict_row(name: str, n_labels: int, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def verdict_rows(name: str, n_labels: int, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Count the verdicts of the draws."""
     words = [run["verdict"] for run in runs]
     wrong = sum(
@@ -143,7 +172,7 @@ def verdict_row(name: str, n_labels: int, runs: list[dict[str, Any]]) -> dict[st
         or (run["verdict"] == "hurt" and run["truth"] >= 0.0)
         for run in runs
     )
-    return {
+    row = {
         "set": name,
         "labels": n_labels,
         "true gain %": round(100.0 * float(np.mean([run["truth"] for run in runs])), 1),
@@ -153,36 +182,40 @@ def verdict_row(name: str, n_labels: int, runs: list[dict[str, Any]]) -> dict[st
         "wrong": wrong,
         "interval covers": f"{sum(run['covered'] for run in runs)} of {len(runs)}",
     }
+    return [row]
 
 
-def run(folder: Path, repeat: int) -> dict[str, Any]:
-    """Print both tables."""
+TABLES: dict[str, tuple[str, dict[str, tuple[int, ...]], Any, Any]] = {
+    "probabilities": (
+        "probabilities of TransductiveSVC on new rows",
+        PROBABILITIES,
+        calibrated,
+        calibration_rows,
+    ),
+    "classes": (
+        "coverage by sets of classes",
+        SETS_OF_CLASSES,
+        covered,
+        coverage_rows,
+    ),
+    "verdicts": (
+        "verdicts of compare: TransductiveSVC against NewtonSVC",
+        VERDICTS,
+        judged,
+        verdict_rows,
+    ),
+}
+
+
+def run(folder: Path, repeat: int, sets: list[str] | None = None) -> dict[str, Any]:
+    """Print the tables; ``sets`` are some of them: probabilities, classes, verdicts."""
     report = Report("trust", draws=repeat, reg=REG, rows=N_ROWS)
-    for title, sets, measure, row in (
-        (
-            "probabilities of TransductiveSVC on the unlabelled rows",
-            PROBABILITIES,
-            calibrated,
-            calibration_row,
-        ),
-        (
-            "coverage of the unlabelled rows by sets of classes",
-            SETS_OF_CLASSES,
-            covered,
-            coverage_row,
-        ),
-        (
-            "verdicts of compare: TransductiveSVC against NewtonSVC",
-            VERDICTS,
-            judged,
-            verdict_row,
-        ),
-    ):
+    for title, sizes_of, measure, rows_of in (TABLES[name] for name in sets or TABLES):
         rows = []
-        for name, sizes in sets.items():
+        for name, sizes in sizes_of.items():
             X, y = read(folder, name)
             for n in sizes:
                 found = [measure(draw(X, y, n, seed)) for seed in range(repeat)]
-                rows.append(row(name, n, found))
+                rows += rows_of(name, n, found)
         report.table(title, rows)
     return report.result()

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import columns
+from benchmarks import columns, trust
 from benchmarks.__main__ import BENCHMARKS, ONLY, TOOLS, read_arguments
 from benchmarks.revisions import Revision, gate_row
-from benchmarks.trust import calibrated, covered, draw, judged
 from benchmarks.workload import MADE
 from papers.table import MISSED
 from scipy import sparse
@@ -71,11 +70,24 @@ def test_benchmarks_take_their_options(name):
             assert PARAMETERS.get(option, option) in taken
 
 
-@pytest.mark.parametrize("measure", [calibrated, covered, judged])
-def test_what_trust_measures(measure):
+@pytest.mark.parametrize("name", trust.TABLES)
+def test_what_trust_measures(name):
     X, y = load_breast_cancer(return_X_y=True)
-    found = measure(draw(scale(X) / 5, y, 30, 0))
-    assert all(np.isfinite(v) for v in found.values() if not isinstance(v, str))
+    _, _, measure, rows_of = trust.TABLES[name]
+    rows = rows_of("wdbc", 30, [measure(trust.draw(scale(X) / 5, y, 30, seed)) for seed in (0, 1)])
+    assert all(np.isfinite(v) for row in rows for v in row.values() if not isinstance(v, str))
+    if name == "classes":
+        assert [row["rows"] for row in rows] == ["unlabelled", "new"]
+        assert all(row["linear 90%"] > 85.0 for row in rows)
+
+
+def test_new_rows_of_trust_take_no_part_in_the_fit():
+    X, y = load_breast_cancer(return_X_y=True)
+    data = trust.draw(X, y, 30, 0)
+    fit, new = trust.without_new(data)
+    assert len(fit.y) + len(new) == len(data.y)
+    assert np.all(data.labels[new] < 0)
+    assert np.sum(fit.labels >= 0) == 30
 
 
 def test_what_columns_measures():

@@ -60,11 +60,10 @@ class Conformal:
     Let alpha = 1 - coverage. If the labelled rows and the row in question are exchangeable
     (labels were missing at random), the sets of CV+ hold the true class with probability at
     least 1 - 2 alpha - min(2 (1 - 1/k) / (h/k + 1), (1 - k/h) / (k + 1)), whatever the data and the
-    model, and about 1 - alpha in practice. That holds for the unlabelled rows of the fit: held-out
-    rows take part in it just as they do. Rows that come later do not, which matters less the more
-    unlabelled rows there are. Two things are not exactly as in the theorem: the folds are
-    stratified, and the class shares are estimated once, from all labels. For models that are not
-    kept no such bound is known.
+    model, and about 1 - alpha in practice. That holds for new rows if held-out rows take no part in
+    the fits, and for the unlabelled rows of the fit if held-out rows stay in as such. Two
+    things are not exactly as in the theorem: the folds are stratified, and the class shares are
+    estimated once, from all labels. For models that are not kept no such bound is known.
 
     References
     ----------
