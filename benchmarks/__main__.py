@@ -35,6 +35,7 @@ BENCHMARKS = {
     "textvectors": "words, vectors of texts, and both blocks with and without scaling",
     "embeddings": "vectors of texts: tuned classifiers of scikit-learn, and unlabelled rows",
     "newrows": "short texts: are new rows predicted like the unlabelled rows of the fit",
+    "intents": "77 intents, ten labels of each, words as features, beside published encoders",
     "graphs": "Laplacian machines, cluster kernel and SemiBoost on published splits; many rows",
     "ranks": "every method, auto and tuned rivals on all sets, new rows too; long, see --sets",
     "choices": "the default choice beside svm: new rows, hard data, a rare class (--sets kinds)",

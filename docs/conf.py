@@ -15,12 +15,12 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "links",
     "method_table",
 ]
-exclude_patterns = ["_ext"]
+exclude_patterns = ["_ext", "_static"]
 nitpicky = True
 # single backticks name parameters and attributes as well as objects: only names that look
 # like classes must lead somewhere
@@ -41,10 +41,17 @@ autosummary_generate = False
 numpydoc_show_class_members = False
 
 myst_heading_anchors = 3
+# the pages of notebooks/ are executed at every build
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+# a first fit says on stderr that it compiles
+nb_output_stderr = "remove"
 highlight_language = "none"
 
 html_theme = "furo"
 html_title = f"semisvm {release}"
 html_show_sphinx = False
 html_copy_source = False
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["notebooks.css"]

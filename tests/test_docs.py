@@ -123,6 +123,21 @@ def test_commands_of_the_start_page(tmp_path, monkeypatch):
     assert (tmp_path / "labels.csv").stat().st_size > 0
 
 
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.md"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs(path, monkeypatch):
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(path.parent)
+    names: dict[str, object] = {}
+    cells = re.findall(r"```\{code-cell\}\n(.*?)```", path.read_text(encoding="utf-8"), re.S)
+    assert cells
+    for cell in cells:
+        exec(cell, names)
+
+
 def test_page_of_the_papers_names_every_table():
     page = (DOCS / "papers.md").read_text(encoding="utf-8")
     missing = [name for name in TABLES if f"`python -m papers {name}" not in page]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 PAGES = (
     "README.md",
     "docs/extending.md",
@@ -68,12 +69,14 @@ MODULES = (
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples(page: str) -> None:
+def test_examples(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = ROOT / page
     if not path.exists():
         pytest.skip(f"{page} is not beside the tests")
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(ROOT)
     failed, attempted = doctest.testfile(
-        str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE, encoding="utf-8"
+        str(path), module_relative=False, optionflags=FLAGS, encoding="utf-8"
     )
     assert attempted > 0
     assert failed == 0

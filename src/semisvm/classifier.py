@@ -78,6 +78,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     features_ : transformer or None
         The fitted ``features``, if they are not `ColumnFeatures`.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : array of shape (n_features_in_,)
         Names of the columns, where there are any.
 
