@@ -26,7 +26,7 @@ is the class in 20 to 70% of the rows or two numbers: with features that were ma
 labels, and with features of the labels of each fold; both less the accuracy on all other rows.
 
 ``--methods by-chance`` counts the tables of noise in which a column is raised: 1, 6 or 30 columns,
-in turn normal numbers, and categories of 2 to 20 levels of which some are rare.
+in turn categories of 2 to 20 levels of which some are rare, normal numbers, and dates.
 """
 
 import gzip
@@ -34,7 +34,7 @@ import json
 import warnings
 from collections.abc import Callable
 from functools import partial
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -50,7 +50,7 @@ from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.model_selection import PartialLabelKFold
 from semisvm.tables import ColumnFeatures, Table, as_table
 from semisvm.tables.informative import find_informative
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC
+from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TIME
 from semisvm.tables.shares import SUPERVISED
 
 REPEAT = 4
@@ -329,12 +329,13 @@ def held_out_summary(draws: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def noise_columns(n_rows: int, n_columns: int, rng: np.random.Generator) -> Columns:
-    """Return numbers and categories that mean nothing, in turn."""
+    """Return categories, numbers and dates that mean nothing, in turn."""
     found: Columns = {}
     for k in range(n_columns):
         shares = 1.0 / np.arange(1, rng.integers(3, 22)) ** rng.uniform(0, 2)
         codes = rng.choice(len(shares), n_rows, p=shares / shares.sum())
-        found[f"noise {k}"] = levels(codes) if k % 2 == 0 else rng.standard_normal(n_rows)
+        days = np.datetime64("2024-01-01") + rng.integers(0, 500, n_rows)
+        found[f"noise {k}"] = (levels(codes), rng.standard_normal(n_rows), days.tolist())[k % 3]
     return found
 
 
@@ -348,7 +349,8 @@ def by_chance(n_tables: int) -> list[dict[str, Any]]:
             raised = 0
             for _ in range(n_tables):
                 columns = noise_columns(n_labels, n_columns, rng)
-                kinds = {n: NUMERIC if int(n[6:]) % 2 else CATEGORICAL for n in columns}
+                in_turn = cycle((CATEGORICAL, NUMERIC, TIME))
+                kinds = dict(zip(columns, in_turn, strict=False))
                 y = rng.choice(len(shares), n_labels, p=shares)
                 raised += bool(find_informative(as_table(columns), kinds, y))
             cells[f"{n_columns} columns"] = f"{raised} of {n_tables}"

@@ -33,7 +33,7 @@ class Prepared:
     labels : object array of shape (n,)
         None for rows without one.
     features : ColumnFeatures or None
-        Fitted to the columns of all rows. Labels show which numbers and categories are raised.
+        Fitted to the columns of all rows. Labels show which of them are raised.
     settings : dict
         How the file was read.
     notes : list of str

@@ -70,9 +70,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
     rows vary, ``sum(l)**2 / sum(l**2)`` with the eigenvalues of its covariance: hundreds for a
     text, three for a category of four levels. So a column of few values cannot make clusters
     that drown the others. Numbers, categories and times divide their part by the number of
-    columns. If labels are given, numbers and categories that are clearly associated with them have
-    a larger share beside texts and vectors. ``notes_`` names the columns that are damped and
-    raised.
+    columns. If labels are given, those that are clearly associated with them have a larger share
+    beside texts and vectors. ``notes_`` names the columns that are damped and raised.
 
     Columns of no given kind are looked at. A column of words with many distinct values is
     text, few distinct values are categories, numbers are numbers. Constant columns
@@ -123,10 +122,10 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         kind that have no factor of their own, unless a column is called so. An average row has
         length one in any case. Columns with a factor, or of a kind with one, are not raised.
     raised : float, optional
-        How far numbers and categories that are clearly associated with the labels are raised to an
-        equal share of the length beside texts and vectors: 0 for not at all, 1 for an equal one,
-        and in between on a logarithmic scale. By default 0.15, which suits methods that look for
-        clusters; 0.5 suits supervised methods.
+        How far numbers, categories and times that are clearly associated with the labels are raised
+        to an equal share of the length beside texts and vectors: 0 for not at all, 1 for an equal
+        one, and in between on a logarithmic scale. By default 0.15, which suits methods that look
+        for clusters; 0.5 suits supervised methods.
     unlabeled : scalar, default=-1
         Value in y that marks unlabelled rows, in addition to None and NaN.
     dtype : float64 or float32, default=float64
@@ -221,8 +220,8 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
         X : Table, dict of columns, or data frame
             Labelled and unlabelled rows alike; the label is not among the columns.
         y : array-like of shape (n,), optional
-            Labels, and the marker for unlabelled rows. They show which numbers and categories
-            inform; without them, and with several labels per row, all count by what varies.
+            Labels, and the marker for unlabelled rows. They show which numbers, categories and
+            times inform; without them, and with several labels per row, all count by what varies.
         """
         self.fit_matrix(X, y)
         return self

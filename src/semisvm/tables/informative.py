@@ -1,4 +1,4 @@
-"""Which numbers and categories are clearly associated with the labels.
+"""Which numbers, categories and times are clearly associated with the labels.
 
 Beside a text such columns get a small share of the length of a row, since noise would do harm with
 a larger one (`semisvm.tables.shares`). Where the labels show that a column is no noise, its share
@@ -7,10 +7,11 @@ may be larger.
 The statistic of a column is ``T = tr(A B)``, with the inner products A of what the column has in
 the labelled rows, and B of their classes, both centred. Categories and classes are indicators
 divided by the square root of their counts, so T is that of the chi-square test, divided by the
-number of rows. Numbers are their ranks, so T is that of Kruskal and Wallis, up to a factor. The
-mean and the variance of T over all permutations of the labels are known (`permutation_moments`);
-the gamma distribution with these gives the p-value. Nothing is assumed about the sizes of levels
-and classes.
+number of rows. Numbers are their ranks, so T is that of Kruskal and Wallis, up to a factor. A time
+is several numbers, such as the time that has passed and whether it is a Monday, of equal length.
+The mean and the variance of T over all permutations of the labels are known
+(`permutation_moments`); the gamma distribution with these gives the p-value. Nothing is assumed
+about the sizes of levels and classes.
 
 There are two stages. First the table is tested: a column on its own, or all of them together, must
 be associated with the labels at a level that noise reaches in one of a thousand tables (`LEVEL`). A
@@ -32,7 +33,8 @@ from scipy.stats import false_discovery_control, rankdata
 
 from semisvm.designs.validation import is_sparse
 from semisvm.labels.partial import is_unlabeled, label_array
-from semisvm.tables.kinds import CATEGORICAL, NUMERIC
+from semisvm.tables.kinds import NUMERIC, TIME, read_times
+from semisvm.tables.shares import SINGLE
 from semisvm.tables.table import Table
 
 LEVEL = 1e-3
@@ -60,7 +62,7 @@ def find_informative(
     ----------
     table : Table
     kinds : mapping of str
-        Kinds of the columns; numbers and categories are tested.
+        Kinds of the columns; numbers, categories and times are tested.
     y : array-like of shape (n,), or None
         Labels. If there are none, or several per row, no column is found.
     unlabeled : scalar
@@ -71,7 +73,7 @@ def find_informative(
     found : dict of float
         The p-value of each column that passes.
     """
-    tested = [name for name, kind in kinds.items() if kind in (NUMERIC, CATEGORICAL)]
+    tested = [name for name, kind in kinds.items() if kind in SINGLE]
     if not tested or y is None or np.ndim(y) != 1:
         return {}
     rows, codes = _labeled_rows(y, unlabeled)
@@ -82,8 +84,7 @@ def find_informative(
     together = np.zeros_like(classes)
     alone = []
     for name in tested:
-        values = some.numbers(name) if kinds[name] == NUMERIC else np.array(some.levels(name))
-        own = _products(_coordinates(values))
+        own = _products(_coordinates(_values(some, name, kinds[name])))
         alone.append(_p_value(own, classes))
         together += own / (np.linalg.norm(own) or 1.0)
     best = min(_p_value(together, classes), len(tested) * min(alone))
@@ -101,6 +102,13 @@ def _labeled_rows(y: Any, unlabeled: Any) -> tuple[NDArray[np.intp], NDArray[np.
     codes = np.unique(classes, return_inverse=True)[1]
     kept = np.bincount(codes, minlength=1)[codes] > 1
     return rows[kept], codes[kept]
+
+
+def _values(table: Table, name: str, kind: str) -> NDArray[Any]:
+    """Return numbers, words, or the parts of times, of which each is a number."""
+    if kind == NUMERIC:
+        return table.numbers(name)
+    return read_times(table, name) if kind == TIME else np.array(table.levels(name))
 
 
 def p_value(values: Any, codes: NDArray[np.intp]) -> float:
@@ -127,10 +135,12 @@ def _p_value(A: Floats, B: Floats) -> float:
 def _coordinates(values: NDArray[Any]) -> Floats:
     if values.dtype.kind != "f":
         return _indicators(values)
-    missing = np.isnan(values)
-    ranks = np.zeros((len(values), 1))  # a missing number counts as the mean
-    ranks[~missing, 0] = rankdata(values[~missing]) - 0.5 * (np.sum(~missing) + 1)
-    return ranks
+    numbers = values.reshape(len(values), -1)
+    middle = 0.5 * (np.sum(~np.isnan(numbers), axis=0) + 1)
+    # a missing number counts as the mean
+    ranks = np.nan_to_num(rankdata(numbers, axis=0, nan_policy="omit") - middle)
+    norms = np.linalg.norm(ranks, axis=0)
+    return np.asarray(ranks / np.where(norms > 0.0, norms, 1.0))
 
 
 def _indicators(values: NDArray[Any]) -> Floats:

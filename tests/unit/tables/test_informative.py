@@ -100,6 +100,24 @@ def test_columns_that_each_inform_a_little_are_found_together():
     assert set(find_informative(as_table(columns), kinds, y)) == {*columns}
 
 
+@pytest.mark.parametrize("parts", ["weekday", "elapsed"])
+def test_a_date_that_informs_is_found_and_raised(parts):
+    rng = np.random.default_rng(0)
+    written, topics = texts()
+    days = 7 * rng.integers(0, 50, N) + topics if parts == "weekday" else 90 * topics
+    days = days + (parts == "elapsed") * rng.integers(0, 90, N)
+    sent = np.datetime64("2024-01-01") + days
+    noise = np.datetime64("2024-01-01") + rng.integers(0, 365, N)
+    table = {"text": written, "sent": sent.tolist(), "seen": noise.astype(str).tolist()}
+    table["sent"][0] = None
+    features = ColumnFeatures().fit(table, partly(topics))
+    assert features.kinds_ == {"text": "text", "sent": "time", "seen": "time"}
+    assert set(features.informative_) == {"sent"}
+    assert features.notes_[-1].startswith("raised: the column 'sent' has ")
+    kept = ColumnFeatures(column_weights={"time": 1}).fit(table, partly(topics))
+    assert kept.informative_ == {}
+
+
 def test_a_rare_level_in_a_rare_class_is_no_evidence():
     rng = np.random.default_rng(0)
     y = np.array([0] * 20 + [1] * 20 + [2, 2])
