@@ -89,8 +89,10 @@ def test_lowest_versions_are_those_of_the_project():
 @pytest.mark.parametrize("name", ["tests", "release"])
 def test_workflows_are_valid(name):
     yaml = pytest.importorskip("yaml")
-    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
-    workflow = yaml.safe_load(text)
+    path = ROOT / ".github" / "workflows" / f"{name}.yml"
+    if not path.exists():
+        pytest.skip("an archive of the sources has no workflows")
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert all(job["runs-on"] and job["steps"] for job in workflow["jobs"].values())
     # permissions are given where they are needed only
     assert workflow["permissions"] == {"contents": "read"}
