@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from semisvm._version import __version__
 from semisvm.persistence.sklearn_export import KernelTerm, LinearModel, linear_model
-from semisvm.tables.blocks import CategoricalBlock, NumericBlock, TextBlock, VectorBlock
+from semisvm.tables.blocks import CategoricalBlock, NumericBlock, VectorBlock
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import TIME
+from semisvm.tables.text_blocks import TextBlock
 from semisvm.tables.words import TOKEN_PATTERN, settings_of
 from semisvm.tables.writing import write_bytes
 

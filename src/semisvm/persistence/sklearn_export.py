@@ -16,9 +16,9 @@ from semisvm.designs.validation import is_sparse
 from semisvm.maps.feature_maps import ExpansionMap, KernelMap
 from semisvm.maps.kernels import Kernel
 from semisvm.model import Model
-from semisvm.tables.blocks import TextBlock
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.scaling import COUNTS, MatrixScaling
+from semisvm.tables.text_blocks import TextBlock
 from semisvm.text import series
 
 Floats = NDArray[np.float64]

@@ -11,17 +11,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.tables.blocks import (
-    HASHED,
     Arrays,
     Block,
     CategoricalBlock,
-    HashedTextBlock,
     NumericBlock,
     State,
-    TextBlock,
     TimeBlock,
     VectorBlock,
-    count_unknown,
 )
 from semisvm.tables.encoders import Encoder, NamedEncoder, check_encoder, open_encoder
 from semisvm.tables.errors import DataError, missing_column
@@ -30,6 +26,7 @@ from semisvm.tables.informative import find_informative
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
 from semisvm.tables.shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
 from semisvm.tables.table import Table, holds_vectors
+from semisvm.tables.text_blocks import HASHED, HashedTextBlock, TextBlock
 from semisvm.tables.vector_columns import SUFFIX, encode_texts
 from semisvm.tables.words import STOP_WORDS, as_tokens
 from semisvm.validation import check_real
@@ -337,8 +334,11 @@ class ColumnFeatures(TransformerMixin, BaseEstimator):
             Number of rows of the fit, if the rows are some of them. A word then counts as known
             only if it would be without this row, as for rows that come later.
         """
-        counts = [count_unknown(block, table, self.min_df, n_fitted) for block in self.blocks_]
-        found = [pair for pair in counts if pair is not None]
+        found = [
+            block.count_unknown(table, self.min_df, n_fitted)
+            for block in self.blocks_
+            if isinstance(block, CategoricalBlock | TextBlock)
+        ]
         if not found:
             return None
         unknown, total = (np.sum(parts, axis=0) for parts in zip(*found, strict=True))
