@@ -20,6 +20,7 @@ BENCHMARKS = {
     "scaling": "growth with the number of rows, threads and memory",
     "answers": "steps that know how labels will answer, against turns of weights and labels",
     "temperatures": "annealing with temperatures closer where much is decided, against even ones",
+    "roundings": "annealing of many classes in two orders of the rows: how far apart it ends",
     "outofcore": "fits to rows on the disk with limited memory, against rows in memory",
     "distributed": "fits on two workers against one process with two threads",
     "startup": "import, and the first fit of a process",

@@ -297,6 +297,22 @@ def in_kind(X: Any, dense: bool) -> Any:
     return X if is_sparse(X) else sparse.csr_matrix(X)
 
 
+def by_density(X: Any) -> Any:
+    """Return rows in memory in the form that suits their entries, whatever form they have.
+
+    CSR if more than half of the entries are zero, otherwise an array. Sums of the two forms differ
+    in their last bits; a solver whose result may depend on these is given the same form for the
+    same rows. Rows on disk or in parts stay as they are.
+    """
+    thin = is_sparse(X)
+    if not (thin or isinstance(X, np.ndarray)):
+        return X
+    entries = X.count_nonzero() if thin else np.count_nonzero(X)
+    if 2 * entries < X.shape[0] * X.shape[1]:
+        return X if thin else sparse.csr_matrix(X)
+    return X.toarray() if thin else X
+
+
 def check_range(X: Any) -> None:
     """Raise, naming the first row that has NaN or infinity or whose squares are too large."""
     values: NDArray[Any] = X.data if is_sparse(X) else X

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.designs import Design, Floats, Index, Workers, make_design, thread_count
 from semisvm.designs.base import decoded
 from semisvm.designs.validation import (
+    by_density,
     has_usual_length,
     is_distributed,
     mean_square_length,
@@ -230,7 +231,8 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
     def _features(self, X: Any) -> tuple[FeatureMap | None, Any]:
         """Map the rows to kernel features; for the linear kernel these are the rows."""
         if self.kernel == LINEAR:
-            return None, X
+            # near a kink of the loss the last bits of sums decide, so their order must not vary
+            return None, X if self._loss().smooth else by_density(X)
         rows = X if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
         found, features = self._fit_map(
             rows,
