@@ -79,7 +79,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         The fitted ``features``, if they are not `ColumnFeatures`.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (d,)
         Names of the columns, where there are any.
 
     See Also
