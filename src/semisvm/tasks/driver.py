@@ -149,7 +149,7 @@ class Block(ABC):
         None if so many labels changed that recomputing is cheaper.
         """
 
-    def _to_follow(self, ratio: float) -> tuple[Index, Index, RowList] | None:
+    def _to_follow(self, ratio: float) -> tuple[Index, Index, Index, RowList] | None:
         """Return what `follow_labels` is about, or None if recomputing is cheaper.
 
         Returns
@@ -158,15 +158,18 @@ class Block(ABC):
             The labelled rows, if the weight has changed: their part does not scale with it.
         switched : int array
             Positions of the unlabelled rows whose label is not that of the last gradient.
+        index : array of row indices
+            Both, the labelled rows first.
         rows : RowList
-            All of these rows.
+            The same, ascending.
         """
         switched = np.flatnonzero(self.labels != self._solved)
         given = self.labeled if ratio != 1.0 else self.labeled[:0]
-        rows = self.design.rows(np.sort(np.concatenate([given, self.unlabeled[switched]])))
+        index = np.concatenate([given, self.unlabeled[switched]])
+        rows = self.design.rows(np.sort(index))
         if rows.work > MAX_CHANGED * self.design.all_rows.work:
             return None
-        return given, switched, rows
+        return given, switched, index, rows
 
     @operation(join=stacked)
     def labeled_rows(self) -> Any:

@@ -286,8 +286,7 @@ class HardLabeledRows(ScoredRows):
         found = self._to_follow(ratio)
         if found is None:
             return None
-        given, switched, rows = found
-        index = np.concatenate([given, self.unlabeled[switched]])
+        given, switched, index, rows = found
         scores, n = self.scores, len(given)
         each = lam / self.n_unlabeled * of_rows(self.mass, switched)
         at = partial(self.loss.at_labels, scores[index[n:]])

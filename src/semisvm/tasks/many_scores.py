@@ -397,7 +397,7 @@ class ManyScoredRows(Block):
         found = self._to_follow(ratio)
         if found is None:
             return None
-        given, switched, rows = found
+        given, switched, _, rows = found
         # value and slopes are linear in the costs
         costs, missing = np.zeros_like(self.scores), np.zeros_like(self.scores)
         free = self.unlabeled[switched]
