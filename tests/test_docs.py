@@ -5,11 +5,11 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -108,8 +108,9 @@ def test_commands_of_the_start_page(tmp_path, monkeypatch):
     from semisvm.cli.app import app
 
     pytest.importorskip("pandas")
-    shutil.copytree(ROOT / "examples" / "data", tmp_path / "examples" / "data")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["functions.py", "."])
+    run_path(str(ROOT / "examples" / "data" / "functions.py"), run_name="__main__")
     failed, attempted = doctest.testfile(
         str(DOCS / "start.md"), module_relative=False, optionflags=FLAGS, encoding="utf-8"
     )

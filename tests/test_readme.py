@@ -1,8 +1,10 @@
 """The examples of the README, of the guide and of the docstrings are true."""
 
 import doctest
+import sys
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -69,12 +71,15 @@ MODULES = (
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = ROOT / page
     if not path.exists():
         pytest.skip(f"{page} is not beside the tests")
     pytest.importorskip("pandas")
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(tmp_path)
+    if page == "README.md":
+        monkeypatch.setattr(sys, "argv", ["functions.py", "."])
+        run_path(str(ROOT / "examples" / "data" / "functions.py"), run_name="__main__")
     failed, attempted = doctest.testfile(
         str(path), module_relative=False, optionflags=FLAGS, encoding="utf-8"
     )
