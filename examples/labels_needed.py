@@ -63,9 +63,9 @@ figure = Figure(figsize=(7.2, 3.8), layout="constrained")
 curve = LearningCurveDisplay(
     counts,
     {"LogisticRegression, tuned": rival, "SemiSupervisedClassifier": ours},
-    score_name=f"accuracy on {n_new} new texts",
     x_name=f"labelled texts, of {len(rows):,}",
     levels={f"LogisticRegression, all {len(rows):,} labels": float(np.mean(everything))},
 )
 curve.plot(ax=figure.subplots())
+curve.ax_.set_ylabel(f"accuracy on {n_new} new texts")
 figure.savefig(out / "labels_needed.png", dpi=110)
