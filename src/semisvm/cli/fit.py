@@ -158,7 +158,9 @@ class MethodOptions:
     ] = None
     kernel: Annotated[
         str | None,
-        typer.Option("--kernel", help="Kernel: linear, rbf, poly, sigmoid, laplacian or cosine."),
+        typer.Option(
+            "--kernel", help="Kernel: linear, rbf, poly, sigmoid, laplacian, cosine or latent."
+        ),
     ] = None
     class_weight: Annotated[
         str | None,

@@ -204,7 +204,7 @@ def _features(rows: Any, feature_map: Any) -> Floats:
     if not isinstance(rows, RowsOnDisk):
         return np.ascontiguousarray(feature_map.transform(rows))
     parts = [feature_map.transform(part) for part in rows.parts()]
-    return np.concatenate(parts) if parts else np.empty((0, len(feature_map.pivots)))
+    return np.concatenate(parts) if parts else np.empty((0, feature_map.rank))
 
 
 def _block(design: Design, form: Form, labels: GivenLabels) -> Block:

@@ -35,6 +35,7 @@ from semisvm.losses import LOG, LOSSES, SMOOTH_LOSSES, Loss
 from semisvm.losses.log import probabilities
 from semisvm.maps.feature_maps import FeatureMap, fit_map
 from semisvm.maps.kernels import PRECOMPUTED
+from semisvm.maps.latent import LATENT, LatentMap, fit_latent
 from semisvm.methods.solution import Solution
 from semisvm.solvers.snapshots import Identity, identity_of
 from semisvm.solvers.trace import Recorder
@@ -50,6 +51,7 @@ from semisvm.validation import (
 )
 
 LINEAR = "linear"
+OF_KERNELS = ("gamma", "degree", "coef0", "n_components")
 WARNING_MARGIN = 10.0
 """Factor beyond the usual lengths of rows from which a fit warns: standardised columns, whose rows
 are as long as the square root of their number, are common and mostly do well."""
@@ -234,14 +236,12 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
             # near a kink of the loss the last bits of sums decide, so their order must not vary
             return None, X if self._loss().smooth else by_density(X)
         rows = X if self.kernel == PRECOMPUTED else X.astype(np.float64, copy=False)
-        found, features = self._fit_map(
-            rows,
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            n_components=self.n_components,
-        )
+        found: FeatureMap
+        if self.kernel == LATENT:
+            found, features = fit_latent(rows, self.n_components)
+        else:
+            parameters = {name: getattr(self, name) for name in OF_KERNELS}
+            found, features = self._fit_map(rows, self.kernel, **parameters)
         self._check_same_features(found)
         return found, features
 
@@ -256,7 +256,7 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         last = getattr(self, "kernel_map_", None)
         if not getattr(self, "warm_start", False) or last is None:
             return
-        if not np.array_equal(last.pivots, found.pivots):
+        if not _same_features(last, found):
             raise ValueError(
                 "warm_start=True continues only from a fit with the same rows and kernel, but the "
                 "kernel features have changed. Use warm_start=False."
@@ -470,6 +470,12 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
             "weights, so it cannot go on from a checkpoint. The losses "
             f"{SMOOTH_LOSSES} can."
         )
+
+
+def _same_features(a: FeatureMap, b: FeatureMap) -> bool:
+    if isinstance(a, LatentMap) and isinstance(b, LatentMap):
+        return np.array_equal(a.directions, b.directions)
+    return np.array_equal(a.pivots, b.pivots)
 
 
 def _pivot_candidates(labels: PartialLabels) -> Index:

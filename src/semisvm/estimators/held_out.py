@@ -28,6 +28,7 @@ from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, deal, hide_labels
 from semisvm.maps.feature_maps import FeatureMap
+from semisvm.maps.latent import LATENT
 from semisvm.solvers.trace import Recorder
 
 NEW_ROWS, TRANSDUCTION = "new_rows", "transduction"
@@ -117,7 +118,7 @@ class MappedRowsCache:
         self.X = X
         self.weight = weight
         self._workers = workers
-        self._linear: dict[tuple[float, bool], MappedRows] = {}
+        self._shared: dict[tuple[Any, ...], MappedRows] = {}
         self._reduced: tuple[Index, MappedRowsCache] | None = None
 
     def without(self, outside: Index) -> "MappedRowsCache":
@@ -138,15 +139,17 @@ class MappedRowsCache:
 
     def of(self, estimator: LinearSemiSupervisedClassifier) -> MappedRows:
         """Return the features and the design of a method."""
-        bias = estimator._specification().bias
-        kernel_map, features = estimator._features(self.X)
-        if kernel_map is not None:
+        bias, merge = estimator._specification().bias, estimator._regularizes_length
+        usual = type(estimator)._features is LinearSemiSupervisedClassifier._features
+        key = (estimator.features_by, getattr(estimator, "n_components", None), bias, merge)
+        if not usual or key[0] not in (LINEAR, LATENT):
+            kernel_map, features = estimator._features(self.X)
             return MappedRows(kernel_map, features, self.design(estimator, features))
-        key = (bias, estimator._regularizes_length)
-        if key not in self._linear:
-            design = make_design(features, bias, self._workers, merge=key[1])
-            self._linear[key] = MappedRows(None, features, design)
-        return self._linear[key]
+        if key not in self._shared:
+            kernel_map, features = estimator._features(self.X)
+            design = make_design(features, bias, self._workers, merge=merge)
+            self._shared[key] = MappedRows(kernel_map, features, design)
+        return self._shared[key]
 
 
 @dataclass(frozen=True)
@@ -262,11 +265,11 @@ class HeldOut:
         """Return the features of all rows but some.
 
         Those of a kernel of two rows do not depend on the other rows, so the map of all rows is
-        kept; what was made of a graph or of clusters of the rows is made anew.
+        kept; what was made of a graph, clusters or singular vectors of the rows is made anew.
         """
         estimator, kind = self._estimator, LinearSemiSupervisedClassifier
-        by_rows = type(estimator)._features is kind._features and estimator.kernel != LINEAR
-        if not by_rows:
+        usual = type(estimator)._features is kind._features
+        if not usual or estimator.kernel in (LINEAR, LATENT):
             return self._grounds.without(outside).of(estimator)
         if self._all is None:
             self._all = self._grounds.of(estimator)

@@ -161,7 +161,9 @@ class KernelParameters:
     kernel : str or callable
         "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows,
         or "precomputed". Kernels other than "linear" become feature maps: the fit stores
-        n x rank numbers, and prediction needs only the pivot rows.
+        n x rank numbers, and prediction needs only the pivot rows. "latent" is the cosine
+        along the leading singular vectors of all rows, labelled or not, which count once
+        each, whatever their weight.
     gamma : float, "scale" or "mean_distance"
         Coefficient of the kernel: "scale" is 1 / (d var(X)), "mean_distance" is
         1 / (2 width^2), where width is the average distance between two rows.
@@ -170,13 +172,14 @@ class KernelParameters:
     coef0 : float
         Constant term of the kernels "poly" and "sigmoid".
     n_components : int or None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``.
+        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``. With
+        "latent" the number of singular vectors; None is 30.
     kernel_tol : float
         Fraction of the trace of the kernel matrix that the features may leave out.
 
     Attributes
     ----------
-    kernel_map_ : KernelMap or None
+    kernel_map_ : KernelMap, LatentMap or None
         Features of the kernel, with one weight each in ``coef_``; None if linear.
     """
 

@@ -32,7 +32,7 @@ from semisvm.solvers.snapshots import FitKeeper
 from semisvm.solvers.trace import Recorder
 
 DENSE_KERNELS = ("laplacian", PRECOMPUTED)
-EXPORTED_KERNELS = ("linear", "rbf", "poly", "cosine")
+EXPORTED_KERNELS = ("linear", "rbf", "poly", "cosine", "latent")
 """Kernels that are a few products of matrices, which files for other programs have."""
 INSTEAD = {
     "VotingClassifier": "SemiSupervisedCommittee",

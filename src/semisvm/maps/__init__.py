@@ -1,4 +1,4 @@
-"""What turns rows into features: kernels, graphs of neighbours, clusters."""
+"""What turns rows into features: kernels, latent directions, graphs of neighbours, clusters."""
 
 from semisvm._lazy import attach
 

@@ -194,7 +194,7 @@ def factorise(
     check_real("kernel_tol", tol, at_least=0)
     most = check_count("n_components", n_components, optional=True) or X.shape[0]
     diagonal = kernel.diagonal(X)
-    _check_size(diagonal)
+    check_size(diagonal)
     with Workers(thread_count(n_jobs)) as workers:
         factor = pivoted_cholesky(
             diagonal, entries, tol=tol, max_rank=min(most, X.shape[0]), workers=workers
@@ -229,7 +229,7 @@ def fit_expansion(
     """
     known = make_kernel(kernel, X, gamma=gamma, degree=degree, coef0=coef0)
     most = check_count("n_components", n_components, optional=True)
-    _check_size(known.diagonal(X))
+    check_size(known.diagonal(X))
     drawn = draw_rows(X, known.precomputed)
     chosen = np.sort(drawn[:most])
     found = ExpansionMap(known, chosen, None if known.precomputed else X[chosen])
@@ -268,7 +268,7 @@ def _digest(*parts: NDArray[Any]) -> str:
     return blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
 
 
-def _check_size(diagonal: Floats) -> None:
+def check_size(diagonal: Floats) -> None:
     """Raise for kernel values that are too large; the diagonal has squared lengths."""
     if diagonal.max(initial=0.0) > LARGEST_SQUARE:
         row = int(diagonal.argmax())

@@ -14,6 +14,7 @@ from semisvm.maps.ensembles import ClusterMap, ScoreMap, VoteMap
 from semisvm.maps.feature_maps import ExpansionMap, FeatureMap, KernelMap
 from semisvm.maps.graph_laplacian import NEIGHBORS, LocalMap
 from semisvm.maps.kernels import NAMES, PRECOMPUTED, USES, Kernel
+from semisvm.maps.latent import LATENT, LatentMap
 from semisvm.maps.neighbors import fit_neighbors
 from semisvm.maps.paths import PathMap
 from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names
@@ -99,6 +100,7 @@ MAPS = {
     "expansion": Record(EXPANSION, {**PIVOT_ROWS, **STORED_PIVOTS}),
     "kernel": Record(KERNEL, {**PIVOT_ROWS, **STORED_PIVOTS}),
     "clusters": Record({**KERNEL, **PIVOT_ROWS, **CLUSTERS}, {**STORED_PIVOTS, **VARIANCES}),
+    LATENT: Record({"kind": text, "directions": Array("f", ("columns", "rank"))}),
     "paths": Record({**NEAR, **ALL_ROWS, **PATHS}, STORED_ROWS),
     "local": Record({**NEAR, **ALL_ROWS}, {**STORED_ROWS, **LOCAL_GRAPH}),
     "votes": Record(
@@ -120,6 +122,8 @@ def map_state(found: FeatureMap | None) -> tuple[dict[str, Any] | None, Arrays]:
         return _members_state(found)
     if isinstance(found, LocalMap):
         return _local_state(found)
+    if isinstance(found, LatentMap):
+        return {"kind": LATENT}, {"directions": found.directions}
     assert isinstance(found, ExpansionMap)
     if not isinstance(found.kernel.metric, str):
         raise ModelFileError(
@@ -153,6 +157,8 @@ def restore_map(
         raise ModelFileError("this model file has a kernel that is not known here.")
     whole = {**state, **arrays}
     MAPS[kind](whole, "map", {})
+    if kind == LATENT:
+        return LatentMap(whole["directions"])
     if kind == "paths":
         return _restore_paths(whole)
     if kind == "local":
@@ -205,6 +211,8 @@ def _suits(found: FeatureMap | None, columns: int) -> tuple[str, bool]:
         return "paths", found.rows.shape[1] == columns
     if isinstance(found, LocalMap):
         return NEIGHBORS, found.rows.shape[1] == columns
+    if isinstance(found, LatentMap):
+        return LATENT, len(found.directions) == columns
     assert isinstance(found, ExpansionMap)
     if found.rows is None:
         fits = columns <= MOST_KERNEL_ROWS and bool((found.pivots < columns).all())

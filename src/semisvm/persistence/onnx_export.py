@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm._version import __version__
+from semisvm.maps.latent import LATENT, SHORTEST
 from semisvm.persistence.sklearn_export import KernelTerm, LinearModel, linear_model
 from semisvm.tables.blocks import CategoricalBlock, NumericBlock, VectorBlock
 from semisvm.tables.features import ColumnFeatures
@@ -437,11 +438,23 @@ def _cosine(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str
     return _ratio(graph, inner, both)
 
 
+def _latent(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
+    along, whole = (graph.node("Sqrt", _row_squares(graph, of)) for of in (inner, X))
+    lengths = graph.node("Max", along, graph.node("Mul", whole, SHORTEST))
+    return _ratio(graph, inner, lengths)
+
+
 def _linear(graph: Graph, parameters: Any, inner: str, X: str, rows: Any) -> str:
     return inner
 
 
-KERNELS = {"linear": _linear, "rbf": _rbf, "poly": _poly, "cosine": _cosine}
+KERNELS = {
+    "linear": _linear,
+    "rbf": _rbf,
+    "poly": _poly,
+    "cosine": _cosine,
+    LATENT: _latent,
+}
 
 
 def _probabilities(graph: Graph, linear: LinearModel, scores: str) -> str:

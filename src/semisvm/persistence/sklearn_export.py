@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.designs.validation import is_sparse
 from semisvm.maps.feature_maps import ExpansionMap, KernelMap
 from semisvm.maps.kernels import Kernel
+from semisvm.maps.latent import LATENT, LatentMap
 from semisvm.model import Model
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.scaling import COUNTS, MatrixScaling
@@ -32,7 +33,7 @@ NOT_LINEAR = (
 NOT_EXPORTED = (
     "this {} cannot be exported: its scores of new rows need the rows of the fit, or a kernel that "
     "other programs do not have. Fit a linear method instead, such as tsvm or da, or one with the "
-    "kernel rbf, poly or cosine, which ONNX files hold. Where the method is chosen, "
+    "kernel rbf, poly, cosine or latent, which ONNX files hold. Where the method is chosen, "
     "exportable=True keeps to such methods."
 )
 
@@ -40,6 +41,8 @@ NOT_EXPORTED = (
 @dataclass(frozen=True)
 class KernelTerm:
     """A sum over rows p of a_p k(p, x) for every score.
+
+    For latent directions the rows are these, and k(p, x) is p . x over the length of x along them.
 
     Attributes
     ----------
@@ -148,7 +151,8 @@ def _parts(estimator: Any) -> LinearModel:
         return LinearModel(classes, coef, intercept)
     if hasattr(estimator, "not_exportable"):
         return _of_committee(estimator)
-    if type(features) not in (ExpansionMap, KernelMap) or not estimator.is_exportable:
+    kinds = (ExpansionMap, KernelMap, LatentMap)
+    if type(features) not in kinds or not estimator.is_exportable:
         raise ValueError(NOT_EXPORTED.format(type(estimator).__name__))
     if features.rank * estimator.n_features_in_ > MOST_ENTRIES:
         raise ValueError(
@@ -156,9 +160,13 @@ def _parts(estimator: Any) -> LinearModel:
             f"{estimator.n_features_in_:,} columns, which are too many for an ONNX file. Fit with "
             "kernel='linear', or with a smaller n_components."
         )
+    none = np.zeros((len(coef), estimator.n_features_in_))
+    if isinstance(features, LatentMap):
+        latent = KernelTerm(Kernel(LATENT, {}), features.directions.T, coef)
+        return LinearModel(classes, none, intercept, terms=(latent,))
     rows = features.rows.toarray() if is_sparse(features.rows) else np.asarray(features.rows)
     term = KernelTerm(features.kernel, rows.astype(np.float64), features.expansion(coef))
-    return LinearModel(classes, np.zeros((len(coef), rows.shape[1])), intercept, terms=(term,))
+    return LinearModel(classes, none, intercept, terms=(term,))
 
 
 def _of_committee(estimator: Any) -> LinearModel:

@@ -171,6 +171,7 @@ KERNELS = {
     "rbf": {"kernel": "rbf", "gamma": 0.7},
     "poly": {"kernel": "poly", "degree": 2},
     "cosine": {"kernel": "cosine"},
+    "latent": {"kernel": "latent", "n_components": 3},
 }
 
 
