@@ -11,7 +11,7 @@ from papers import TABLES, Table
 from papers.data import MissingDataError, data_folder
 from papers.runner import JOBS, Progress, run
 from semisvm.tables import DataError
-from semisvm.text import near_match
+from semisvm.text import did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ROOT.parent / "shared" / "data"
@@ -43,8 +43,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
     if name is None:
         parser.error("name a table, or all; --list prints what there is")
     if name != ALL and name not in TABLES:
-        near = near_match(name, TABLES)
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = did_you_mean(name, TABLES)
         parser.error(f"there is no table {name!r}.{hint} The tables are {', '.join(TABLES)}.")
     for option in ("repeat", "jobs"):
         if getattr(options, option) is not None and getattr(options, option) < 1:

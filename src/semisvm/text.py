@@ -18,11 +18,16 @@ LOOKS_MISSING = {
 """Labels that may mark rows without one, but may be classes too."""
 
 
-def near_match(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a misspelt one probably stands for."""
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question with the known name that a misspelt one probably stands for, if any."""
     by_fold = {known_name.casefold().strip(): known_name for known_name in known}
     found = get_close_matches(name.casefold().strip(), by_fold, n=1, cutoff=0.6)
-    return by_fold[found[0]] if found else None
+    return f" Did you mean {by_fold[found[0]]!r}?" if found else ""
+
+
+def shortened(text: str, most: int) -> str:
+    """Return text of at most so many characters; a cut is shown."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def listing(names: Iterable[str], most: int = 20) -> str:

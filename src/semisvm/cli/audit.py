@@ -13,6 +13,7 @@ from semisvm.cli.options import Columns, Words, class_shares
 from semisvm.cli.outputs import EscapeFormulas, Output, check_new, file_option, row_writer
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes, print_table
 from semisvm.estimators.registry import get
+from semisvm.text import shortened
 
 if TYPE_CHECKING:
     from semisvm.model_selection import Audit
@@ -202,6 +203,5 @@ def _texts(
     texts = [name for name, kind in features.kinds_.items() if kind == "text"]
     names = list(dict.fromkeys([*texts, *features.encoded_]))
     cells = zip(*(table.take(rows).text(name) for name in names), strict=True)
-    found = (" ".join(" ".join(row).split()) for row in cells)
-    shown = [text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…" for text in found]
+    shown = [shortened(" ".join(" ".join(row).split()), MOST_TEXT) for row in cells]
     return {row: [text] for row, text in zip(rows, shown, strict=True)} if names else {}

@@ -27,7 +27,7 @@ import typer
 
 from semisvm.cli.messages import UserError, as_usage_error
 from semisvm.cli.outputs import Output, binary_output, file_option
-from semisvm.text import near_match
+from semisvm.text import did_you_mean
 
 if TYPE_CHECKING:
     from semisvm.tables.features import ColumnFeatures
@@ -335,8 +335,7 @@ def read_numbers(
         if not equals:
             raise UserError(f"{option} must look like spam=0.4,ham=0.6, but {part!r} has no '='.")
         if name.strip() not in known:
-            near = near_match(name, known)
-            hint = f" Did you mean {near!r}?" if near else ""
+            hint = did_you_mean(name, known)
             raise UserError(
                 f"{option} names the {what[0]} {name!r}.{hint} The {what[1]} are {names}."
             )

@@ -18,7 +18,7 @@ from rich.text import Text
 from semisvm.cli.messages import in_options
 from semisvm.estimators.registry import OPTIONS as METHOD_OPTIONS
 from semisvm.estimators.registry import get
-from semisvm.text import measured_time, plain, visible, visible_json
+from semisvm.text import measured_time, plain, shortened, visible, visible_json
 
 MOST_SHOWN = 30
 """Entries of a dict or list in a table; ``--json`` has them all."""
@@ -97,8 +97,7 @@ def print_choice(choice: dict[str, Any] | None) -> None:
 
 
 def _cell(value: Any) -> Text:
-    text = visible(show(value))
-    return Text(text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…")
+    return Text(shortened(visible(show(value)), MOST_LETTERS))
 
 
 def columns_in_short(kinds: dict[str, str]) -> str:

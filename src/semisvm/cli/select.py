@@ -12,7 +12,7 @@ from semisvm.cli.messages import UserError, as_usage_error
 from semisvm.cli.options import Columns, Words
 from semisvm.cli.outputs import EscapeFormulas, Output, check_new, file_option, row_writer
 from semisvm.cli.printing import fit_command, print_json, print_line, print_notes
-from semisvm.text import near_match
+from semisvm.text import did_you_mean
 
 if TYPE_CHECKING:
     from semisvm.model_selection.selection import Selection
@@ -114,8 +114,7 @@ def _classes(found: Any) -> list[str]:
 
 def _selection(by: str, seed: int) -> "Selection":
     if by not in WAYS:
-        near = near_match(by, WAYS)
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = did_you_mean(by, WAYS)
         raise UserError(f"--by must be one of {', '.join(WAYS)}, not {by!r}.{hint}")
     from semisvm.model_selection.selection import KMedianSelection, MarginSelection, RandomSelection
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from semisvm import estimators
 from semisvm.designs.costs import Cost
-from semisvm.text import near_match, series
+from semisvm.text import did_you_mean, series
 
 if TYPE_CHECKING:
     from semisvm.estimators.scoring import ScoringClassifier
@@ -385,8 +385,7 @@ def get(name: str) -> Method:
     """
     found = _by_name().get(name.casefold())
     if found is None:
-        near = near_match(name, _by_name())
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = did_you_mean(name, _by_name())
         names = ", ".join(method.name for method in METHODS)
         raise ValueError(f"there is no method {name!r}.{hint} The methods are {names}.")
     return found

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from semisvm.designs.validation import is_sparse
 from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.records import CLUSTER, RANDOM, UNCERTAIN, Query
 from semisvm.maps.kmedian import cluster
@@ -93,8 +94,7 @@ class Centres:
 
 
 def _stack(first: Any, second: Any) -> Any:
-    is_sparse: bool = sparse.issparse(first)
-    if is_sparse:
+    if is_sparse(first):
         return sparse.csr_matrix(sparse.vstack([first, second], format="csr"))
     return np.ascontiguousarray(np.vstack([first, second]))
 

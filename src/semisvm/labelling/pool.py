@@ -26,6 +26,7 @@ from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_
 from semisvm.tables.opening import Options
 from semisvm.tables.scaling import fit_scaling
 from semisvm.tables.table import MatrixData, Table
+from semisvm.text import shortened
 
 IMAGE = "image"
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -139,8 +140,7 @@ class Pool:
         fields = [field for field in shown if field.value.strip() and field.name != self.key]
         order = sorted(fields, key=lambda field: field.kind != "text")
         parts = [f.value if f.kind == "text" else f"{f.name}: {f.value}" for f in order]
-        text = " ".join(" · ".join(parts).split())
-        return text if len(text) <= SUMMARY else text[: SUMMARY - 1] + "…"
+        return shortened(" ".join(" · ".join(parts).split()), SUMMARY)
 
     def picture_of(self, row: int) -> str | None:
         """Return the first column that has a picture of a row."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -23,7 +22,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.designs.base import Floats, Index, read_only
-from semisvm.designs.validation import read_rows
+from semisvm.designs.validation import is_sparse, read_rows
 from semisvm.maps.distances import csr_1_norms, dense_1_norms
 from semisvm.solvers.trace import Trace
 from semisvm.validation import check_count, check_finite_model
@@ -89,8 +88,7 @@ def _blocks(n: int, size: int) -> Iterator[tuple[int, int]]:
 def _filler(X: Any, centers: Floats) -> Callable[[int, int, Floats], None]:
     """Return a function that writes the distances of the rows start..stop."""
     columns = read_only(np.ascontiguousarray(centers.T))
-    thin: bool = sparse.issparse(X)
-    if not thin:
+    if not is_sparse(X):
         rows = read_only(X)
         return lambda start, stop, out: dense_1_norms(rows, columns, start, stop, out)
     norms = np.abs(centers).sum(axis=1)
@@ -257,8 +255,7 @@ def median(rows: Any) -> Floats:
     -------
     median : array of shape (d,)
     """
-    thin: bool = sparse.issparse(rows)
-    if not thin:
+    if not is_sparse(rows):
         return np.median(rows, axis=0).astype(np.float64)
     m, d = rows.shape
     # the median of a column is zero if more than half of it is; the other columns are few
@@ -270,8 +267,7 @@ def median(rows: Any) -> Floats:
 
 
 def _dense(rows: Any) -> Floats:
-    thin: bool = sparse.issparse(rows)
-    return np.asarray(rows.toarray() if thin else rows, dtype=np.float64)
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
 
 
 class KMedian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

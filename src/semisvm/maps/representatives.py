@@ -4,11 +4,11 @@ from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
 from semisvm.designs.base import Index
+from semisvm.designs.validation import is_sparse
 from semisvm.maps.kmedian import Clustering, cluster, members
 from semisvm.validation import check_finite_model
 
@@ -72,10 +72,9 @@ class Reduction:
     """
 
     def __init__(self, X: Any, n_components: int | None, rng: np.random.RandomState) -> None:
-        thin: bool = sparse.issparse(X)
         self._vectors: Any = None
         self.rows = X
-        if thin and n_components is not None and X.shape[1] > n_components:
+        if is_sparse(X) and n_components is not None and X.shape[1] > n_components:
             self._vectors = TruncatedSVD(min(int(n_components), X.shape[0]), random_state=rng)
             self.rows = _of_length_one(self._vectors.fit_transform(X))
 

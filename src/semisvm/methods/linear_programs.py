@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.designs import Floats
+from semisvm.designs.validation import is_sparse
 from semisvm.methods.loop import Level, follow
 from semisvm.methods.solution import ScoredState, scores_of
 from semisvm.solvers import State
@@ -382,5 +383,4 @@ class BranchAndCut:
 
 def dense(X: Any) -> Floats:
     """Return a matrix as an array of float64."""
-    thin: bool = sparse.issparse(X)
-    return np.asarray(X.toarray() if thin else X, dtype=np.float64)
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from semisvm.designs.base import Floats
 from semisvm.model_selection.conformal import Conformal
-from semisvm.text import near_match
+from semisvm.text import did_you_mean
 from semisvm.validation import check_count, check_real, check_share
 
 
@@ -18,8 +18,7 @@ def place_of(name: str, label: Any, classes: NDArray[Any]) -> int:
     """Return the position of a class, also by its text, or raise ValueError."""
     known = {str(known): k for k, known in enumerate(classes.tolist())}
     if str(label) not in known:
-        near = near_match(str(label), known)
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = did_you_mean(str(label), known)
         raise ValueError(
             f"{name} names the class {str(label)!r}.{hint} The classes are {', '.join(known)}."
         )

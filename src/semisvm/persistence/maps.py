@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from semisvm.designs.validation import is_sparse
 from semisvm.maps.ensembles import ClusterMap, ScoreMap, VoteMap
 from semisvm.maps.feature_maps import ExpansionMap, FeatureMap, KernelMap
 from semisvm.maps.graph_laplacian import NEIGHBORS, LocalMap
@@ -173,8 +174,7 @@ def _restore_kernel(state: Mapping[str, Any]) -> ExpansionMap:
     KERNEL_PARAMETERS[metric](state["parameters"], "map.parameters", {})
     kernel = Kernel(metric, {k: float(v) for k, v in state["parameters"].items()})
     rows = None if kernel.precomputed else _restore_rows(state)
-    thin: bool = sparse.issparse(rows)
-    if thin and metric == "laplacian":
+    if is_sparse(rows) and metric == "laplacian":
         raise ModelFileError("the kernel of the model needs dense rows.")
     if state["kind"] == "expansion":
         return ExpansionMap(kernel, state["pivots"], rows)
@@ -256,8 +256,7 @@ def _rows(state: dict[str, Any], rows: Any) -> Arrays:
     if rows is None:
         return {}
     state["shape"] = [int(size) for size in rows.shape]
-    thin: bool = sparse.issparse(rows)
-    if not thin:
+    if not is_sparse(rows):
         return {"rows": np.asarray(rows)}
     return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
 

@@ -32,7 +32,7 @@ from semisvm.persistence.checks import (
 from semisvm.persistence.maps import MEMBERS, check_map, map_state, restore_map
 from semisvm.persistence.values import from_plain, from_plain_list, to_plain
 from semisvm.solvers.trace import Trace
-from semisvm.text import near_match
+from semisvm.text import did_you_mean
 
 ROWS = ("transduction_", "label_distribution_")
 """One entry per training row: results of the fit, not part of the model."""
@@ -187,8 +187,7 @@ def _check_known(name: str) -> None:
     known = estimator_classes()
     if name not in known:
         name = name[:100]
-        near = near_match(name, known)
-        hint = f" Did you mean {near}?" if near else ""
+        hint = did_you_mean(name, known)
         raise ModelFileError(
             f"models of kind {name!r} are not saved or loaded.{hint} Known are {', '.join(known)}."
         )

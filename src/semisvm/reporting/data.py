@@ -19,7 +19,7 @@ from semisvm.persistence.files import versions
 from semisvm.reporting.figures import trace_data
 from semisvm.tables.labels import count_labels
 from semisvm.tables.table import MatrixData, Table
-from semisvm.text import counted, plain
+from semisvm.text import counted, plain, shortened
 
 if TYPE_CHECKING:
     from semisvm.model_selection import Comparison
@@ -321,7 +321,4 @@ def _cells(model: Model, data: Table | MatrixData, rows: list[int]) -> list[str]
     ]
     flat = (" ".join(text.split()) for text in cells)
     more = "" if len(kinds) <= MOST_CELLS else f" and {len(kinds) - MOST_CELLS} more columns"
-    return [
-        (text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…") + more
-        for text in flat
-    ]
+    return [shortened(text, MOST_LETTERS) + more for text in flat]

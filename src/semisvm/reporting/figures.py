@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.reporting.html import Markup, paragraph, show, table, tag
-from semisvm.text import counted
+from semisvm.text import counted, shortened
 
 LEVELS = {
     "annealing": "temperature",
@@ -263,32 +263,27 @@ def score_figure(scores: Mapping[str, Any], names: Sequence[str]) -> Markup:
 
 def _sides(x: Scale, names: Sequence[str]) -> list[Markup]:
     return [
-        text(x(0) - 8, 26, f"← {shorten(names[0])}", "name", "end"),
-        text(x(0) + 8, 26, f"{shorten(names[1])} →", "name", "start"),
+        text(x(0) - 8, 26, f"← {shortened(names[0], LONGEST_NAME)}", "name", "end"),
+        text(x(0) + 8, 26, f"{shortened(names[1], LONGEST_NAME)} →", "name", "start"),
     ]
-
-
-def shorten(name: str, longest: int = LONGEST_NAME) -> str:
-    """Cut a long name; the whole one is in a table."""
-    return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
 def comparison_figure(comparison: Mapping[str, Any]) -> Markup:
     """Draw mean scores with intervals, and the differences to the supervised method."""
     methods = comparison["methods"]
-    bottom = 30 + 30 * len(methods)
+    bottom, baseline = 30 + 30 * len(methods), shortened(comparison["baseline"], LONGEST_NAME)
     differences = {d["name"]: d for d in comparison["differences"]}
     means = _around([m["interval"] for m in methods], 170, 430)
     gaps = _around([d["interval"] for d in differences.values()] + [[0.0, 0.0]], 460, WIDTH - RIGHT)
     parts = [
         x_axis(means, bottom, comparison["scoring"], 24, 4),
-        x_axis(gaps, bottom, f"difference to {shorten(comparison['baseline'])}", 24, 4),
+        x_axis(gaps, bottom, f"difference to {baseline}", 24, 4),
         line(gaps(0), 24, gaps(0), bottom, "boundary"),
     ]
     for k, method in enumerate(methods):
         at = 40 + 30 * k
         name = method["name"]
-        parts.append(text(160, at + 4, shorten(name), "name", "end"))
+        parts.append(text(160, at + 4, shortened(name, LONGEST_NAME), "name", "end"))
         parts += _interval(means, method, at, "quiet" if name == comparison["baseline"] else "c0")
         if name in differences:
             entry = differences[name]

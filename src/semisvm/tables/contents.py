@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
+from semisvm.designs.validation import is_sparse
 from semisvm.tables.table import MatrixData, Table, holds_vectors
 from semisvm.tables.vector_columns import vector_texts
 
@@ -50,8 +50,7 @@ def _hash(*parts: bytes) -> str:
 
 def _of_matrix(data: MatrixData) -> list[str]:
     X = data.in_memory().X
-    is_sparse: bool = sparse.issparse(X)
-    if not is_sparse:
+    if not is_sparse(X):
         return [_hash(row.tobytes()) for row in np.asarray(X, dtype=np.float64)]
     places = np.asarray(X.indices, dtype=np.int64)
     values = np.asarray(X.data, dtype=np.float64)

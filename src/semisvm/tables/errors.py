@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from semisvm.text import listing, near_match
+from semisvm.text import did_you_mean, listing
 
 
 class DataError(ValueError):
@@ -60,8 +60,7 @@ class DataWarning(UserWarning):
 def missing_column(name: str, there: Iterable[str], path: str | Path | None) -> DataError:
     """Return that a column is missing, which ones exist, and which one may be meant."""
     known = list(there)
-    near = near_match(name, known)
-    hint = f" Did you mean {near!r}?" if near else ""
+    hint = did_you_mean(name, known)
     return DataError(f"there is no column {name!r}.{hint} The columns are {listing(known)}.", path)
 
 

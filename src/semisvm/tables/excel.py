@@ -14,7 +14,7 @@ from semisvm.tables.errors import DataError, in_short, require
 from semisvm.tables.opening import Options, open_bytes
 from semisvm.tables.table import Table, make_table
 from semisvm.tables.text_tables import column_names
-from semisvm.text import listing, near_match
+from semisvm.text import did_you_mean, listing
 
 MOST_BYTES = 4 << 30
 ALWAYS_BYTES = 64 << 20
@@ -125,8 +125,7 @@ def _sheet(book: Any, wanted: str | None, path: str | Path) -> Any:
             )
         return first
     if wanted not in sheets:
-        near = near_match(wanted, sheets)
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = did_you_mean(wanted, sheets)
         raise DataError(
             f"there is no sheet {wanted!r}.{hint} The sheets are {listing(list(sheets))}.", path
         )

@@ -16,7 +16,7 @@ from semisvm.tables.opening import CHUNK_ROWS, Options, is_workbook, open_text
 from semisvm.tables.parquet import read_parquet
 from semisvm.tables.table import MatrixData, Table
 from semisvm.tables.text_tables import read_delimited, read_json_lines
-from semisvm.text import near_match
+from semisvm.text import did_you_mean
 
 SUFFIXES = {
     ".csv": "csv",
@@ -58,8 +58,7 @@ def find_format(path: str | Path, given: str | None = None) -> str:
     excel = is_workbook(path)
     if given is not None:
         if given not in FORMATS:
-            near = near_match(given, FORMATS)
-            hint = f" Did you mean {near!r}?" if near else ""
+            hint = did_you_mean(given, FORMATS)
             raise DataError(f"there is no format {given!r}.{hint} Formats: {', '.join(FORMATS)}.")
         if excel and given != EXCEL:
             raise DataError(

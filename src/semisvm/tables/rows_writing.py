@@ -24,6 +24,7 @@ from semisvm.designs.disk_header import (
     Header,
     array_head,
 )
+from semisvm.designs.validation import is_sparse
 from semisvm.tables.errors import DataError
 from semisvm.tables.folders import write_folder
 from semisvm.tables.labels import codes_of_array
@@ -176,7 +177,7 @@ class RowsWriter:
             With row and column, if a value is not finite.
         """
         if self.layout == DENSE:
-            dense = np.asarray(X.toarray() if _is_sparse(X) else X)
+            dense = np.asarray(X.toarray() if is_sparse(X) else X)
             self._check_finite(dense, source)
             self._values.add(dense)
             self.n_values += dense.size
@@ -395,13 +396,13 @@ def write_rows(
     first = next(pieces, None)
     if first is None:
         raise DataError("there are no rows to write.", path)
-    first = first if _is_sparse(first) else np.asarray(first)
+    first = first if is_sparse(first) else np.asarray(first)
     n_columns = first.shape[1]
     kind = np.dtype(dtype or (np.float32 if first.dtype == np.float32 else np.float64))
-    width = None if _is_sparse(first) else n_columns
+    width = None if is_sparse(first) else n_columns
     with rows_writer(path, kind, width) as writer:
         for piece in chain([first], pieces):
-            part = piece if _is_sparse(piece) else np.asarray(piece)
+            part = piece if is_sparse(piece) else np.asarray(piece)
             if part.ndim != 2 or part.shape[1] != n_columns:
                 message = f"a piece has shape {part.shape}, but the first has {n_columns} columns."
                 raise DataError(message, path)
@@ -416,11 +417,6 @@ def write_rows(
             classes = names, np.arange(len(names), dtype=np.int32)
         # a matrix in memory has its width
         writer.finish(n_columns, max_columns=n_columns, classes=classes)
-
-
-def _is_sparse(X: Any) -> bool:
-    found: bool = sparse.issparse(X)
-    return found
 
 
 def _is_matrix(X: Any) -> bool:

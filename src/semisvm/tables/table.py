@@ -16,7 +16,7 @@ from semisvm.designs.disk_header import RowsError
 from semisvm.tables.errors import DataError, is_missing, missing_column
 from semisvm.tables.labels import Labels, read_labels
 from semisvm.tables.opening import Options
-from semisvm.text import MISSING_WORDS
+from semisvm.text import MISSING_WORDS, shortened
 
 Column = list[Any] | NDArray[Any]
 """Cells as they stand in the file: text, numbers, booleans or None."""
@@ -128,7 +128,7 @@ class Table:
     def _number(self, cell: Any, row: int, name: str) -> float:
         number = with_thousands(cell)
         if number is None:
-            raise self.error(f"{_shortened(cell)} is not a number.", row, name)
+            raise self.error(f"{shortened(repr(cell), 40)} is not a number.", row, name)
         return number
 
     def _warn_of_thousands(self, cells: Column, name: str) -> None:
@@ -239,11 +239,6 @@ def with_thousands(cell: Any) -> float | None:
     """
     number = as_number(cell)
     return float(cell.replace(",", "")) if number is None and has_thousands(cell) else number
-
-
-def _shortened(cell: Any, most: int = 40) -> str:
-    text = repr(cell)
-    return text if len(text) <= most else text[:most] + "...'"
 
 
 @dataclass(frozen=True)

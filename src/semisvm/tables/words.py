@@ -9,7 +9,7 @@ import numpy as np
 
 from semisvm.tables.errors import DataError
 from semisvm.tables.opening import open_text
-from semisvm.text import listing, near_match
+from semisvm.text import did_you_mean, listing
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 """Of a word: two or more letters or digits."""
@@ -103,8 +103,7 @@ def language_words(language: str) -> list[str]:
         ) from error
     code, known = language.lower(), sorted(stopwordsiso.langs())
     if code not in known:
-        near = near_match(code, known)
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = did_you_mean(code, known)
         raise ValueError(
             f"there is no list of stop words for the language {language!r}.{hint} The languages "
             f"are {listing(known)}."

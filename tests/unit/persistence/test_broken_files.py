@@ -99,7 +99,7 @@ def set_weights(content):
         (set_document("version", value=99), "newer semisvm"),
         (set_document("version", value="1"), "no sensible version"),
         (set_document("estimator", "name", value="Popen"), "'Popen' are not saved or loaded"),
-        (set_document("estimator", "name", value="NewtonSVCC"), "Did you mean NewtonSVC"),
+        (set_document("estimator", "name", value="NewtonSVCC"), "Did you mean 'NewtonSVC'"),
         (set_document("estimator", "parameters", "shell", value=True), "no parameters shell"),
         (set_document("estimator", "values", "__class__", value=1), "not an attribute"),
         (set_document("estimator", "values", "predict", value=1), "not an attribute"),
