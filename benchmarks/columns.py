@@ -49,9 +49,9 @@ import semisvm
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.model_selection import PartialLabelKFold
 from semisvm.tables import ColumnFeatures, Table, as_table
+from semisvm.tables.column_shares import SUPERVISED
 from semisvm.tables.informative import find_informative
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TIME
-from semisvm.tables.shares import SUPERVISED
 
 REPEAT = 4
 TABLE_DRAWS = 25

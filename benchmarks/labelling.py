@@ -19,7 +19,7 @@ from papers.table import Report, verdict
 
 from semisvm import NewtonSVC
 from semisvm.labelling import LabelingSession
-from semisvm.labelling.learning import Fitted, fit_answers, labels_of
+from semisvm.labelling.fits import Fitted, fit_answers, labels_of
 from semisvm.preparing import Prepared
 from semisvm.tables import MatrixData
 

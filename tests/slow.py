@@ -19,7 +19,7 @@ SLOW = (
     *("unit/estimators/test_committee.py", "unit/estimators/test_laplacian.py"),
     "unit/estimators/test_many_classes.py",
     *("unit/labelling/test_journal.py", "unit/labelling/test_session.py"),
-    "unit/labelling/test_store.py",
+    "unit/labelling/test_saved_answers.py",
     *("unit/model_selection/test_audit.py", "unit/model_selection/test_column_choice.py"),
     *("unit/model_selection/test_conformal.py", "unit/model_selection/test_priors.py"),
     *("unit/persistence/test_exporting.py", "unit/persistence/test_hostile_files.py"),

@@ -294,7 +294,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | Path | BinaryIO) -> None:
         """Write the model to one file, without pickle, for `load` and the command line."""
-        from semisvm.persistence.files import save
+        from semisvm.persistence.model_files import save
 
         self._check_own_features("saved in a model file; pickle or joblib can store it")
         save(self.model_, path)
@@ -305,7 +305,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
         Of the parameters, the file has ``method``. The columns are those that the model needs.
         """
-        from semisvm.persistence.files import load
+        from semisvm.persistence.model_files import load
 
         model = load(path)
         if not isinstance(model, Model) or model.label_names:

@@ -147,7 +147,7 @@ def features_of(
 
 def _features_of_rows(data: MatrixData) -> ColumnFeatures:
     """Restore the features that made the columns of stored rows, after a check."""
-    from semisvm.persistence.feature_schema import features_of_rows
+    from semisvm.persistence.column_states import features_of_rows
 
     state, arrays = data.made_by
     try:

@@ -20,12 +20,12 @@ from semisvm.labels.partial import encode
 from semisvm.model import Model
 from semisvm.model_selection.familiarity import Familiarity, some_rows
 from semisvm.preparing import Prepared, prepare, prepare_rows
+from semisvm.tables.column_shares import SUPERVISED
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ZERO_WEIGHT, ColumnFeatures
 from semisvm.tables.frames import as_data, with_labels
 from semisvm.tables.labels import count_labels, count_repeated
 from semisvm.tables.several_labels import SeveralLabels
-from semisvm.tables.shares import SUPERVISED
 from semisvm.tables.table import MatrixData, Table
 from semisvm.text import series
 

@@ -14,7 +14,7 @@ from commands import refusal, run
 from semisvm import NewtonSVC, load, open_rows, save
 from semisvm.cli.convert import Reading
 from semisvm.designs import disk as opened
-from semisvm.persistence.converting import Progress
+from semisvm.persistence.conversion import Progress
 
 WORDS = ("win money prize offer", "lunch meeting plan notes")
 

@@ -164,7 +164,7 @@ def training_data(
         yield file.read(data[0], label, on_disk=True, label_comes=label_comes)
         return
     from semisvm.distributed.connecting import check_files
-    from semisvm.persistence.converting import files_of
+    from semisvm.persistence.conversion import files_of
     from semisvm.tables.folders import scratch_folder
 
     if len(data) == 1 and data[0].is_dir():
@@ -193,7 +193,7 @@ def _convert(
 ) -> None:
     from semisvm.cli.convert import Reading
     from semisvm.cli.progress import shown as show
-    from semisvm.persistence.converting import Progress, convert
+    from semisvm.persistence.conversion import Progress, convert
 
     progress = Progress()
     with as_usage_error(), show(Reading(progress), shown):

@@ -19,7 +19,7 @@ from semisvm.cli.printing import columns_in_short, print_facts, print_json, prin
 
 if TYPE_CHECKING:
     from semisvm.designs.disk import RowsOnDisk
-    from semisvm.persistence.converting import Progress
+    from semisvm.persistence.conversion import Progress
 
 
 def convert(
@@ -70,8 +70,8 @@ def convert(
     """
     from semisvm.cli.progress import shown
     from semisvm.distributed.connecting import check_files
-    from semisvm.persistence.converting import Progress, files_of
-    from semisvm.persistence.converting import convert as convert_files
+    from semisvm.persistence.conversion import Progress, files_of
+    from semisvm.persistence.conversion import convert as convert_files
 
     features = columns.features(words).set_params(hash_columns=hash_columns)
     vectors.encode_pieces(features)

@@ -54,7 +54,7 @@ def evaluate(
     classes are judged too: how often they hold the true class. Of a model of several labels per
     row, every label is judged, in the columns that it was fitted to.
     """
-    from semisvm.persistence.files import load
+    from semisvm.persistence.model_files import load
     from semisvm.tables.labels import about_missing
 
     bundle = as_model(load(model), several=True)

@@ -42,7 +42,7 @@ def export(
     the columns of a table. The object of scikit-learn
     holds a linear model, and is pickled; if all columns of the model are text, it takes the texts.
     """
-    from semisvm.persistence.files import load
+    from semisvm.persistence.model_files import load
 
     suffix = output.path.suffix.lower()
     if suffix not in SUFFIXES:

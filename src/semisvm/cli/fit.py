@@ -342,7 +342,7 @@ def _write(
     model: "Model", output: Output, report: Output | None, title: str, shown: bool, as_json: bool
 ) -> None:
     """Save the model and its report, and show a summary."""
-    from semisvm.persistence.files import save
+    from semisvm.persistence.model_files import save
 
     for note in model.summary.get("choice", {}).get("notes", []):
         print_stderr(f"note: {in_options(note)}")

@@ -175,7 +175,7 @@ class LabelledFile:
 def _about_journals(answers: list[Path]) -> list[str]:
     """Report which answers of a session are in its journal only, as after a crash."""
     from semisvm.labelling.journal import journal_of
-    from semisvm.labelling.store import unwritten
+    from semisvm.labelling.saved_answers import unwritten
 
     counts = {path: unwritten(path) for path in answers if journal_of(path).exists()}
     return [

@@ -66,7 +66,7 @@ def inspect(
     Of a model: its parameters, the class shares, how it was trained, and the most indicative words
     per class. Of a folder: its size, labels and columns; its checksums are compared.
     """
-    from semisvm.persistence.files import load
+    from semisvm.persistence.model_files import load
 
     if model.is_dir():
         if vocabulary is not None:

@@ -66,8 +66,8 @@ def predict(
 
     With --workers or --cluster, workers compute what this process reads.
     """
-    from semisvm.persistence.converting import files_of
-    from semisvm.persistence.files import load
+    from semisvm.persistence.conversion import files_of
+    from semisvm.persistence.model_files import load
 
     bundle = as_model(load(model), several=True)
     if bundle.label_names:

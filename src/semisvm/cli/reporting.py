@@ -55,7 +55,7 @@ def report(
 ) -> None:
     """Write a report about a model as one HTML file, or a model card in Markdown."""
     from semisvm.cli.messages import UserError
-    from semisvm.persistence.files import load
+    from semisvm.persistence.model_files import load
     from semisvm.reporting.card import write_card
     from semisvm.reporting.data import report_data
 

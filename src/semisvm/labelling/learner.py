@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.labelling.answer_store import AnswerStore
-from semisvm.labelling.learning import METHOD, Fitted, HeldOut, choose_method, fit_answers, hold_out
+from semisvm.labelling.fits import METHOD, Fitted, HeldOut, choose_method, fit_answers, hold_out
 from semisvm.labelling.policy import Centres, Policy, least_certain
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import CLUSTER, UNCERTAIN

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.labelling.records import Field, LabelingError, Picture
-from semisvm.labelling.searching import WordIndex
+from semisvm.labelling.word_index import WordIndex
 from semisvm.preparing import Prepared, features_of
 from semisvm.tables.answers import LABEL, check_columns
-from semisvm.tables.contents import counted, row_hashes
 from semisvm.tables.errors import DataError, is_missing
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.frames import as_table
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
 from semisvm.tables.opening import Options
+from semisvm.tables.row_hashes import counted, row_hashes
 from semisvm.tables.scaling import fit_scaling
 from semisvm.tables.table import MatrixData, Table
 from semisvm.text import shortened

@@ -17,13 +17,13 @@ from semisvm.labelling.answer_store import (
     class_name,
     class_names,
 )
+from semisvm.labelling.assessment import Assessment
+from semisvm.labelling.fits import METHOD, model_of
 from semisvm.labelling.learner import EVERY, Background, Learner
-from semisvm.labelling.learning import METHOD, model_of
-from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.policy import Policy, Queries
 from semisvm.labelling.pool import AddVectors, make_pool
 from semisvm.labelling.records import CHOSEN, RANDOM, SURE, ChangedError, LabelingError, Query
-from semisvm.labelling.store import Store, write_labelled
+from semisvm.labelling.saved_answers import SavedAnswers, write_labelled
 from semisvm.labelling.views import SessionViews
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures
@@ -110,7 +110,7 @@ class LabelingSession(SessionViews):
         **parameters: Any,
     ) -> None:
         self._pool = make_pool(data, label, key, features, vectors)
-        self._store = Store(self._pool, class_names(classes), answers)
+        self._store = SavedAnswers(self._pool, class_names(classes), answers)
         earlier = self._store.last()
         self._earlier = 0 if earlier is None else earlier.seq
         self._lock = threading.RLock()
@@ -130,7 +130,7 @@ class LabelingSession(SessionViews):
             background=background,
             changed=self._model_changed,
         )
-        self._outlook = Outlook(self._pool, self._store)
+        self._assessment = Assessment(self._pool, self._store)
         self._export_error: str | None = None
         self._exported = -1
         self._exports: Background | None = None
@@ -325,7 +325,7 @@ class LabelingSession(SessionViews):
         self._news += 1
         fitted = self._learner.fitted
         if fitted is not None:
-            self._outlook.see(fitted, self._learner.held_out)
+            self._assessment.update(fitted, self._learner.held_out)
 
     # learning
 
@@ -382,7 +382,7 @@ class LabelingSession(SessionViews):
 
     def save(self, path: str | Path | BinaryIO, *, created: str | None = None) -> None:
         """Write the model to a file, fitted to all answers."""
-        from semisvm.persistence.files import save
+        from semisvm.persistence.model_files import save
 
         save(self.model(), path, created=created)
 
@@ -391,7 +391,7 @@ class LabelingSession(SessionViews):
         from semisvm.reporting.page import write_report
 
         name = Path(self._pool.data.path).name if self._pool.data.path else "labelled rows"
-        notes = self._outlook.sentences(self.status())
+        notes = self._assessment.sentences(self.status())
         write_report(self.model(), path, title=f"Model of {name}", created=created, notes=notes)
 
     def export(self, file: str | Path | BinaryIO) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.labelling.assessment import Assessment
 from semisvm.labelling.learner import Learner
-from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.pool import IMAGE, Pool, read_picture
 from semisvm.labelling.records import (
     ChangedError,
@@ -19,7 +19,7 @@ from semisvm.labelling.records import (
     RowView,
     Status,
 )
-from semisvm.labelling.store import Store
+from semisvm.labelling.saved_answers import SavedAnswers
 
 WHICH = ("all", "answered", "open", "skipped")
 
@@ -29,9 +29,9 @@ class SessionViews:
 
     _lock: Any
     _pool: Pool
-    _store: Store
+    _store: SavedAnswers
     _learner: Learner
-    _outlook: Outlook
+    _assessment: Assessment
     _news: int
     _export_error: str | None
 
@@ -65,7 +65,7 @@ class SessionViews:
         """Return what the model predicts for a row; None before the first fit."""
         self._check_row(row)
         fitted = self._learner.fitted
-        return None if fitted is None else self._outlook.guess(fitted, int(row))
+        return None if fitted is None else self._assessment.guess(fitted, int(row))
 
     def search(self, words: str = "", which: str = "all", start: int = 0, count: int = 20) -> Found:
         """Find rows by words, all of which must occur; in any case, in any column.
@@ -114,8 +114,8 @@ class SessionViews:
                 self._check_class(value)
             fitted, marked = self._learner.fitted, list(self._store.marks)
             nothing = np.zeros(0, dtype=np.intp)
-            rows = nothing if fitted is None else self._outlook.sure(fitted, marked, value)
-            note = "" if value is None else self._outlook.why_sure(fitted, value)
+            rows = nothing if fitted is None else self._assessment.sure(fitted, marked, value)
+            note = "" if value is None else self._assessment.why_sure(fitted, value)
         return self._piece(rows, start, count, note)
 
     def doubts(self, start: int = 0, count: int = 20) -> Found:
@@ -126,7 +126,7 @@ class SessionViews:
         """
         self._learner.check()
         with self._lock:
-            rows, note = self._outlook.doubts(self._learner.fitted, self._store.answers())
+            rows, note = self._assessment.doubts(self._learner.fitted, self._store.answers())
         return self._piece(rows, start, count, note)
 
     def _piece(
@@ -139,18 +139,18 @@ class SessionViews:
         mark = self._store.marks.get(row)
         about = (None, False) if mark is None else (mark.value, mark.value is None)
         answered = mark is not None and mark.value is not None
-        found = self._outlook.held_out_guess(row) if answered else self._open_guess(row)
+        found = self._assessment.held_out_guess(row) if answered else self._open_guess(row)
         guess, probability = (None, None) if found is None else found
         shown = (self._pool.name_of(row), self._pool.summary(row))
         more = (self._version_of(row), self._pool.picture_of(row))
         return FoundRow(row, *shown, *about, guess, probability, *more)
 
     def _open_guess(self, row: int) -> tuple[str, float | None] | None:
-        fitted, outlook = self._learner.fitted, self._outlook
+        fitted, found = self._learner.fitted, self._assessment
         if fitted is None:
             return None
         value = fitted.guess(row)
-        return value, outlook.probabilities(fitted, row)[value] if outlook.is_calibrated else None
+        return value, found.probabilities(fitted, row)[value] if found.is_calibrated else None
 
     def status(self) -> Status:
         """Return how far the session is."""
@@ -159,7 +159,7 @@ class SessionViews:
             notes = [*self._store.notes, *self._pool_notes()]
             if self._export_error is not None:
                 notes.append(self._export_error)
-            return self._outlook.status(
+            return self._assessment.status(
                 learner.fitted,
                 version=self._store.version + self._news,
                 fitting=learner.is_fitting,

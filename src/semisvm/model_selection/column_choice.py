@@ -1,7 +1,7 @@
 """Which columns to leave out or to damp, by labels that are held out.
 
-The shares of blocks of columns (`semisvm.tables.shares`) follow from what varies, not from what
-informs: a second text of noise has as many directions as the first. So each text, column of
+The shares of blocks of columns (`semisvm.tables.column_shares`) follow from what varies, not from
+what informs: a second text of noise has as many directions as the first. So each text, column of
 vectors and category, all numbers and all categories are left out in turn, and damped, and a
 supervised SVM predicts held-out labels without and with them. It needs the labelled rows only, so
 this is cheap however many rows there are.
@@ -29,10 +29,10 @@ from semisvm.estimators.newton import NewtonSVC
 from semisvm.labels.partial import PartialLabels
 from semisvm.model_selection.splits import PartialLabelKFold
 from semisvm.model_selection.successive_halving import row_losses
+from semisvm.tables.column_shares import SINGLE
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.informative import LEVEL, p_value
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC
-from semisvm.tables.shares import SINGLE
 from semisvm.text import listing
 
 FACTORS = (0.0, 0.3)

@@ -1,8 +1,8 @@
 from semisvm.persistence.archive import ModelFileError as ModelFileError
 from semisvm.persistence.checkpoints import Checkpoint as Checkpoint
 from semisvm.persistence.checkpoints import CheckpointError as CheckpointError
-from semisvm.persistence.converting import convert as convert
-from semisvm.persistence.files import load as load
-from semisvm.persistence.files import save as save
+from semisvm.persistence.conversion import convert as convert
+from semisvm.persistence.model_files import load as load
+from semisvm.persistence.model_files import save as save
 from semisvm.persistence.onnx_export import to_onnx as to_onnx
 from semisvm.persistence.sklearn_export import to_sklearn as to_sklearn

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from semisvm._version import __version__
 from semisvm.persistence.archive import Container, ModelFileError, read_archive, write_archive
-from semisvm.persistence.checks import (
+from semisvm.persistence.json_values import from_plain, to_plain
+from semisvm.persistence.schema import (
     Check,
     Record,
     Sizes,
@@ -42,7 +43,6 @@ from semisvm.persistence.checks import (
     text,
     whole,
 )
-from semisvm.persistence.values import from_plain, to_plain
 from semisvm.solvers.snapshots import FitKeeper, Identity
 from semisvm.tables.errors import DataError
 from semisvm.tables.writing import check_place

@@ -15,7 +15,7 @@ from semisvm.estimators.registry import find, is_committee
 from semisvm.labels.partial import is_unlabeled
 from semisvm.model import Model
 from semisvm.model_selection.intervals import wilson_interval
-from semisvm.persistence.files import versions
+from semisvm.persistence.model_files import versions
 from semisvm.reporting.figures import trace_data
 from semisvm.tables.labels import count_labels
 from semisvm.tables.table import MatrixData, Table

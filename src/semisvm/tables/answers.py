@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from semisvm.tables.annotation_tools import TASK, make_tasks, read_tasks
-from semisvm.tables.contents import counted, row_hashes
 from semisvm.tables.errors import DataError
 from semisvm.tables.labels import Labels, about_missing, text_labels
 from semisvm.tables.opening import Options
 from semisvm.tables.reading import TABLES, find_format, read
+from semisvm.tables.row_hashes import counted, row_hashes
 from semisvm.tables.table import MatrixData, Table, as_number
 from semisvm.tables.text_tables import escaped, unescaped
 from semisvm.tables.vector_columns import without_vectors

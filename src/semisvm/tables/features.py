@@ -19,12 +19,12 @@ from semisvm.tables.blocks import (
     TimeBlock,
     VectorBlock,
 )
+from semisvm.tables.column_shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
 from semisvm.tables.encoders import Encoder, NamedEncoder, check_encoder, open_encoder
 from semisvm.tables.errors import DataError, missing_column
 from semisvm.tables.frames import as_table
 from semisvm.tables.informative import find_informative
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
-from semisvm.tables.shares import FOR_CLUSTERS, SINGLE, BlockStatistics, weigh
 from semisvm.tables.table import Table, holds_vectors
 from semisvm.tables.text_blocks import HASHED, HashedTextBlock, TextBlock
 from semisvm.tables.vector_columns import SUFFIX, encode_texts

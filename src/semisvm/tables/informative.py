@@ -1,8 +1,8 @@
 """Which numbers, categories and times are clearly associated with the labels.
 
 Beside a text such columns get a small share of the length of a row, since noise would do harm with
-a larger one (`semisvm.tables.shares`). Where the labels show that a column is no noise, its share
-may be larger.
+a larger one (`semisvm.tables.column_shares`). Where the labels show that a column is no noise, its
+share may be larger.
 
 The statistic of a column is ``T = tr(A B)``, with the inner products A of what the column has in
 the labelled rows, and B of their classes, both centred. Categories and classes are indicators
@@ -33,8 +33,8 @@ from scipy.stats import false_discovery_control, rankdata
 
 from semisvm.designs.validation import is_sparse
 from semisvm.labels.partial import is_unlabeled, label_array
+from semisvm.tables.column_shares import SINGLE
 from semisvm.tables.kinds import NUMERIC, TIME, read_times
-from semisvm.tables.shares import SINGLE
 from semisvm.tables.table import Table
 
 LEVEL = 1e-3

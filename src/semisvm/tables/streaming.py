@@ -14,10 +14,10 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from semisvm.tables.blocks import Block, CategoricalBlock, NumericBlock, TimeBlock, VectorBlock
+from semisvm.tables.column_shares import BlockStatistics
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures, columns_by_kind, is_dense
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, PARTS, TEXT, TIME, VECTOR, read_times
-from semisvm.tables.shares import BlockStatistics
 from semisvm.tables.table import Table
 from semisvm.tables.text_blocks import HASHED, TextBlock
 from semisvm.tables.vector_columns import read_vectors

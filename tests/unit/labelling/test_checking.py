@@ -3,7 +3,7 @@
 import numpy as np
 
 from problems import two_blobs
-from semisvm.labelling.learning import HeldOut, fit_answers, hold_out
+from semisvm.labelling.fits import HeldOut, fit_answers, hold_out
 from semisvm.preparing import Prepared
 
 X, Y = two_blobs(200, seed=0)[:2]

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from semisvm.labelling.answer_store import AnswerStore, Event, Mark
+from semisvm.labelling.assessment import Assessment
 from semisvm.labelling.estimates import (
     FEWEST,
     SURE_ACCURACY,
@@ -22,7 +23,6 @@ from semisvm.labelling.estimates import (
     trials_of,
     wilson,
 )
-from semisvm.labelling.outlook import Outlook
 from semisvm.labelling.records import Interval
 
 
@@ -235,8 +235,8 @@ def test_a_few_rows_that_agree_are_not_sure():
     assert shares["a"] == (1.0, pytest.approx(0.5))
 
 
-def outlook_on(marks):
-    """Return the outlook on a thousand rows, some of which are marked."""
+def assessment_of(marks):
+    """Return the assessment on a thousand rows, some of which are marked."""
 
     class Rows(SimpleNamespace):
         def __len__(self):
@@ -245,16 +245,16 @@ def outlook_on(marks):
     book = AnswerStore({}, ["a", "b"])
     for one in marks:
         book.apply(Event(one.seq, "answer", (one.seq,), one.value, facts=dict(one.facts)))
-    return Outlook(Rows(prepared=None), book)
+    return Assessment(Rows(prepared=None), book)
 
 
 def test_shares_that_are_hardly_known_are_not_shown():
     """Two random rows of one class do not make "0% with an error of 50%" of the other."""
     few = [mark(k, "a" if k % 2 else "b", reason="cluster") for k in range(1, 9)]
     few += [mark(9), mark(10)]
-    assert [one.share for one in outlook_on(few)._classes()] == [None, None]
+    assert [one.share for one in assessment_of(few)._classes()] == [None, None]
     many = few + [mark(k, "a" if k % 3 else "b", guess="a") for k in range(11, 61)]
-    shares = [(one.share, one.share_std) for one in outlook_on(many)._classes()]
+    shares = [(one.share, one.share_std) for one in assessment_of(many)._classes()]
     assert sum(share for share, _ in shares) == pytest.approx(1.0)
     assert all(error < 0.125 for _, error in shares)
 
@@ -276,12 +276,12 @@ SOME = Interval(0.8, 0.7, 0.88, 40)
     ],
 )
 def test_the_advice_follows_the_intervals(accuracy, gain, advice):
-    outlook = outlook_on([mark(k, "ab"[k % 2]) for k in range(1, 51)])
-    assert outlook._advice(accuracy, gain).startswith(advice)
+    assessment = assessment_of([mark(k, "ab"[k % 2]) for k in range(1, 51)])
+    assert assessment._advice(accuracy, gain).startswith(advice)
 
 
 def test_no_number_of_answers_is_promised():
     for accuracy in (SOME, Interval(0.58, 0.24, 0.81, 12)):
-        said = outlook_on([mark(1, "a"), mark(2, "b")])._advice(accuracy, None)
+        said = assessment_of([mark(1, "a"), mark(2, "b")])._advice(accuracy, None)
         assert "more answers" in said
         assert not any(letter.isdigit() for letter in said)

@@ -18,7 +18,7 @@ from semisvm.maps.ensembles import (
 )
 from semisvm.persistence import ModelFileError
 from semisvm.persistence.archive import Budget
-from semisvm.persistence.maps import map_state, restore_map
+from semisvm.persistence.map_states import map_state, restore_map
 
 
 def fitted_map(X, **changes):

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from semisvm import convert, load, open_rows, save, train
 from semisvm.designs.disk_header import digest_of
-from semisvm.persistence.converting import Progress
-from semisvm.persistence.feature_schema import features_of_rows
+from semisvm.persistence.column_states import features_of_rows
+from semisvm.persistence.conversion import Progress
 from semisvm.tables import ColumnFeatures, DataError, read, svmlight
 from semisvm.tables.opening import CHUNK_ROWS
 from semisvm.tables.svmlight import write_svmlight

@@ -9,7 +9,7 @@ from benchmarks.fuzzing.models import pack, unpack
 from semisvm.designs.fingerprints import fingerprint
 from semisvm.persistence import CheckpointError, archive
 from semisvm.persistence.checkpoints import CHECKPOINT, read_checkpoint, write_checkpoint
-from semisvm.persistence.values import from_plain, to_plain
+from semisvm.persistence.json_values import from_plain, to_plain
 from semisvm.tables.errors import DataError
 
 CONTENT = {

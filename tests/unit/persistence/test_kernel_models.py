@@ -5,7 +5,7 @@ from scipy import sparse
 from problems import hide, sparse_text, two_blobs
 from semisvm import AnnealedSVC, GradientTSVC, LaplacianSVC, LowDensitySeparation, load, save
 from semisvm.persistence import ModelFileError
-from semisvm.persistence.maps import map_state, restore_map
+from semisvm.persistence.map_states import map_state, restore_map
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])

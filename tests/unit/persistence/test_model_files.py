@@ -13,7 +13,7 @@ from problems import hide, sparse_text, two_blobs
 from promises import EVERY_METHOD
 from semisvm import AnnealedSVC, Model, NewtonSVC, TransductiveSVC
 from semisvm.persistence.archive import read_archive, write_archive
-from semisvm.persistence.values import from_plain, to_plain
+from semisvm.persistence.json_values import from_plain, to_plain
 from semisvm.tables import ColumnFeatures, DataError, DataWarning, MatrixData, Table
 from semisvm.tables.labels import text_labels
 

@@ -12,7 +12,7 @@ from semisvm import NewtonSVC, TransductiveSVC, train
 from semisvm.model_selection import CalibratedPartialClassifier
 from semisvm.model_selection.familiarity import Familiarity
 from semisvm.persistence import ModelFileError
-from semisvm.persistence.files import PARTS
+from semisvm.persistence.model_files import PARTS
 from semisvm.tables import MatrixData, Table
 from semisvm.tables.labels import objects
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import semisvm
 from encoders import make_mail, write_encoder
 from semisvm import SemiSupervisedClassifier
-from semisvm.persistence.converting import convert
+from semisvm.persistence.conversion import convert
 from semisvm.tables import ColumnFeatures, DataError, encode_texts
 from semisvm.tables import encoders as encoders_module
 from semisvm.tables.encoders import NamedEncoder, VectorCache, cache_folder, open_encoder

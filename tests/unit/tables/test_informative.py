@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from tests.unit.tables.test_shares import TOPICS, N, shares_in, texts
+from tests.unit.tables.test_column_shares import TOPICS, N, shares_in, texts
 
 import semisvm
 from semisvm import NewtonSVC, TransductiveSVC
 from semisvm.labels.partial import hide_labels
-from semisvm.persistence.feature_schema import restore_features
+from semisvm.persistence.column_states import restore_features
 from semisvm.tables import ColumnFeatures, Table, as_table
+from semisvm.tables.column_shares import FOR_CLUSTERS, SUPERVISED
 from semisvm.tables.informative import (
     FALSE_SHARE,
     LEVEL,
@@ -21,7 +22,6 @@ from semisvm.tables.informative import (
     p_value,
     permutation_moments,
 )
-from semisvm.tables.shares import FOR_CLUSTERS, SUPERVISED
 
 KINDS = {"text": "text", "hint": "categorical", "noise": "categorical", "price": "numeric"}
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from semisvm.tables import ColumnFeatures, DataError, Table, read, read_chunks, to_fill_in
-from semisvm.tables.contents import row_hashes
 from semisvm.tables.parquet import parquet_writer
+from semisvm.tables.row_hashes import row_hashes
 from semisvm.tables.vector_columns import RowVectors
 
 pa = pytest.importorskip("pyarrow")

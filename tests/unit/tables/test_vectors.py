@@ -134,7 +134,7 @@ def test_a_model_file_keeps_vectors_and_stop_words(tmp_path):
 )
 def test_damaged_vectors_are_refused(damage):
     from semisvm.persistence import ModelFileError
-    from semisvm.persistence.feature_schema import restore_features
+    from semisvm.persistence.column_states import restore_features
 
     state, arrays = ColumnFeatures().fit({"v": VECTORS}).to_state()
     state = json.loads(json.dumps(state))
@@ -147,7 +147,7 @@ def test_damaged_vectors_are_refused(damage):
 @pytest.mark.parametrize("stop_words", [[], ["a", "a"], [1], "en", {"a": 1}])
 def test_damaged_stop_words_are_refused(stop_words):
     from semisvm.persistence import ModelFileError
-    from semisvm.persistence.feature_schema import restore_features
+    from semisvm.persistence.column_states import restore_features
 
     features = ColumnFeatures(text=["body"], stop_words=["plum"]).fit(TABLE)
     state, arrays = features.to_state()

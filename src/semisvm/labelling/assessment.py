@@ -25,7 +25,7 @@ from semisvm.labelling.estimates import (
     sure_margin,
     trials_of,
 )
-from semisvm.labelling.learning import FEWEST_HELD_OUT, Fitted, HeldOut, Index
+from semisvm.labelling.fits import FEWEST_HELD_OUT, Fitted, HeldOut, Index
 from semisvm.labelling.pool import Pool
 from semisvm.labelling.records import RANDOM, UNCERTAIN, ClassStatus, Guess, Interval, Status
 from semisvm.model_selection.explaining import column_weights, reasons
@@ -48,7 +48,7 @@ NO_MODEL = "There is no model yet: it comes after the first few answers."
 CHECKING = "The answers are being checked. Look again in a moment."
 
 
-class Outlook:
+class Assessment:
     """Guesses with probabilities, lists of rows, and estimates.
 
     Parameters
@@ -65,7 +65,7 @@ class Outlook:
         self._held_out: HeldOut | None = None
         self._known: tuple[Any, dict[str, Any]] | None = None
 
-    def see(self, fitted: Fitted, held_out: HeldOut | None) -> None:
+    def update(self, fitted: Fitted, held_out: HeldOut | None) -> None:
         """Adjust probabilities, and what counts as sure, to held-out guesses.
 
         Parameters

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.tables import MatrixData, Table
-from semisvm.tables.contents import counted, row_hashes
+from semisvm.tables.row_hashes import counted, row_hashes
 
 TABLE = Table({"a": ["x", "y", "x", None], "b": [1, 2.5, 1, 3]})
 

@@ -33,7 +33,11 @@ from semisvm.persistence.archive import (
     split_names,
     write_archive,
 )
-from semisvm.persistence.checks import (
+from semisvm.persistence.column_states import restore_features
+from semisvm.persistence.estimator_states import estimator_state, restore_estimator
+from semisvm.persistence.json_values import from_plain, to_plain
+from semisvm.persistence.pipeline_states import pipeline_state, restore_pipeline
+from semisvm.persistence.schema import (
     DAMAGED,
     Array,
     Record,
@@ -52,11 +56,7 @@ from semisvm.persistence.checks import (
     text,
     whole,
 )
-from semisvm.persistence.feature_schema import restore_features
-from semisvm.persistence.pipelines import pipeline_state, restore_pipeline
-from semisvm.persistence.states import estimator_state, restore_estimator
-from semisvm.persistence.steps import INSTEAD
-from semisvm.persistence.values import from_plain, to_plain
+from semisvm.persistence.transformer_states import INSTEAD
 from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures, is_array
 from semisvm.tables.scaling import KINDS, MatrixScaling

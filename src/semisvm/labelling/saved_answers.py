@@ -99,7 +99,7 @@ def unwritten(answers: str | Path) -> int:
     return sum(line["kind"] in (*CHANGES, UNDO) and line["seq"] > written for line in lines)
 
 
-class Store(AnswerStore):
+class SavedAnswers(AnswerStore):
     """The answers of a session, on the disk.
 
     Parameters

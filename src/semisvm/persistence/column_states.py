@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from semisvm.persistence.archive import Budget, ModelFileError, split_names
-from semisvm.persistence.checks import (
+from semisvm.persistence.schema import (
     DAMAGED,
     MOST_COLUMNS,
     Array,

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from semisvm import TransductiveSVC
 from semisvm.designs.validation import count_directions
-from semisvm.persistence.feature_schema import restore_features
-from semisvm.tables import ColumnFeatures, DataError, as_table, shares
-from semisvm.tables.shares import BlockStatistics
+from semisvm.persistence.column_states import restore_features
+from semisvm.tables import ColumnFeatures, DataError, as_table, column_shares
+from semisvm.tables.column_shares import BlockStatistics
 from semisvm.tables.streaming import StreamedFeatures
 
 N = 400
@@ -109,7 +109,7 @@ def test_shares_follow_the_directions():
     )
     assert (text > 50, round(numbers), round(country)) == (True, 2, 3)
     # one per column, unless that is little beside the text
-    others = numbers + min(country, max(1.0, shares.SMALL * text))
+    others = numbers + min(country, max(1.0, column_shares.SMALL * text))
     assert found[1:].sum() / found[0] == pytest.approx(others / text)
     assert found[1] == pytest.approx(2 * found[2])
 
@@ -160,7 +160,7 @@ def test_order_and_copies_of_rows_change_nothing():
 
 
 def test_a_table_of_columns_without_variance_in_the_sample(monkeypatch):
-    monkeypatch.setattr(shares, "MOST_ROWS", 8)
+    monkeypatch.setattr(column_shares, "MOST_ROWS", 8)
     table = some_table()
     table["country"] = ["a"] * (N - 2) + ["b"] * 2
     X = ColumnFeatures(categorical=["country"]).fit_transform(table)
@@ -170,7 +170,7 @@ def test_a_table_of_columns_without_variance_in_the_sample(monkeypatch):
 
 @pytest.mark.parametrize("settings", [{}, {"hash_columns": 64}], ids=["words", "hashed"])
 def test_pieces_give_the_scales_of_the_whole_beyond_the_sample(monkeypatch, settings):
-    monkeypatch.setattr(shares, "MOST_ROWS", 50)
+    monkeypatch.setattr(column_shares, "MOST_ROWS", 50)
     table = as_table(some_table())
     whole = ColumnFeatures(**settings).fit(table)
     for step in (33, 120, 400):
@@ -188,7 +188,7 @@ def test_pieces_give_the_scales_of_the_whole_beyond_the_sample(monkeypatch, sett
 
 @pytest.mark.parametrize("cuts", [(10,), (100, 130), (399,), (64, 128, 256)])
 def test_statistics_of_files_are_merged(monkeypatch, cuts):
-    monkeypatch.setattr(shares, "MOST_ROWS", 60)
+    monkeypatch.setattr(column_shares, "MOST_ROWS", 60)
     rng = np.random.default_rng(0)
     dense, rows = rng.normal(size=(N, 5)), sparse.random(N, 40, 0.2, "csr", random_state=0)
     whole, merged = BlockStatistics(2), BlockStatistics(2)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from semisvm.designs.disk import RowsOnDisk, open_rows
-from semisvm.persistence.converting_files import (
+from semisvm.persistence.cluster_conversion import (
     OnCluster,
     OneFile,
     add_svmlight,

@@ -11,7 +11,7 @@ import pytest
 from semisvm.labelling import LabelingError, LabelingSession
 from semisvm.labelling import journal as journal_module
 from semisvm.labelling.pool import make_pool
-from semisvm.labelling.store import Store, unwritten
+from semisvm.labelling.saved_answers import SavedAnswers, unwritten
 from semisvm.tables import DataError, join_answers, read
 
 ROWS = [(f"k{i}", f"text number {i} about topic {i % 7}", i * 3 % 11) for i in range(30)]
@@ -334,7 +334,7 @@ def test_no_damage_to_a_journal_is_a_traceback(folder):
             damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
         journal.write_bytes(damaged)
         try:
-            store = Store(pool, classes, folder / "data.answers.csv")
+            store = SavedAnswers(pool, classes, folder / "data.answers.csv")
             store.close()
             noticed = any("is damaged" in note for note in store.notes)
             assert noticed or damaged == content

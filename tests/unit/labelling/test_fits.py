@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from problems import two_blobs
-from semisvm.labelling import learning
-from semisvm.labelling.learning import fit_answers, labels_of
+from semisvm.labelling import fits
+from semisvm.labelling.fits import fit_answers, labels_of
 from semisvm.preparing import Prepared
 
 X, Y = two_blobs(200, seed=0)[:2]
@@ -57,7 +57,7 @@ def test_rows_are_in_the_order_of_their_margins():
 
 
 def test_shares_of_many_rows_are_estimated_when_the_labels_have_grown(monkeypatch):
-    monkeypatch.setattr(learning, "MANY_ROWS", 100)
+    monkeypatch.setattr(fits, "MANY_ROWS", 100)
     first = fit_answers(PREPARED, answers(40))
     second = fit_answers(PREPARED, answers(45), first)
     assert np.array_equal(second.estimator.class_prior_, first.estimator.class_prior_)
@@ -65,7 +65,7 @@ def test_shares_of_many_rows_are_estimated_when_the_labels_have_grown(monkeypatc
     third = fit_answers(PREPARED, answers(52), second)
     assert not np.array_equal(third.estimator.class_prior_, first.estimator.class_prior_)
     assert [fit.labels_of_shares for fit in (first, second, third)] == [40, 40, 52]
-    monkeypatch.setattr(learning, "MANY_ROWS", 1000)
+    monkeypatch.setattr(fits, "MANY_ROWS", 1000)
     assert fit_answers(PREPARED, answers(45), first).labels_of_shares == 45
 
 

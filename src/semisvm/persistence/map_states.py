@@ -19,7 +19,7 @@ from semisvm.maps.latent import LATENT, LatentMap
 from semisvm.maps.neighbors import fit_neighbors
 from semisvm.maps.paths import PathMap
 from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names
-from semisvm.persistence.checks import (
+from semisvm.persistence.schema import (
     Array,
     Check,
     Record,
@@ -223,7 +223,7 @@ def _suits(found: FeatureMap | None, columns: int) -> tuple[str, bool]:
 
 def _members_state(found: VoteMap | ScoreMap) -> tuple[dict[str, Any], Arrays]:
     # members are estimators, which may have maps of their own
-    from semisvm.persistence.states import estimator_state
+    from semisvm.persistence.estimator_states import estimator_state
 
     states, arrays = [], Arrays()
     for k, member in enumerate(found.members):
@@ -235,7 +235,7 @@ def _members_state(found: VoteMap | ScoreMap) -> tuple[dict[str, Any], Arrays]:
 
 
 def _restore_members(state: Mapping[str, Any], arrays: Stored, budget: Budget) -> list[Any]:
-    from semisvm.persistence.states import restore_estimator
+    from semisvm.persistence.estimator_states import restore_estimator
 
     of_members = split_names(arrays)
     # an ensemble may be a member of a committee, and nothing else is nested

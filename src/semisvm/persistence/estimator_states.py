@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from semisvm.estimators.registry import estimator_classes
 from semisvm.labels.hierarchy import Hierarchy, flat
 from semisvm.persistence.archive import Arrays, Budget, ModelFileError
-from semisvm.persistence.checks import (
+from semisvm.persistence.json_values import from_plain, from_plain_list, to_plain
+from semisvm.persistence.map_states import MEMBERS, check_map, map_state, restore_map
+from semisvm.persistence.schema import (
     MOST_COLUMNS,
     Array,
     Names,
@@ -29,8 +31,6 @@ from semisvm.persistence.checks import (
     text,
     whole,
 )
-from semisvm.persistence.maps import MEMBERS, check_map, map_state, restore_map
-from semisvm.persistence.values import from_plain, from_plain_list, to_plain
 from semisvm.solvers.trace import Trace
 from semisvm.text import did_you_mean
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from semisvm.labelling import searching
-from semisvm.labelling.searching import WordIndex
+from semisvm.labelling import word_index
+from semisvm.labelling.word_index import WordIndex
 
 WORDS = ["Straße", "CHEAP", "cheaper", "ab", "b", "\u0130stanbul", "naïve", "x.y", "100%", "日本"]
 
@@ -26,7 +26,7 @@ def by_hand(columns, words):
     "words", ["cheap", "CHEAPER b", "strasse", "b ab", "istanbul", "日本 x.y", "y cheap", "nowhere"]
 )
 def test_all_words_in_any_case(monkeypatch, piece, words):
-    monkeypatch.setattr(searching, "PIECE", piece)
+    monkeypatch.setattr(word_index, "PIECE", piece)
     columns = tables()
     found = WordIndex(lambda: columns).find(words).tolist()
     assert found == by_hand(columns, words)
@@ -51,7 +51,7 @@ def test_texts_are_read_once_and_results_are_remembered():
     assert index.find("TWO two") is first
     with pytest.raises(ValueError, match="read-only"):
         first[0] = 2
-    for k in range(searching.REMEMBERED):
+    for k in range(word_index.REMEMBERED):
         index.find(f"w{k}")
     assert index.find("two") is not first
     assert calls == [1]

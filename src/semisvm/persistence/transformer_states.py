@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.persistence.archive import Arrays, ModelFileError
-from semisvm.persistence.checks import (
+from semisvm.persistence.json_values import from_plain, to_plain
+from semisvm.persistence.schema import (
     DAMAGED,
     MOST_COLUMNS,
     Array,
@@ -39,7 +40,6 @@ from semisvm.persistence.checks import (
     text,
     whole,
 )
-from semisvm.persistence.values import from_plain, to_plain
 from semisvm.tables.words import MAX_NGRAM, TOKEN_PATTERN
 
 TYPES = ("float64", "float32", "int64", "int32")

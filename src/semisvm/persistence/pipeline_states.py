@@ -14,7 +14,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from semisvm.persistence.archive import Arrays, Budget, ModelFileError, split_names
-from semisvm.persistence.checks import (
+from semisvm.persistence.column_states import restore_features
+from semisvm.persistence.json_values import from_plain, to_plain
+from semisvm.persistence.schema import (
     DAMAGED,
     MOST_COLUMNS,
     Record,
@@ -30,9 +32,7 @@ from semisvm.persistence.checks import (
     text,
     whole,
 )
-from semisvm.persistence.feature_schema import restore_features
-from semisvm.persistence.steps import INSTEAD, STEPS, TEXT, restore_step, step_state
-from semisvm.persistence.values import from_plain, to_plain
+from semisvm.persistence.transformer_states import INSTEAD, STEPS, TEXT, restore_step, step_state
 from semisvm.tables.features import ColumnFeatures
 
 DROP, PASSTHROUGH, REMAINDER = "drop", "passthrough", "remainder"
