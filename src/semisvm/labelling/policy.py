@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from semisvm.designs.validation import is_sparse
 from semisvm.labelling.answer_store import AnswerStore
 from semisvm.labelling.records import CLUSTER, RANDOM, UNCERTAIN, Query
 from semisvm.maps.kmedian import cluster
@@ -94,7 +93,8 @@ class Centres:
 
 
 def _stack(first: Any, second: Any) -> Any:
-    if is_sparse(first):
+    is_sparse: bool = sparse.issparse(first)
+    if is_sparse:
         return sparse.csr_matrix(sparse.vstack([first, second], format="csr"))
     return np.ascontiguousarray(np.vstack([first, second]))
 
