@@ -48,8 +48,9 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         "rbf", "poly", "sigmoid", "laplacian", "cosine", a function of two rows, or
         "precomputed", for which neighbours are found in the feature space of the kernel.
     n_components : int or None
-        Maximum number of kernel features (Nystroem); None leaves it to ``kernel_tol``. A
-        graph needs many features.
+        With "neighbors" the number of latent directions along which neighbours are found, the
+        leading singular vectors of all rows; None finds them among the rows as they are. With
+        other kernels the maximum number of features; None leaves it to ``kernel_tol``.
     max_iter : int
         Maximum number of Newton steps.
 
@@ -100,6 +101,7 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         self._check_shared_parameters()
         check_real("manifold_weight", self.manifold_weight, at_least=0)
         check_count("n_neighbors", self.n_neighbors)
+        check_count("n_components", self.n_components, optional=True)
         power = check_count("power", self.power)
         if power is not None and power > MAX_POWER:
             raise ValueError(
@@ -113,7 +115,7 @@ class _LaplacianMachine(KernelParameters, SolverParameters, LinearSemiSupervised
         if self.kernel != NEIGHBORS:
             return super()._features(X)
         rows = X.astype(np.float64, copy=False)
-        found = LocalMap.fit(rows, int(self.n_neighbors), self.n_jobs)
+        found = LocalMap.fit(rows, int(self.n_neighbors), self.n_jobs, self.n_components)
         return found, found.features()
 
     def _besides_rows(self, X: Any, found: FeatureMap | None, features: Any) -> dict[str, Any]:

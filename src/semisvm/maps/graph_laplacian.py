@@ -42,6 +42,7 @@ from scipy import sparse
 from semisvm.designs import Floats, Index
 from semisvm.designs.validation import in_kind, is_sparse, take_rows
 from semisvm.maps.distances import moved, squared_distances
+from semisvm.maps.latent import LatentMap, fit_latent
 from semisvm.maps.neighbors import Neighbors, fit_neighbors, neighbor_graph, undirected
 
 NEIGHBORS = "neighbors"
@@ -129,18 +130,33 @@ class LocalMap:
         neighbours, so its output is an average of theirs.
     labeled : int array of shape (l,), or None
         The labelled training rows.
+    view : LatentMap or None
+        Where neighbours are found: ``rows`` are features of this map. None is the rows as they are.
     """
 
     neighbors: Neighbors
     rows: Any
     graph: Any = None
     labeled: Index | None = None
+    view: LatentMap | None = None
 
     @classmethod
-    def fit(cls, rows: Any, n_neighbors: int, n_jobs: int | None = None) -> "LocalMap":
-        """Build the graph of training rows."""
+    def fit(
+        cls,
+        X: Any,
+        n_neighbors: int,
+        n_jobs: int | None = None,
+        n_components: int | None = None,
+    ) -> "LocalMap":
+        """Build the graph of training rows, as they are or along so many latent directions."""
+        view, rows = (None, X) if n_components is None else fit_latent(X, n_components)
         neighbors = fit_neighbors(rows, n_neighbors)
-        return cls(neighbors, rows, neighbor_graph(neighbors, n_jobs))
+        return cls(neighbors, rows, neighbor_graph(neighbors, n_jobs), view=view)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the rows that it takes."""
+        return int(self.rows.shape[1] if self.view is None else len(self.view.directions))
 
     @property
     def rank(self) -> int:
@@ -193,6 +209,7 @@ class LocalMap:
 
     def transform(self, X: Any) -> Any:
         """Compute the features of rows, CSR of shape (m, rank)."""
+        X = X if self.view is None else self.view.transform(X)
         if self.graph is None:
             return self._shares(X)
         n, m = self.rows.shape[0], X.shape[0]

@@ -90,6 +90,7 @@ LOCAL_GRAPH: dict[str, Check] = {
     "nearest": Array("iu", ("rows", "near"), low=0, high="rows"),
     "labeled": Array("iu", ("labeled",), low=0, high="rows"),
 }
+VIEW: dict[str, Check] = {"directions": Array("f", ("viewed", "columns"))}
 PATHS: dict[str, Check] = {
     "unit": number(above=0.0),
     "rho": number(above=0.0),
@@ -103,7 +104,7 @@ MAPS = {
     "clusters": Record({**KERNEL, **PIVOT_ROWS, **CLUSTERS}, {**STORED_PIVOTS, **VARIANCES}),
     LATENT: Record({"kind": text, "directions": Array("f", ("columns", "rank"))}),
     "paths": Record({**NEAR, **ALL_ROWS, **PATHS}, STORED_ROWS),
-    "local": Record({**NEAR, **ALL_ROWS}, {**STORED_ROWS, **LOCAL_GRAPH}),
+    "local": Record({**NEAR, **ALL_ROWS}, {**STORED_ROWS, **LOCAL_GRAPH, **VIEW}),
     "votes": Record(
         {"kind": text, "members": listed(mapping(text, anything), "rank", least=1)}, others=anything
     ),
@@ -210,7 +211,7 @@ def _suits(found: FeatureMap | None, columns: int) -> tuple[str, bool]:
     if isinstance(found, PathMap):
         return "paths", found.rows.shape[1] == columns
     if isinstance(found, LocalMap):
-        return NEIGHBORS, found.rows.shape[1] == columns
+        return NEIGHBORS, found.n_columns == columns
     if isinstance(found, LatentMap):
         return LATENT, len(found.directions) == columns
     assert isinstance(found, ExpansionMap)
@@ -298,6 +299,8 @@ def _local_state(found: LocalMap) -> tuple[dict[str, Any], Arrays]:
         arrays["nearest"] = found.graph.indices.reshape(shape)
     if found.labeled is not None:
         arrays["labeled"] = found.labeled
+    if found.view is not None:
+        arrays["directions"] = found.view.directions
     return state, arrays
 
 
@@ -314,4 +317,5 @@ def _restore_local(state: Mapping[str, Any]) -> LocalMap:
     ends = np.arange(0, distances.size + 1, distances.shape[1])
     shape = (len(distances), len(distances))
     graph = sparse.csr_matrix((distances.ravel(), nearest.ravel(), ends), shape=shape)
-    return LocalMap(neighbors, rows, graph, state["labeled"].astype(np.intp))
+    view = LatentMap(state["directions"]) if "directions" in state else None
+    return LocalMap(neighbors, rows, graph, state["labeled"].astype(np.intp), view)

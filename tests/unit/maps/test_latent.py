@@ -142,3 +142,19 @@ def test_model_files_keep_the_directions(tmp_path):
     again = load(tmp_path / "model")
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.estimators_[1].kernel_map_.rank == 5
+
+
+def test_a_graph_along_the_directions(tmp_path):
+    """Neighbours and new rows are those of the features."""
+    X, y = short_texts(80)
+    labels = hide(y[:60], 15)
+    model = LaplacianRLSC(n_components=5).fit(X[:60], labels)
+    found, features = fit_latent(X[:60], 5)
+    same = LaplacianRLSC().fit(features, labels)
+    expected = same.decision_function(found.transform(X))
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-9)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    with pytest.raises(ValueError, match="n_components"):
+        LaplacianRLSC(n_components=0).fit(X[:60], labels)
