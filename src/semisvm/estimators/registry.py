@@ -62,8 +62,9 @@ class Method:
         Parameters of the estimator that make it this method.
     auto : bool
         Whether it is among the few that are tried where the method itself is chosen.
-    varies : str
-        A parameter of which another value is tried there too: "reg", "kernel" or none.
+    varies : tuple of str
+        What is tried there too, where it suits the rows: "reg", another regularisation; "rbf", the
+        Gaussian kernel; "latent", the rows along latent directions.
     compared : bool
         Whether it is compared where no methods are named; not if it differs from another
         one only in the choice of rows to label.
@@ -78,7 +79,7 @@ class Method:
     cost: Cost
     fixed: Mapping[str, Any] = field(default_factory=dict)
     auto: bool = False
-    varies: str = ""
+    varies: tuple[str, ...] = ()
     compared: bool = True
 
     @property
@@ -159,7 +160,7 @@ METHODS: tuple[Method, ...] = (
         ("reg", "loss", "kernel", "class_weight", "n_jobs"),
         Cost(entry=40),
         auto=True,
-        varies="reg",
+        varies=("reg",),
     ),
     Method(
         "tsvm",
@@ -170,7 +171,7 @@ METHODS: tuple[Method, ...] = (
         (*SEMI, "kernel", "loss", "balance_tol"),
         Cost(entry=500),
         auto=True,
-        varies="reg",
+        varies=("reg", "latent"),
     ),
     Method(
         "da",
@@ -191,7 +192,7 @@ METHODS: tuple[Method, ...] = (
         (*SEMI, "kernel", "balance_tol"),
         Cost(entry=500),
         auto=True,
-        varies="kernel",
+        varies=("rbf", "latent"),
     ),
     Method(
         "lds",
@@ -241,6 +242,7 @@ METHODS: tuple[Method, ...] = (
         ("reg", "manifold_weight", "n_neighbors", "power", "kernel", "n_jobs"),
         Cost(entry=1_000, near=55),
         auto=True,
+        varies=("latent",),
     ),
     Method(
         "cluster-kernel",

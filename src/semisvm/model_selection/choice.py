@@ -5,16 +5,18 @@ parameters and the reasons in sentences.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from semisvm.designs.costs import Size
+from semisvm.designs.costs import Cost, Size
 from semisvm.designs.validation import typical_variance
 from semisvm.estimators.registry import Method, get, methods
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.estimators.stacking import SLOPE
 from semisvm.labels.partial import PartialLabels
 from semisvm.losses import SQUARED_HINGE
+from semisvm.maps.graph_laplacian import NEIGHBORS
+from semisvm.maps.latent import LATENT, N_COMPONENTS
 from semisvm.model_selection.comparison import Comparison
 
 COMMITTEE = "committee"
@@ -32,6 +34,10 @@ SUITED = 2.0
 MOST_KERNEL_ROWS = 3_000
 """Kernel features take a square matrix of the rows."""
 RBF = {"kernel": "rbf", "gamma": "mean_distance"}
+MANY_COLUMNS = 2 * N_COMPONENTS
+"""Columns and rows from which some directions say more than others, and are tried."""
+DIRECTIONS = Cost(entry=800.0)
+"""Of latent directions, besides a fit to them."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +93,38 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
         seconds, last = method.cost.seconds(size), method.cost.seconds(full)
         weight = 1.0 if found else SAFE
         found.append(Entry(method.name, method, fixed, seconds, last, weight))
-        if method.varies == "reg" and suited is not None:
+        if "reg" in method.varies and suited is not None:
             name = f"{method.name} reg={suited:g}"
             parameters = {**fixed, "reg": suited}
             found.append(Entry(name, method, parameters, seconds, last, SUITED * weight))
-        if method.varies == "kernel" and "kernel" not in given and _takes_kernel(full):
+        if "kernel" in given:
+            continue
+        if "rbf" in method.varies and _takes_kernel(full):
             times = (3.0 * seconds, 3.0 * last)
             found.append(Entry(f"{method.name} rbf", method, {**fixed, **RBF}, *times))
+        if "latent" in method.varies and has_directions(size):
+            times = (_latent_seconds(method, size), _latent_seconds(method, full))
+            found.append(Entry(f"{method.name} latent", method, {**fixed, **along(method)}, *times))
     # the cheap ones first, so that slow ones are tried while there is time
     return [found[0], *sorted(found[1:], key=lambda entry: entry.seconds)]
+
+
+def has_directions(size: Size) -> bool:
+    """Return whether rows have many more directions than those that are taken."""
+    return min(size.n_rows, size.n_columns) >= MANY_COLUMNS
+
+
+def along(method: Method) -> dict[str, Any]:
+    """Return the parameters with which a method works along latent directions."""
+    number = {"n_components": N_COMPONENTS}
+    # where neighbours are the kernel, they are those along the directions
+    return number if method.default("kernel") == NEIGHBORS else {"kernel": LATENT, **number}
+
+
+def _latent_seconds(method: Method, size: Size) -> float:
+    n, columns = size.n_rows, N_COMPONENTS
+    features = replace(size, n_columns=columns, n_entries=n * columns, is_sparse=False)
+    return DIRECTIONS.seconds(replace(size, n_classes=2)) + method.cost.seconds(features)
 
 
 def suited_reg(X: Any) -> float | None:
@@ -122,7 +151,9 @@ def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _takes_kernel(size: Size) -> bool:
-    return size.suits_array and size.n_rows <= MOST_KERNEL_ROWS
+    """Return whether a Gaussian kernel is tried: in few columns, where distances mean much."""
+    small = size.suits_array and size.n_rows <= MOST_KERNEL_ROWS
+    return small and not has_directions(size)
 
 
 def about_scores(found: Comparison) -> str:

@@ -117,6 +117,23 @@ def test_a_table_is_offered_a_kernel_in_whatever_form_it_comes():
     assert "gradient rbf" not in {entry.name for entry in pool(texts, labels, {})}
 
 
+def test_rows_of_many_columns_are_offered_latent_directions():
+    rng, labels = np.random.default_rng(0), encode([0, 1, *[-1] * 88])
+    wide, narrow = rng.standard_normal((90, 70)), rng.standard_normal((90, 20))
+    entries = {entry.name: entry for entry in pool(wide, labels, {})}
+    latent = {"tsvm latent", "gradient latent", "laprls latent"}
+    assert {name for name in entries if "latent" in name} == latent
+    assert "gradient rbf" not in entries
+    for name in latent:
+        made = entries[name].make(-1)
+        features = made.fit(wide, labels.codes).kernel_map_
+        assert getattr(features, "view", None) or features.rank == 30
+        assert entries[name].seconds > 0.0
+    for X, given in ((narrow, {}), (wide, {"kernel": "linear"}), (wide[:50], {})):
+        some = encode([0, 1, *[-1] * (len(X) - 2)])
+        assert not any("latent" in entry.name for entry in pool(X, some, given))
+
+
 def test_a_second_regularisation_is_tried_where_the_default_does_not_suit():
     """A table varies in few directions, texts in as many as there are rows."""
     rng = np.random.default_rng(0)
