@@ -88,7 +88,7 @@ def save_set(folder, name, X, y, splits=None):
         np.savez(place / "splits.npz", **splits)
 
 
-def two_class_task(X, partly, share=0.4, *, bias=1.0, loss=SQUARED_HINGE, reg=0.1):
+def two_class_task(X, partly, share=0.4, *, bias=1.0, loss=SQUARED_HINGE, reg=0.1, evidence=None):
     """Rows with labels 0, 1 and -1 for none, as the methods for two classes see them."""
     labeled, unlabeled = np.flatnonzero(partly != -1), np.flatnonzero(partly == -1)
     return TwoClassTask.of(
@@ -101,6 +101,7 @@ def two_class_task(X, partly, share=0.4, *, bias=1.0, loss=SQUARED_HINGE, reg=0.
         loss=loss,
         reg=reg,
         recorder=Recorder(),
+        evidence=evidence,
     )
 
 

@@ -29,7 +29,8 @@ ALLOWED = {
     "distributed": "_version designs labels losses tasks",
     "methods": "_lazy designs label_steps labels losses solvers tasks validation",
     "estimators": (
-        "_lazy designs distributed labels losses maps methods solvers tasks text validation"
+        "_lazy designs distributed label_steps labels losses maps methods solvers tasks text "
+        "validation"
     ),
     "tables": "_lazy compiling designs labels text validation",
     "model_selection": (

@@ -54,6 +54,8 @@ class RemoteBlock:
         Threads of the driver.
     has_weights : bool
         Whether rows without label have masses of their own.
+    has_evidence : bool
+        Whether labels have costs besides their losses.
     """
 
     labeled: Index
@@ -67,6 +69,7 @@ class RemoteBlock:
     bias: float
     workers: Workers
     has_weights: bool = False
+    has_evidence: bool = False
 
 
 class DistributedRows:
@@ -168,6 +171,7 @@ class DistributedRows:
         weight: Floats,
         workers: Workers,
         mass: Floats = UNIT_WEIGHT,
+        evidence: Floats | None = None,
     ) -> OneScoreRows | ManyScoreRows:
         """Make blocks of the chunks; return the driver's view of them.
 
@@ -183,15 +187,19 @@ class DistributedRows:
             Threads of the driver.
         mass : array of shape (u,) or (1,)
             For how many rows each of the other rows counts.
+        evidence : array of shape (u,) or (u, m), optional
+            What evidence adds to the costs of their labels; see `Block`.
         """
         self.bias = form.bias
         rows = self._divided_rows(labeled)
         ends = np.cumsum([len(part) for part in rows])[:-1]
         sizes = self.sizes - np.array([len(part) for part in rows])
-        masses = [mass] * len(rows)
+        free = np.cumsum(sizes)[:-1]
+        masses: list[Any] = [mass] * len(rows)
         if has_weights(mass):
-            masses = np.split(mass, np.cumsum(sizes)[:-1])
-        parts = (rows, np.split(codes, ends), np.split(weight, ends), masses)
+            masses = np.split(mass, free)
+        known: list[Any] = [None] * len(rows) if evidence is None else np.split(evidence, free)
+        parts = (rows, np.split(codes, ends), np.split(weight, ends), masses, known)
         given = [GivenLabels(*part) for part in zip(*parts, strict=True)]
         calls = [(form, own) for own in self._by_shard(given)]
         works = self._by_chunk(self.shards.call("make_blocks", calls, lasting=True))
@@ -210,6 +218,7 @@ class DistributedRows:
                 form.bias,
                 workers,
                 one.has_weights,
+                one.evidence is not None,
             )
             for one, n_free, work in zip(given, sizes.tolist(), works, strict=True)
         ]
@@ -242,10 +251,11 @@ class DistributedRows:
         codes: NDArray[np.intp],
         weight: Floats,
         mass: Floats,
+        evidence: Floats | None,
     ) -> Any:
         """Make the blocks of a task; see `rows`."""
         form = Form(one_score, loss.name, self.bias, n_unlabeled, hierarchy)
-        return self.rows(form, labeled, codes, weight, self._workers, mass)
+        return self.rows(form, labeled, codes, weight, self._workers, mass, evidence)
 
     @property
     def n_columns(self) -> int:

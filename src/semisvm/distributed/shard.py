@@ -66,12 +66,15 @@ class GivenLabels:
         They sum to one over all chunks.
     mass : array of shape (u,) or (1,)
         For how many rows each of the other rows counts; see `RowWeights`.
+    evidence : array of shape (u,) or (u, m), optional
+        What evidence adds to the costs of their labels; see `Block`.
     """
 
     rows: Index
     codes: Codes
     weight: Floats
     mass: Floats = field(default_factory=lambda: UNIT_WEIGHT)
+    evidence: Floats | None = None
 
     @property
     def has_weights(self) -> bool:
@@ -213,13 +216,11 @@ def _block(design: Design, form: Form, labels: GivenLabels) -> Block:
     rows, loss = (design, labels.rows, np.flatnonzero(free)), LOSSES[form.loss]
     if form.one_score:
         assert loss.two is not None
-        positive = labels.codes == 1
-        return OneScoreBlock(
-            *rows, positive, labels.weight, form.n_unlabeled, loss.two, labels.mass
-        )
+        positive, besides = labels.codes == 1, (labels.mass, labels.evidence)
+        return OneScoreBlock(*rows, positive, labels.weight, form.n_unlabeled, loss.two, *besides)
     assert loss.many is not None
-    given = (labels.codes, labels.weight)
-    return ManyScoreBlock(*rows, *given, form.n_unlabeled, loss.many, form.hierarchy, labels.mass)
+    given, besides = (labels.codes, labels.weight), (labels.mass, labels.evidence)
+    return ManyScoreBlock(*rows, *given, form.n_unlabeled, loss.many, form.hierarchy, *besides)
 
 
 def _narrow(vector: Floats, columns: Index) -> Floats:

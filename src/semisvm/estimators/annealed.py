@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.estimators.evidence import EvidenceClassifier
 from semisvm.estimators.parameters import (
     BalanceParameters,
     InterceptParameters,
@@ -40,7 +40,7 @@ class AnnealedSVC(
     KernelParameters,
     InterceptParameters,
     WarmSolverParameters,
-    LinearSemiSupervisedClassifier,
+    EvidenceClassifier,
 ):
     r"""Semi-supervised SVM by deterministic annealing (DA).
 

@@ -27,15 +27,17 @@ from semisvm.estimators.callbacks import row_hook, with_callbacks
 from semisvm.estimators.class_shares import UsesShares, class_shares
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, publish, user_level
+from semisvm.labels.evidence import with_evidence
 from semisvm.labels.hierarchy import Hierarchy
 from semisvm.labels.hierarchy import build as build_hierarchy
 from semisvm.labels.partial import PartialLabels, encode
-from semisvm.labels.weights import RowWeights, checked_weights
+from semisvm.labels.weights import Counts, RowWeights, checked_weights
 from semisvm.losses import LOG, LOSSES, SMOOTH_LOSSES, Loss
 from semisvm.losses.log import probabilities
 from semisvm.maps.feature_maps import FeatureMap, fit_map
 from semisvm.maps.kernels import PRECOMPUTED
 from semisvm.maps.latent import LATENT, LatentMap, fit_latent
+from semisvm.methods.shares import Shares
 from semisvm.methods.solution import Solution
 from semisvm.solvers.snapshots import Identity, identity_of
 from semisvm.solvers.trace import Recorder
@@ -143,18 +145,23 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         -------
         self : object
         """
+        return self._fit_all(X, y, sample_weight)
+
+    def _fit_all(self, X: Any, y: ArrayLike, sample_weight: Any, evidence: Any = None) -> Self:
+        """Fit to rows of any kind."""
         with fitting(self):
             if self._only_passes and is_distributed(X):
-                self._fit_parts(X, y, sample_weight)
+                self._fit_parts(X, y, sample_weight, evidence)
             else:
                 rows = read_rows(X, self, in_passes=self.reads_in_passes)
-                self._fit_rows(rows, y, sample_weight)
+                self._fit_rows(rows, y, sample_weight, evidence)
         return self
 
-    def _fit_rows(self, X: Any, y: ArrayLike, sample_weight: Any) -> None:
+    def _fit_rows(self, X: Any, y: ArrayLike, sample_weight: Any, evidence: Any = None) -> None:
         """Fit to validated rows: CSR, ndarray, RowsOnDisk, or DistributedRows."""
         labels = encode(y, self.unlabeled)
         check_same_length(X, labels.codes, "y")
+        labels = with_evidence(labels, evidence)
         weight = checked_weights(sample_weight, X, labels)
         hierarchy = build_hierarchy(getattr(self, "hierarchy", None), labels.classes)
         kernel_map, features = self._map_rows(X, labels)
@@ -170,6 +177,8 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
             if kernel_map is None and getattr(self, "reg", 1.0) is None:
                 warn_of_length(features, recorder)
             shares = class_shares(self, features, labels, weight, recorder)
+            row_weights = self._row_weights(labels, weight)
+            shares = self._possible_shares(shares, labels, row_weights, recorder)
             bias, renumber = self._specification().bias, self._reads_all_rows(labels)
             design = make_design(features, bias, workers, renumber, self._regularizes_length)
             recorder.counters = design.counters()
@@ -279,14 +288,15 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
         recorder: Recorder,
     ) -> Task:
         rows, wanted = labels.labeled, self._specification()
-        weights = self._row_weights(labels, weight)
+        weights, evidence = self._row_weights(labels, weight), self._evidence_costs(labels)
+        prior, counts = self._counts(prior, labels, weights, evidence)
         return make_task(
             design,
             rows,
             labels.unlabeled,
             labels.codes[rows],
             weights.labeled,
-            counts=weights.counts(prior),
+            counts=counts,
             hierarchy=hierarchy,
             loss=wanted.loss,
             reg=wanted.reg,
@@ -294,7 +304,24 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
             one_score=wanted.one_score,
             mass=weights.mass,
             prior=prior,
+            evidence=evidence,
         )
+
+    def _evidence_costs(self, labels: PartialLabels) -> Floats | None:
+        """Return what evidence adds to the costs of labels, (u, m); None for most methods."""
+        return None
+
+    def _possible_shares(
+        self, shares: Shares, labels: PartialLabels, weights: RowWeights, recorder: Recorder
+    ) -> Shares:
+        """Return class shares that the evidence allows; raise if given ones are at odds with it."""
+        return shares
+
+    def _counts(
+        self, prior: Floats, labels: PartialLabels, weights: RowWeights, costs: Floats | None
+    ) -> tuple[Floats, Counts]:
+        """Return class shares and counts of the unlabelled rows that the evidence allows."""
+        return prior, weights.counts(prior)
 
     def _row_weights(self, labels: PartialLabels, weight: Floats | None) -> RowWeights:
         """Return what the rows of a fit count for."""
@@ -350,7 +377,7 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
 
     # X in parts ------------------------------------------------------------------------------
 
-    def _fit_parts(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_parts(self, X: Any, y: Any, sample_weight: Any, evidence: Any) -> None:
         """Fit to a collection of Dask, or to a list of folders of rows."""
         if self.kernel == PRECOMPUTED or (self.kernel != LINEAR and self.n_components is None):
             raise TypeError(
@@ -367,7 +394,7 @@ class LinearSemiSupervisedClassifier(UsesShares, ScoringClassifier):
             sizes, n_features = rows.sizes, rows.shape[1]
             smooth = self._loss().smooth
             here = rows if smooth else read_rows(self._gathered(rows), self)
-            self._fit_rows(here, computed(y), computed(sample_weight))
+            self._fit_rows(here, computed(y), computed(sample_weight), computed(evidence))
         if not smooth:
             self.trace_.notes.append(
                 f"loss={self.loss!r} needs all rows in one place: they were brought into this "

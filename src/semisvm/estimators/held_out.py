@@ -223,9 +223,9 @@ class HeldOut:
         outside : array of row indices
             Rows of the fold that take no part in the fit.
         """
-        codes = self._labels.codes.copy()
-        codes[fold] = UNLABELED_CODE
-        rest = PartialLabels(self._labels.classes, codes[kept_rows(len(codes), outside)])
+        rest = self._labels.without(fold)
+        if len(outside):
+            rest = rest.of_rows(kept_rows(len(rest.codes), outside))
         prior = self._prior_without(np.setdiff1d(fold, outside))
         grounds = self._grounds.without(outside)
         ground, besides = self._ground_of(grounds, outside)

@@ -270,6 +270,23 @@ class BalanceParameters(ClassPriorParameters):
 
 
 @parameters
+class EvidenceParameters:
+    """Parameters of evidence about unlabelled rows, which `fit` takes.
+
+    Parameters
+    ----------
+    evidence_weight : float or None
+        How much evidence counts in the choice of labels: the cost of a label is its loss
+        minus ``evidence_weight`` times the logarithm of its probability q, up to a constant.
+        At 1 evidence that is sure by a factor of 7 outweighs a row at the margin; at 0 only
+        labels of probability zero matter. None is 0.2.
+    """
+
+    _: KW_ONLY
+    evidence_weight: float | None = None
+
+
+@parameters
 class InterceptParameters:
     """Parameters of a regularised intercept.
 

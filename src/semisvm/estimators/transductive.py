@@ -2,8 +2,10 @@
 
 from dataclasses import KW_ONLY
 
+import numpy as np
+
 from semisvm.designs import Floats
-from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.estimators.evidence import EvidenceClassifier
 from semisvm.estimators.parameters import (
     BalanceParameters,
     InterceptParameters,
@@ -32,7 +34,7 @@ class TransductiveSVC(
     KernelParameters,
     InterceptParameters,
     WarmSolverParameters,
-    LinearSemiSupervisedClassifier,
+    EvidenceClassifier,
 ):
     r"""Transductive SVM (TSVM).
 
@@ -140,6 +142,17 @@ class TransductiveSVC(
                 "rows one for one. Use these, or give all unlabelled rows the same weight."
             )
 
+    def _check_forbidden(self, task: ManyClassTask) -> None:
+        """Refuse steps that start from labels that a row may not have."""
+        if self.max_switches is None and self.label_step == "exact":
+            return
+        costs = task.rows.single_shard().evidence
+        if costs is not None and not np.isfinite(costs).all():
+            raise ValueError(
+                "evidence forbids classes, and with more than two classes only label_step='exact' "
+                "with max_switches=None can keep rows away from them. Use these."
+            )
+
     def _why_no_checkpoint(self) -> str | None:
         if self.max_switches is not None or self.label_step != "exact":
             return (
@@ -172,6 +185,7 @@ class TransductiveSVC(
         if task.n_unlabeled == 0 or lam == 0.0:
             return without_unlabeled_rows(task, self.tol)
         self._check_label_step(task)
+        self._check_forbidden(task)
         levels = settling(lam, self.tol)
         if start is None and self.annealing_rate is not None:
             levels = rising(FIRST_WEIGHT_OF_MANY, lam, float(self.annealing_rate), self.tol)

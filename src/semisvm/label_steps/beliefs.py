@@ -34,6 +34,7 @@ def balancing_price(
     mean: float,
     price: float | None = None,
     tol: float = 1e-12,
+    inner: float | None = None,
 ) -> float:
     """Find the price at which beliefs have a given mean, by Halley's method in a bracket.
 
@@ -43,7 +44,7 @@ def balancing_price(
         Mean of the beliefs at a price, and its first two derivatives by price / temperature.
         The last call is at the returned price.
     ends : () -> low, high
-        Range of the gaps, called only if the guess is not good enough.
+        Range of the finite gaps, called only if the guess is not good enough.
     temperature : float
     mean : float
         Strictly between 0 and 1.
@@ -51,8 +52,11 @@ def balancing_price(
         A guess, for instance the last price; a good one needs no bracket.
     tol : float
         Error of the mean at which to stop.
+    inner : float, optional
+        The mean that is left to the beliefs with finite gaps, if some are infinite.
     """
-    shift = temperature * np.log(mean / (1.0 - mean))
+    inner = mean if inner is None else inner
+    shift = temperature * np.log(inner / (1.0 - inner))
 
     def bracket() -> tuple[float, float]:
         # at the ends all beliefs are on one side of the mean
@@ -140,6 +144,9 @@ def soft_costs(g, nu, temperature, weight, p, q, start, stop):
     equal = weight.shape[0] == 1
     total = 0.0
     for j in range(start, stop):
+        if g[j] == -np.inf:
+            # p is one, and the gap is counted elsewhere
+            continue
         v = weight[0] if equal else weight[j]
         # With the logarithm of the smaller belief eliminated, and p + q = 1, the term is
         # min(g, nu) - q nu + T log(max(p, q)).

@@ -393,10 +393,23 @@ def _sample_prices(rows: CostRows, counts: Counts) -> Floats:
     if n < 2 * size:
         return np.zeros(len(counts))
     costs, _, mass = rows.sample(n // size)
+    # the few rows may not suffice for the counts without labels that are forbidden
+    costs = with_high_costs(costs)
     if rows.has_weights:
         sample = CostTable(costs, np.ascontiguousarray(mass))
         return transport(sample, counts / counts.sum() * mass.sum(), np.zeros(len(counts)))
     return exact(costs, prior_counts(counts / n, len(costs))).prices
+
+
+def with_high_costs(costs: Floats) -> Floats:
+    """Replace infinite costs by some so high that labels avoid them where they can."""
+    finite = np.isfinite(costs)
+    if finite.all():
+        return costs
+    values = costs[finite]
+    # as much as a path through all classes
+    high = float(values.max()) + costs.shape[1] * float(np.ptp(values)) + 1.0
+    return np.where(finite, costs, high)
 
 
 def _reach(rows: CostRows, nu: Floats, n_moves: int, growth: float) -> float:

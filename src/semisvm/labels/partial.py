@@ -6,7 +6,7 @@ user sets with ``unlabeled=``. None and NaN always count as unlabelled.
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,10 +44,14 @@ class PartialLabels:
         The labelled classes, sorted.
     codes : int array of shape (n,)
         Position in ``classes``, or -1 for an unlabelled row.
+    evidence : array of shape (n, m), optional
+        What is known about each row besides: the logarithm of the largest probability of a class,
+        divided by that of each class. See `semisvm.labels.evidence`.
     """
 
     classes: NDArray[Any]
     codes: NDArray[Any]
+    evidence: Floats | None = None
 
     @cached_property
     def labeled(self) -> Index:
@@ -64,6 +68,17 @@ class PartialLabels:
         weights = None if weight is None else weight[self.labeled]
         counts = np.bincount(self.codes[self.labeled], weights, minlength=len(self.classes))
         return np.asarray(counts / counts.sum(), dtype=np.float64)
+
+    def without(self, rows: Index) -> "PartialLabels":
+        """Return the same with the labels of some rows hidden; evidence about them stays."""
+        codes = self.codes.copy()
+        codes[rows] = UNLABELED_CODE
+        return replace(self, codes=codes)
+
+    def of_rows(self, rows: Index) -> "PartialLabels":
+        """Return the labels of some rows, and the evidence about them."""
+        evidence = None if self.evidence is None else self.evidence[rows]
+        return PartialLabels(self.classes, self.codes[rows], evidence)
 
     def decode(self, codes: NDArray[np.intp]) -> NDArray[Any]:
         """Turn codes into class labels."""

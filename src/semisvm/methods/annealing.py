@@ -111,7 +111,7 @@ def anneal(
     method = (Annealing if task.loss.smooth else AlternatingAnnealing)(
         task, state, lam, entropy_tol
     )
-    if 0 < task.n_positive < task.n_unlabeled:
+    if 0.0 < task.open_share < 1.0:
         rounds, settled = path.follow(method, max_rounds)
     if rounds and not path.refine:
         hard = Switching(task, task.at(method.state), None)

@@ -40,7 +40,7 @@ class Anticipating(RespondingProblem):
         # Scott's rule, for the standard deviation of a logistic distribution
         temperature = deviation * task.n_unlabeled**-0.2 * np.sqrt(3.0) / np.pi
         self.hessian.forget()
-        if temperature > 0.0:
+        if temperature > 0.0 and 0.0 < task.open_share < 1.0:
             soft = SoftLabels(self.lam, float(temperature))
             task.soften(soft)
             self.hessian.reduce(soft, charged=False)
@@ -151,7 +151,10 @@ class Switching(Retraining):
         if self.state.n_iter > 0 or not self._best:
             switched = self._switch()
             self._imbalance = task.imbalance()
-        objective = self.objective(level.value) if switched else self.state.objective
+        objective = self.state.objective
+        if switched or task.rows.has_evidence:
+            # that of a weight step has no costs of evidence
+            objective = self.objective(level.value)
         self._switched.append(switched)
         stalled = task.rows.has_weights and objective >= self._lowest
         self._lowest = min(objective, self._lowest)
@@ -193,7 +196,11 @@ class Switching(Retraining):
                 self._solved = None
             else:
                 self.state.gradient, self.state.n_active = known.gradient, known.n_active
-                self.state.objective = self.objective(self._solved)
+                evidence = 0.5 * self._solved / self.task.n_unlabeled * self._evidence_cost()
+                self.state.objective = self.objective(self._solved) - evidence
+
+    def _evidence_cost(self) -> float:
+        return self.task.rows.all.evidence_cost() if self.task.rows.has_evidence else 0.0
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to the end of the round at which a snapshot was taken."""
@@ -256,6 +263,8 @@ class Assigning(Retraining):
             changed, cost = self._choose()
             objective = task.objective(state.w, level.value, task.rows.all.fit(), cost)
             self._imbalance = task.imbalance()
+        elif task.rows.has_evidence:
+            objective = self.objective(level.value)
         stalled = objective >= self._lowest
         self._lowest = min(objective, self._lowest)
         facts = {"objective": objective, "switched": changed, "imbalance": self._imbalance}

@@ -120,7 +120,7 @@ def choose(
     labels = encode(y, unlabeled)
     weight = checked_weights(sample_weight, X, labels)
     rows = _sample(labels, random_state)
-    sample = PartialLabels(labels.classes, labels.codes[rows])
+    sample = labels.of_rows(rows)
     must_stay = False
     if isinstance(X, RowsOnDisk):
         must_stay = not X.can_load()

@@ -18,6 +18,7 @@ from semisvm.designs import Design, Floats, Index
 from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, Specification
 from semisvm.estimators.class_shares import UNSURE_WEIGHT
+from semisvm.estimators.evidence import EvidenceClassifier
 from semisvm.estimators.parameters import (
     BalanceParameters,
     InterceptParameters,
@@ -28,7 +29,7 @@ from semisvm.estimators.parameters import (
 )
 from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.hierarchy import Hierarchy
-from semisvm.labels.partial import UNLABELED_CODE, PartialLabels
+from semisvm.labels.partial import PartialLabels
 from semisvm.methods.loop import LOOSE_TOL
 from semisvm.methods.solution import Solution
 from semisvm.model_selection.crossfit import check_splitter, counting_codes
@@ -108,7 +109,8 @@ class Grid:
 
 STRONGEST, WEAKEST = 1e-1, 1e-4
 SHARED = (
-    *("loss", "hierarchy", "class_prior", "balance_tol", "fit_intercept", "intercept_scaling"),
+    *("loss", "hierarchy", "class_prior", "balance_tol", "evidence_weight"),
+    *("fit_intercept", "intercept_scaling"),
     *("kernel", "gamma", "degree", "coef0", "n_components", "kernel_tol"),
     *("unlabeled", "max_iter", "n_jobs", "verbose", "callback"),
 )
@@ -149,7 +151,7 @@ class _PathSearch(
     KernelParameters,
     InterceptParameters,
     SolverParameters,
-    LinearSemiSupervisedClassifier,
+    EvidenceClassifier,
 ):
     """What the two searches share; a subclass makes the estimator of a setting.
 
@@ -195,7 +197,14 @@ class _PathSearch(
     def _single(self, **parameters: Any) -> LinearSemiSupervisedClassifier:
         """Make the estimator of one setting."""
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        evidence: Any = None,
+    ) -> Self:
         """Search, and fit the best setting to all labels.
 
         Parameters
@@ -207,12 +216,16 @@ class _PathSearch(
             In the fits and in the scores a row of weight two counts like two rows, and one of
             weight zero like none. A row is held out as a whole, where two equal rows may fall
             into different folds.
+        evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
+optional
+            What is known about rows, as in `TransductiveSVC.fit`. It stays known about rows that
+            are held out, whose labels are hidden.
 
         Returns
         -------
         self : object
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, evidence=evidence)
 
     def chosen(self) -> LinearSemiSupervisedClassifier:
         """Return the estimator of the chosen setting, fitted, as if there had been no search."""
@@ -284,9 +297,7 @@ class _PathSearch(
         folds = list(splitter.folds(counting_codes(labels.codes, weight)))
         scores = np.zeros((len(folds), len(grid.weights), len(grid.regs)))
         for k, fold in enumerate(folds):
-            codes = labels.codes.copy()
-            codes[fold] = UNLABELED_CODE
-            rest = PartialLabels(labels.classes, codes)
+            rest = labels.without(fold)
             shares = rest.fractions(weight) if self.keeps_labeled_shares else prior
             each = None if weight is None else weight[fold]
             for point in grid.path(rest, shares):

@@ -66,6 +66,7 @@ FINGERPRINTS = {
     "rows": "X has other values (of a kernel: other features)",
     "labels": "y has other labels",
     "weights": "sample_weight is another",
+    "evidence": "evidence is other",
     "start": "the model that warm_start begins with is another",
 }
 

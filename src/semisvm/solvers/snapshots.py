@@ -86,6 +86,7 @@ def identity_of(
         "rows": fingerprint_of_rows(X),
         "labels": fingerprint(labels.codes, classes),
         "weights": fingerprint(*([] if weight is None else [weight])),
+        "evidence": fingerprint(*([] if labels.evidence is None else [labels.evidence])),
         "start": fingerprint(*start),
         "threads": threads,
     }

@@ -41,6 +41,9 @@ class Block(ABC):
         Number of unlabelled rows in all blocks, or the sum of their masses.
     mass : array of shape (u,) or (1,)
         For how many rows each unlabelled row counts; see `RowWeights`.
+    evidence : array of shape (u,) or (u, m), optional
+        What evidence adds to the costs of labels; with one score, to that of the positive minus
+        that of the negative label. Infinity forbids a label.
     """
 
     STATE: ClassVar[dict[str, tuple[str, ...]]]
@@ -58,6 +61,7 @@ class Block(ABC):
         weight: Floats,
         n_unlabeled: int,
         mass: Floats,
+        evidence: Floats | None = None,
     ) -> None:
         self.design = design
         self.labeled = design.row_numbers(labeled)
@@ -65,6 +69,7 @@ class Block(ABC):
         self.weight = weight
         self.n_unlabeled = n_unlabeled
         self.mass = mass
+        self.evidence = evidence
         # the rows with costs
         self._rows: RowList = design.all_rows
 
@@ -82,6 +87,11 @@ class Block(ABC):
     def has_weights(self) -> bool:
         """Whether the unlabelled rows have masses of their own."""
         return has_weights(self.mass)
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether labels have costs besides their losses."""
+        return self.evidence is not None
 
     @property
     def workers(self) -> Workers:
@@ -240,6 +250,11 @@ class Rows(Generic[B]):
     def has_weights(self) -> bool:
         """Whether the unlabelled rows have masses of their own."""
         return any(block.has_weights for block in self.blocks)
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether labels have costs besides their losses."""
+        return any(block.has_evidence for block in self.blocks)
 
     @property
     def n_weights(self) -> int:

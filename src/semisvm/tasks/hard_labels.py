@@ -26,20 +26,39 @@ CELL = np.uint64(N_CELLS - 1)
 
 
 class HardLabeledRows(ScoredRows):
-    """Rows whose unlabelled ones get their label from a threshold, or by switched pairs."""
+    """Rows whose unlabelled ones get their label from a threshold, or by switched pairs.
+
+    The threshold is one of the scores, or, ``by_cost``, of how much cheaper the positive label is.
+    Without evidence both orders are the same, and the scores serve for both.
+    """
+
+    def _values(self, by_cost: bool) -> Floats:
+        """Return what orders the unlabelled rows, largest first, shape (n,)."""
+        if self.evidence is None or not by_cost:
+            return self.scores
+        if self._ranks is None:
+            gaps = np.empty(len(self.unlabeled))
+            self._by_block(partial(self.loss.gaps, self.scores, self.unlabeled, -1.0, gaps))
+            gaps -= self.evidence
+            self._ranks = np.zeros(self.design.n_rows)
+            self._ranks[self.unlabeled] = gaps
+        return self._ranks
 
     @operation(reads="scores", join=concatenated)
-    def outputs(self, low: float = -np.inf, high: float = np.inf) -> Floats:
+    def outputs(self, low: float = -np.inf, high: float = np.inf, by_cost: bool = False) -> Floats:
         """Return the scores of the unlabelled rows, optionally only from ``low`` to ``high``."""
+        values = self._values(by_cost)
         if low == -np.inf and high == np.inf:
-            return self.scores[self.unlabeled]
+            return values[self.unlabeled]
         found = np.empty(len(self.unlabeled))
-        part = partial(kernels.gather_within, self.scores, self.unlabeled, low, high, found)
+        part = partial(kernels.gather_within, values, self.unlabeled, low, high, found)
         parts = self._by_block(lambda start, stop: found[start : part(start, stop)])
         return np.concatenate(parts) if parts else found
 
     @operation(reads="scores")
-    def few_outputs(self, low: float, high: float, most: float) -> tuple[int, int, Floats | None]:
+    def few_outputs(
+        self, low: float, high: float, most: float, by_cost: bool = False
+    ) -> tuple[int, int, Floats | None]:
         """Return the scores of the unlabelled rows in a range, if they are few.
 
         Returns
@@ -48,42 +67,47 @@ class HardLabeledRows(ScoredRows):
             Number of scores above the range, and in it.
         found : array of shape (within,), or None if these are more than ``most``
         """
-        found = self.outputs(low, high)
-        return self._number_above(high), len(found), found if len(found) <= most else None
+        found = self.outputs(low, high, by_cost)
+        return self._number_above(high, by_cost), len(found), found if len(found) <= most else None
 
     @operation(reads="scores", combine=(min, max))
-    def output_range(self) -> tuple[float, float]:
-        """Return the smallest and the largest score of the unlabelled rows."""
-        found = self.outputs()
+    def output_range(self, by_cost: bool = False) -> tuple[float, float]:
+        """Return the smallest and the largest finite score of the unlabelled rows."""
+        found = self.outputs(by_cost=by_cost)
+        if self.has_evidence:
+            # a row that may have one label only is at infinity
+            found = found[np.isfinite(found)]
         return (float(found.min()), float(found.max())) if len(found) else (np.inf, -np.inf)
 
     @operation(reads="scores")
-    def weighed_outputs(self, low: float, high: float) -> tuple[Floats, Floats]:
+    def weighed_outputs(
+        self, low: float, high: float, by_cost: bool = False
+    ) -> tuple[Floats, Floats]:
         """Return scores from ``low`` to ``high`` of the unlabelled rows that count, and masses."""
-        scores = self.scores[self.unlabeled]
+        scores = self._values(by_cost)[self.unlabeled]
         inside = np.flatnonzero((scores >= low) & (scores <= high) & (self.mass > 0.0))
         return scores[inside], np.broadcast_to(of_rows(self.mass, inside), inside.shape)
 
     @operation(reads="scores", combine=totals)
-    def count_above(self, values: Sequence[float]) -> Sequence[float]:
+    def count_above(self, values: Sequence[float], by_cost: bool = False) -> Sequence[float]:
         """Count, for each of some values, the unlabelled rows with a larger score, by mass."""
         if self.has_weights:
-            found = self.outputs()
+            found = self.outputs(by_cost=by_cost)
             return [float(np.sum(self.mass[found > value])) for value in values]
-        return [self._number_above(value) for value in values]
+        return [self._number_above(value, by_cost) for value in values]
 
-    def _number_above(self, value: float) -> int:
-        part = partial(kernels.count_above, self.scores, self.unlabeled, value)
+    def _number_above(self, value: float, by_cost: bool) -> int:
+        part = partial(kernels.count_above, self._values(by_cost), self.unlabeled, value)
         return sum(self._by_block(part))
 
     @operation(reads="scores")
-    def count_at(self, value: float) -> int:
+    def count_at(self, value: float, by_cost: bool = False) -> int:
         """Count the unlabelled rows with exactly this score."""
-        return int(np.count_nonzero(self.outputs() == value))
+        return int(np.count_nonzero(self.outputs(by_cost=by_cost) == value))
 
     @operation(reads="scores labels", combine=(sum, min, max), follows=(ScoredRows.advance,))
     def crossing(self) -> tuple[int, float, float]:
-        """Return how the chosen labels suit the scores.
+        """Return how the chosen labels suit the scores, or the costs.
 
         Returns
         -------
@@ -95,7 +119,7 @@ class HardLabeledRows(ScoredRows):
             The highest score of the rows labelled negative. Only rows with scores from the
             lowest to the highest may have to switch.
         """
-        part = partial(kernels.crossing, self.scores, self.unlabeled, self.labels)
+        part = partial(kernels.crossing, self._values(True), self.unlabeled, self.labels)
         found = self._by_block(part)
         if not found:
             return 0, np.inf, -np.inf
@@ -111,7 +135,7 @@ class HardLabeledRows(ScoredRows):
         lowest : scores and positions of the k lowest rows that are labelled positive
         highest : the same for the k highest rows that are labelled negative
         """
-        found = self.outputs()
+        found = self.outputs(by_cost=True)
         down, up = np.flatnonzero(self.labels), np.flatnonzero(~self.labels)
         down = down[_smallest(found[down], k)]
         up = up[_smallest(-found[up], k)]
@@ -134,9 +158,9 @@ class HardLabeledRows(ScoredRows):
 
     def _cut(self, threshold: float, n_tied: int) -> Signs:
         labels = np.empty(len(self.unlabeled), dtype=np.bool_)
-        part = partial(kernels.cut, self.scores, self.unlabeled, threshold, labels)
+        part = partial(kernels.cut, self._values(True), self.unlabeled, threshold, labels)
         if sum(self._by_block(part)) > n_tied:
-            labels[np.flatnonzero(self.outputs() == threshold)[n_tied:]] = False
+            labels[np.flatnonzero(self.outputs(by_cost=True) == threshold)[n_tied:]] = False
         return labels
 
     @operation(reads="labels", changes="labels")
@@ -148,7 +172,7 @@ class HardLabeledRows(ScoredRows):
 
     @operation(reads="scores labels", combine=(sum, sum), follows=(cut,))
     def losses(self) -> tuple[float, float]:
-        """Return half the weighted losses of the given labels, and the losses of the chosen."""
+        """Return half the weighted losses of the given labels, and the costs of the chosen."""
         return self._fit(), self._total(self.labels)
 
     @operation(reads="scores", combine=(sum, sum))
@@ -160,12 +184,26 @@ class HardLabeledRows(ScoredRows):
         signed = np.where(self.positive, 1.0, -1.0) * self.scores[self.labeled]
         return 0.5 * float(dot(self.weight, self.loss.values(signed)))
 
+    @operation(reads="labels", combine=sum)
+    def evidence_cost(self) -> float:
+        """Sum what evidence adds to the costs of the chosen labels."""
+        return self._against(self.labels)
+
     def _total(self, labels: Signs) -> float:
+        """Sum the costs of labels: their losses, and what evidence adds."""
         if self.has_weights:
             found = self.outputs()
-            return float(dot(self.mass, self.loss.values(np.where(labels, found, -found))))
+            losses = float(dot(self.mass, self.loss.values(np.where(labels, found, -found))))
+            return losses + self._against(labels)
         total = partial(self.loss.total, self.scores, self.unlabeled, labels)
-        return float(sum(self._by_block(total)))
+        return float(sum(self._by_block(total))) + self._against(labels)
+
+    def _against(self, labels: Signs) -> float:
+        if self.evidence is None:
+            return 0.0
+        # the cheaper label costs nothing
+        cost = np.maximum(np.where(labels, self.evidence, -self.evidence), 0.0)
+        return float(dot(self.mass, cost) if self.has_weights else cost.sum())
 
     @operation(reads="scores costs spared", combine=sum, takes_vector=True)
     def copies(self, random: Floats) -> Floats:

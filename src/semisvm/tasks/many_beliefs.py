@@ -4,6 +4,7 @@ Beliefs p_jy minimise, at a temperature T and under the class counts sum_j p_jy 
 
     lam/u sum_jy p_jy xi(s_j, y) + T/u sum_jy p_jy log p_jy
 
+Evidence adds a constant to xi(s_j, y), which is infinite for a label that the row cannot have.
 The minimum is the free energy, a function of the weights alone. Its gradient is that of the
 weight step for the current beliefs. Its curvature, the reduced Hessian, is smaller: as scores
 move, so do the beliefs, and so do the prices nu_y that keep the counts. The losses here have
@@ -75,8 +76,10 @@ class ManyScoreBlock(ManyScoredRows):
 
     @operation(reads="table", combine=(min, max))
     def cost_range(self) -> tuple[float, float]:
-        """Return the smallest and the largest cost of the table."""
+        """Return the smallest and the largest finite cost of the table."""
         costs = self._table.costs
+        if self.has_evidence:
+            costs = costs[np.isfinite(costs)]
         return (float(costs.min()), float(costs.max())) if costs.size else (np.inf, -np.inf)
 
     @operation(reads="table beliefs", changes="beliefs")

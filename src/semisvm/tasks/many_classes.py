@@ -4,7 +4,8 @@ The objective, with l labelled and u unlabelled rows, is ::
 
     J(W, y') = reg/2 ||W||^2 + 1/l sum_i xi(s_i, y_i) + lam/u sum_j xi(s_j, y'_j)
 
-where the number of rows per class among the y'_j is fixed. Rows with weights count as often as
+where the number of rows per class among the y'_j is fixed. Evidence adds e_j(y'_j) to the loss of
+an unlabelled row, as in `TwoClassTask`. Rows with weights count as often as
 these give, in the sums and in the class counts: see `RowWeights`. It is the counterpart of
 `TwoClassTask` with one score per class.
 """
@@ -78,6 +79,7 @@ class ManyClassTask(RowsTask):
         recorder: Recorder,
         mass: Floats = UNIT_WEIGHT,
         prior: Floats | None = None,
+        evidence: Floats | None = None,
     ) -> "ManyClassTask":
         """Put the rows of one design in one block.
 
@@ -93,11 +95,13 @@ class ManyClassTask(RowsTask):
         mass : array of shape (u,) or (1,)
             For how many rows each unlabelled row counts.
         prior : array of shape (m,), optional
+        evidence : array of shape (u, m), optional
+            What evidence adds to the costs of labels.
         """
         assert loss.many is not None
         u = number_of(mass, len(unlabeled))
         block = ManyScoreBlock(
-            design, labeled, unlabeled, codes, weight, u, loss.many, hierarchy, mass
+            design, labeled, unlabeled, codes, weight, u, loss.many, hierarchy, mass, evidence
         )
         return cls(ManyScoreRows([block]), counts, loss.many, hierarchy, reg, recorder, prior)
 

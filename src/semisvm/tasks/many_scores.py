@@ -50,7 +50,7 @@ class ManyScoredRows(Block):
 
     Parameters
     ----------
-    design, labeled, unlabeled, weight, n_unlabeled, mass
+    design, labeled, unlabeled, weight, n_unlabeled, mass, evidence
         See `Block`.
     codes : int array of shape (l,)
         Classes of the labelled rows.
@@ -83,8 +83,9 @@ class ManyScoredRows(Block):
         loss: ManyClassLoss,
         hierarchy: Hierarchy,
         mass: Floats = UNIT_WEIGHT,
+        evidence: Floats | None = None,
     ) -> None:
-        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass)
+        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass, evidence)
         self._codes = codes
         self.loss = loss
         self.hierarchy = hierarchy
@@ -308,9 +309,11 @@ class ManyScoredRows(Block):
     # Hard labels ---------------------------------------------------------------------------
 
     def label_costs(self) -> Floats:
-        """Return xi(s_j, y) for the unlabelled rows, (u, m)."""
+        """Return the costs of labels of the unlabelled rows, xi(s_j, y) and evidence, (u, m)."""
         if self._label_costs is None:
             self._label_costs = self.loss.costs(self.scores[self.unlabeled])
+            if self.evidence is not None:
+                self._label_costs += self.evidence
         return self._label_costs
 
     @operation(reads="scores", sets="table")
@@ -380,8 +383,13 @@ class ManyScoredRows(Block):
 
     @operation(reads="scores labels", combine=(sum, sum))
     def losses(self) -> tuple[float, float]:
-        """Return the weighted losses of the given labels, and the losses of the chosen."""
+        """Return the weighted losses of the given labels, and the costs of the chosen."""
         return self.fit(), chosen_cost(self.label_costs(), self.labels, self.mass)
+
+    @operation(reads="labels", combine=sum)
+    def evidence_cost(self) -> float:
+        """Sum what evidence adds to the costs of the chosen labels."""
+        return 0.0 if self.evidence is None else chosen_cost(self.evidence, self.labels, self.mass)
 
     @operation(reads="scores", combine=sum, follows=(table_cost,))
     def fit(self) -> float:

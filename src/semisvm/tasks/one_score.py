@@ -22,6 +22,9 @@ so the curvature in the scores is that of the weight step, plus ::
 
     1/(2uT) [ r r^T / sum_j p_j q_j  -  diag(r_j g_j') ]
 
+Evidence adds a constant to a gap, so that it changes beliefs and labels but no derivative. A gap
+is infinite where a row may have one label only.
+
 It need not be positive: where labels are about to be decided, the free energy curves down.
 """
 
@@ -32,8 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.designs import Floats, Index
-from semisvm.designs.vectors import dot, gather
+from semisvm.designs.vectors import add, dot, gather
 from semisvm.label_steps.beliefs import WORK_PER_ROW, entropy, fill_beliefs, soft_costs
+from semisvm.labels.weights import of_rows
 from semisvm.losses import Signs
 from semisvm.tasks import _kernels as kernels
 from semisvm.tasks.driver import MAX_CHANGED
@@ -86,25 +90,45 @@ class OneScoreBlock(HardLabeledRows):
         if self._gaps is None:
             self._gaps = np.empty(len(self.unlabeled))
             self._by_block(partial(self.loss.gaps, self.scores, self.unlabeled, lam, self._gaps))
+            if self.evidence is not None:
+                add(self._gaps, lam, self.evidence)
         return self._gaps
+
+    @operation(combine=(sum, sum))
+    def forced(self) -> tuple[float, float]:
+        """Count the rows that must be negative, and those that must be positive, by mass."""
+        if self.evidence is None:
+            return 0.0, 0.0
+        mass = np.broadcast_to(self.mass, self.evidence.shape)
+        return float(mass[self.evidence == np.inf].sum()), float(
+            mass[self.evidence == -np.inf].sum()
+        )
+
+    def _open_gaps(self, lam: float) -> tuple[Floats, Floats]:
+        """Return the gaps of the rows that may have both labels, and their masses."""
+        gaps = self._gaps_at(lam)
+        if self.evidence is None:
+            return gaps, self.mass
+        both = np.flatnonzero(np.isfinite(self.evidence))
+        return gaps[both], of_rows(self.mass, both)
 
     @operation(reads="scores gaps", changes="gaps", combine=(min, max))
     def gap_range(self, lam: float) -> tuple[float, float]:
-        """Return the smallest and the largest gap between the losses of the labels."""
-        gaps = self._gaps_at(lam)
+        """Return the smallest and the largest finite gap between the costs of the labels."""
+        gaps, _ = self._open_gaps(lam)
         return (float(gaps.min()), float(gaps.max())) if len(gaps) else (np.inf, -np.inf)
 
     @operation(reads="scores gaps", changes="gaps", combine=_pooled)
     def gap_spread(self, lam: float) -> tuple[float, float, float]:
-        """Return the number of gaps, their mean and their standard deviation."""
-        gaps = self._gaps_at(lam)
-        total = float(self.mass.sum()) if self.has_weights else float(len(gaps))
+        """Return the number of finite gaps, their mean and their standard deviation."""
+        gaps, mass = self._open_gaps(lam)
+        total = float(mass.sum()) if self.has_weights else float(len(gaps))
         if not total > 0.0:
             return 0.0, 0.0, 0.0
         if not self.has_weights:
             return total, float(gaps.mean()), float(gaps.std())
-        mean = dot(self.mass, gaps) / total
-        return total, mean, float(np.sqrt(dot(self.mass, (gaps - mean) ** 2) / total))
+        mean = dot(mass, gaps) / total
+        return total, mean, float(np.sqrt(dot(mass, (gaps - mean) ** 2) / total))
 
     @operation(reads="scores gaps beliefs", sets="gaps", combine=(sum, sum, sum))
     def soft_losses(
@@ -117,11 +141,13 @@ class OneScoreBlock(HardLabeledRows):
         fit : float
             Half the weighted losses of the given labels.
         negative : float
-            Losses of the unlabelled rows if all were negative.
+            Costs of the unlabelled rows if all were negative, but for those that must not be.
         rest : float
-            Sum of p g + T (p log p + q log q), with the gaps g of the losses.
+            Sum of p g + T (p log p + q log q), with the gaps g of the costs.
         """
         negative = np.zeros(len(self.unlabeled), dtype=np.bool_)
+        if self.evidence is not None:
+            negative = self.evidence == -np.inf
         part = partial(
             soft_costs, self._gaps_at(lam), price, temperature, self.mass, self._p, self._q
         )

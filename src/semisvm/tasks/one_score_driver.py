@@ -41,6 +41,7 @@ def largest(
     max_gathered: float,
     within: tuple[float, float] = EVERYTHING,
     guess: tuple[float, float] = EVERYTHING,
+    by_cost: bool = False,
 ) -> Cut:
     """Find the cut that keeps exactly k outputs.
 
@@ -54,19 +55,22 @@ def largest(
         A range that is known to contain the k-th largest output.
     guess : pair of floats
         A range that may contain it, if ``within`` is unbounded and outputs are many.
+    by_cost : bool
+        Whether outputs are how much cheaper the positive label is; see `HardLabeledRows`.
     """
     if k <= 0 or k >= rows.n_unlabeled:
         return Cut(np.inf if k <= 0 else -np.inf, (0,) * len(rows.blocks))
     if rows.n_unlabeled > max_gathered:
-        high, above, parts = _some(rows, k, int(max_gathered), within, guess)
+        high, above, parts = _some(rows, k, int(max_gathered), within, guess, by_cost)
     else:
         low, high = within
-        above = rows.all.count_above((high,))[0] if high < np.inf else 0
-        parts = rows.each(OneScoreBlock.outputs, low, high) if low < high else ()
+        above = rows.all.count_above((high,), by_cost)[0] if high < np.inf else 0
+        parts = rows.each(OneScoreBlock.outputs, low, high, by_cost) if low < high else ()
     # without masses it is a number of rows
     missing = k - int(above)
     if not len(parts):
-        return Cut(high, _first_ones(rows.each(OneScoreBlock.count_at, high), missing))
+        at_it = rows.each(OneScoreBlock.count_at, high, by_cost)
+        return Cut(high, _first_ones(at_it, missing))
     # this many of the gathered outputs must be above the threshold or at it
     found = concatenated(parts)
     threshold = float(np.partition(found, len(found) - missing)[len(found) - missing])
@@ -78,7 +82,7 @@ def largest(
 
 
 def nearest(
-    rows: "OneScoreRows", mass: float, max_gathered: float
+    rows: "OneScoreRows", mass: float, max_gathered: float, by_cost: bool = False
 ) -> tuple[Cut, tuple[float, float]]:
     """Find the cut above which the mass is as near as possible to the one wanted.
 
@@ -90,6 +94,8 @@ def nearest(
     mass : float
     max_gathered : float
         Maximum mass of the outputs to gather; if there is more, the range is narrowed first.
+    by_cost : bool
+        See `largest`.
 
     Returns
     -------
@@ -99,8 +105,8 @@ def nearest(
     """
     (low, high), above = EVERYTHING, 0.0
     if max_gathered < np.inf and mass > 0.0:
-        low, high, above = _narrowed(rows, mass, max_gathered, EVERYTHING)
-    parts = rows.each(OneScoreBlock.weighed_outputs, low, high)
+        low, high, above = _narrowed(rows, mass, max_gathered, EVERYTHING, by_cost)
+    parts = rows.each(OneScoreBlock.weighed_outputs, low, high, by_cost)
     scores, masses = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
     where = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
     order = np.argsort(-scores, kind="stable")
@@ -128,6 +134,7 @@ def _some(
     max_gathered: int,
     within: tuple[float, float],
     guess: tuple[float, float],
+    by_cost: bool,
 ) -> tuple[float, float, Sequence[Floats]]:
     """Gather a few outputs, the k-th largest among them.
 
@@ -142,25 +149,29 @@ def _some(
     """
     first = within if within != EVERYTHING else guess
     if first[0] < first[1] and first != EVERYTHING:
-        above, n_within, parts = _few(rows, *first, max_gathered)
+        above, n_within, parts = _few(rows, *first, max_gathered, by_cost)
         if parts and above < k <= above + n_within:
             return first[1], above, parts
-    low, high, n_above = _narrowed(rows, k, max_gathered, within)
-    return high, n_above, _few(rows, low, high, np.inf)[2] if low < high else ()
+    low, high, n_above = _narrowed(rows, k, max_gathered, within, by_cost)
+    return high, n_above, _few(rows, low, high, np.inf, by_cost)[2] if low < high else ()
 
 
 def _few(
-    rows: "OneScoreRows", low: float, high: float, most: float
+    rows: "OneScoreRows", low: float, high: float, most: float, by_cost: bool
 ) -> tuple[int, int, Sequence[Floats]]:
     """Return the numbers of outputs above a range and in it, and the latter if they are few."""
-    found = rows.each(OneScoreBlock.few_outputs, low, high, most)
+    found = rows.each(OneScoreBlock.few_outputs, low, high, most, by_cost)
     above, within = sum(part[0] for part in found), sum(part[1] for part in found)
     parts = [part[2] for part in found if part[2] is not None]
     return above, within, parts if within <= most and len(parts) == len(found) else ()
 
 
 def _narrowed(
-    rows: "OneScoreRows", k: float, max_gathered: float, within: tuple[float, float]
+    rows: "OneScoreRows",
+    k: float,
+    max_gathered: float,
+    within: tuple[float, float],
+    by_cost: bool,
 ) -> tuple[float, float, float]:
     """Return a range that contains the k-th largest output, and the number above the range.
 
@@ -169,11 +180,14 @@ def _narrowed(
     """
     low, high = within
     if high == np.inf:
-        low, high = rows.all.output_range()
-    [above] = rows.all.count_above((high,))
+        low, high = rows.all.output_range(by_cost)
+    [above] = rows.all.count_above((high,), by_cost)
+    if above >= k:
+        # only rows that must be positive are above, at infinity
+        return np.inf, np.inf, 0
     while low < high:
         trials = np.unique(np.linspace(low, high, TRIALS))
-        counts = np.array(rows.all.count_above(trials.tolist()))
+        counts = np.array(rows.all.count_above(trials.tolist(), by_cost))
         # the last trial with at least k above it is below the k-th largest output, the next is not
         first = int(np.count_nonzero(counts >= k))
         high, above = float(trials[first]), counts[first].item()
@@ -206,13 +220,17 @@ class OneScoreRows(Rows[OneScoreBlock]):
         # the last threshold for a number of outputs, and how far from it the next may be
         self._last: dict[int, tuple[float, float]] = {}
 
-    def largest(self, k: int, within: tuple[float, float] = EVERYTHING) -> Cut:
+    def largest(
+        self, k: int, within: tuple[float, float] = EVERYTHING, by_cost: bool = True
+    ) -> Cut:
         """Find the threshold that leaves exactly k outputs above it, ties by row number."""
         if not self.remote:
-            return largest(self, k, np.inf, within)
+            return largest(self, k, np.inf, within, by_cost=by_cost)
         threshold, width = self._last.get(k, (0.0, np.inf))
         guess = threshold - width, threshold + width
-        cut = largest(self, k, MAX_GATHERED, within, guess)
+        cut = largest(self, k, MAX_GATHERED, within, guess, by_cost)
+        if not np.isfinite(cut.threshold):
+            return cut
         # the scores hardly move from one search to the next
         moved = abs(cut.threshold - threshold)
         self._last = {k: (cut.threshold, max(FAR * moved, CLOSE * abs(cut.threshold)))}
@@ -222,23 +240,23 @@ class OneScoreRows(Rows[OneScoreBlock]):
         """Find the threshold that leaves k outputs above it, or a mass that is nearest to k."""
         return self._nearest(k)[0] if self.has_weights else self.largest(int(k))
 
-    def _nearest(self, mass: float) -> tuple[Cut, tuple[float, float]]:
-        return nearest(self, mass, MAX_GATHERED if self.remote else np.inf)
+    def _nearest(self, mass: float, by_cost: bool = True) -> tuple[Cut, tuple[float, float]]:
+        return nearest(self, mass, MAX_GATHERED if self.remote else np.inf, by_cost)
 
     def edges(self, k: float) -> tuple[float, float]:
         """Return the k-th largest output and the next one; by mass, those beside the cut."""
-        return (
-            self._nearest(k)[1] if self.has_weights else (self.output_at(k), self.output_at(k + 1))
-        )
+        if self.has_weights:
+            return self._nearest(k, by_cost=False)[1]
+        return self.output_at(k), self.output_at(k + 1)
 
     def output_at(self, k: float) -> float:
         """Return the k-th largest output, for k from 1 to the number of unlabelled rows."""
         if k < self.n_unlabeled:
-            return self.largest(int(k)).threshold
+            return self.largest(int(k), by_cost=False).threshold
         return self.all.output_range()[0]
 
     def label_largest(self, k: float) -> int:
-        """Label the k largest outputs positive; return the number of switched pairs."""
+        """Label the k rows positive whose label is cheapest; count the switched pairs."""
         if self.has_weights:
             return self.cut(self.best_cut(k))
         n_positive, low, high = self.all.crossing()

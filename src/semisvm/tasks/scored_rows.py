@@ -22,15 +22,15 @@ class ScoredRows(Block):
 
     Parameters
     ----------
-    design, labeled, unlabeled, weight, n_unlabeled, mass
+    design, labeled, unlabeled, weight, n_unlabeled, mass, evidence
         See `Block`.
     positive : bool array of shape (l,)
         Whether each labelled row has the second class.
     loss : TwoClassLoss
     """
 
-    # A hint that saves a pass, `_scored`, is no part of the state: it is never wrong. Products free
-    # half of the costs ("spared"), which follow from the others only up to rounding.
+    # Hints that save a pass, `_scored` and `_ranks`, are no part of the state: never wrong.
+    # Products free half of the costs ("spared"), which follow from the others only up to rounding.
     STATE: ClassVar = {
         "scores": ("scores",),
         "step": ("_step",),
@@ -54,8 +54,9 @@ class ScoredRows(Block):
         n_unlabeled: int,
         loss: TwoClassLoss,
         mass: Floats = UNIT_WEIGHT,
+        evidence: Floats | None = None,
     ) -> None:
-        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass)
+        super().__init__(design, labeled, unlabeled, weight, n_unlabeled, mass, evidence)
         self.positive = positive
         self.loss = loss
         self.scores: Floats = NOTHING
@@ -76,6 +77,8 @@ class ScoredRows(Block):
         self._q: Floats = NOTHING
         self._p_before: Floats = NOTHING
         self._gaps: Floats | None = None
+        # what orders the rows for a threshold where there is evidence, at the scores
+        self._ranks: Floats | None = None
         # curvature of the costs at the scores; lists of the rows with one, and their union
         self._curvature: Floats | None = None
         self._active: list[Index] = []
@@ -369,7 +372,7 @@ class ScoredRows(Block):
         self._scores_moved()
 
     def _scores_moved(self) -> None:
-        self._scored = None
+        self._scored = self._ranks = None
         self._forget_curvature()
         self._gaps = None
 

@@ -29,6 +29,7 @@ def make_task(
     one_score: bool = True,
     mass: Floats = UNIT_WEIGHT,
     prior: Floats | None = None,
+    evidence: Floats | None = None,
 ) -> Task:
     """Return a task with one score for two classes, where the loss has that form.
 
@@ -49,12 +50,17 @@ def make_task(
         For how many rows each unlabelled row counts.
     prior : array of shape (m,), optional
         Class shares, of which the counts are rounded.
+    evidence : array of shape (u, m), optional
+        What evidence adds to the costs of labels of the unlabelled rows; infinity forbids one.
     """
     one_score = has_one_score(len(counts), hierarchy, loss, one_score)
+    if one_score and evidence is not None:
+        evidence = evidence[:, 1] - evidence[:, 0]
     if not isinstance(design, Design):
         # rows in parts make blocks where they are
         u = number_of(mass, len(unlabeled))
-        blocks = design.blocks(one_score, loss, hierarchy, u, labeled, codes, weight, mass)
+        given = (labeled, codes, weight, mass, evidence)
+        blocks = design.blocks(one_score, loss, hierarchy, u, *given)
         if one_score:
             assert loss.two is not None
             reg, share = reg * loss.reg_of_two, None if prior is None else float(prior[1])
@@ -74,6 +80,7 @@ def make_task(
             recorder=recorder,
             mass=mass,
             share=None if prior is None else float(prior[1]),
+            evidence=evidence,
         )
     return ManyClassTask.of(
         design,
@@ -88,6 +95,7 @@ def make_task(
         recorder=recorder,
         mass=mass,
         prior=prior,
+        evidence=evidence,
     )
 
 

@@ -4,13 +4,16 @@ The objective of the linear family, with l labelled and u unlabelled rows, is ::
 
     J(w, y') = reg/2 ||w||^2 + 1/(2l) sum_i l(y_i o_i) + lam/(2u) sum_j l(y'_j o_j)
 
-where a fixed number of the y'_j is positive. Rows with weights count as often as these give, in the
-sums and in that number: see `RowWeights`. Methods without labels fix a mean output instead, by
-the class share before it is rounded to a number of rows. Only the blocks hold vectors over
-rows, and which rows are labelled; methods see weights and numbers.
+where a fixed number of the y'_j is positive. Evidence adds e_j(y'_j) to the loss l(y'_j o_j) of an
+unlabelled row: nothing for its likelier label, infinity for one that it cannot have. Rows with
+weights count as often as these give, in the sums and in that number: see `RowWeights`. Methods
+without labels fix a mean output instead, by the class share before it is rounded to a number of
+rows. Only the blocks hold vectors over rows, and which rows are labelled; methods see weights and
+numbers.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,6 +79,7 @@ class TwoClassTask(RowsTask):
         recorder: Recorder,
         mass: Floats = UNIT_WEIGHT,
         share: float | None = None,
+        evidence: Floats | None = None,
     ) -> "TwoClassTask":
         """Put the rows of one design in one block.
 
@@ -92,10 +96,13 @@ class TwoClassTask(RowsTask):
         mass : array of shape (u,) or (1,)
             For how many rows each unlabelled row counts.
         share : float, optional
+        evidence : array of shape (u,), optional
+            What evidence adds to the cost of a positive label, minus that of a negative one.
         """
         assert loss.two is not None
         u = number_of(mass, len(unlabeled))
-        block = OneScoreBlock(design, labeled, unlabeled, positive, weight, u, loss.two, mass)
+        given = (design, labeled, unlabeled, positive, weight, u, loss.two, mass, evidence)
+        block = OneScoreBlock(*given)
         rows = OneScoreRows([block])
         return cls(rows, n_positive, loss.two, reg * loss.reg_of_two, recorder, share)
 
@@ -173,7 +180,7 @@ class TwoClassTask(RowsTask):
     # Hard labels ---------------------------------------------------------------------------
 
     def label_best(self) -> int:
-        """Label the prescribed number of largest scores positive; count the switched labels."""
+        """Label the prescribed number of rows positive, at least cost; count the switched pairs."""
         return self.rows.label_largest(self.n_positive)
 
     def objective(self, w: Floats, lam: float) -> float:
@@ -190,6 +197,18 @@ class TwoClassTask(RowsTask):
 
     # Soft labels ---------------------------------------------------------------------------
 
+    @cached_property
+    def open_share(self) -> float:
+        """Required share of positive labels among the rows that may have both.
+
+        It is not strictly between 0 and 1 if the labels of all rows are decided by their number.
+        """
+        if not self.rows.has_evidence:
+            return self.positive_share
+        negative, positive = self.rows.all.forced()
+        n_open = self.n_unlabeled - negative - positive
+        return (self.n_positive - positive) / n_open if n_open > 0.0 else 0.0
+
     def soften(self, soft: SoftLabels, *, keep: bool = False) -> None:
         """Minimise J minus the entropy, at a temperature, over beliefs of the unlabelled rows.
 
@@ -205,6 +224,7 @@ class TwoClassTask(RowsTask):
             self.positive_share,
             soft.price,
             BELIEF_TOL,
+            self.open_share,
         )
 
     def free_energy(self, w: Floats, soft: SoftLabels) -> float:

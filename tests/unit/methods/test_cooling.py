@@ -31,7 +31,7 @@ TREE = pytest.mark.parametrize("tree", TREES)
 CUTS = {"one block": (0, 80), "several blocks": (0, 33, 34, 41, 80)}
 
 
-def cut_task(loss="squared_hinge", tree="flat", cuts="one block", empty=None):
+def cut_task(loss="squared_hinge", tree="flat", cuts="one block", empty=None, evidence=False):
     """A small task with given blocks; a class may have no unlabelled row."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, M, 80)
@@ -48,7 +48,11 @@ def cut_task(loss="squared_hinge", tree="flat", cuts="one block", empty=None):
         design = make_design(X[start:stop], 1.0, Workers())
         here, free = np.flatnonzero(given[start:stop]), np.flatnonzero(~given[start:stop])
         weight, codes = np.full(len(here), 1 / n), y[start:stop][here]
-        blocks.append(ManyScoreBlock(design, here, free, codes, weight, u, many, TREES[tree]))
+        block = ManyScoreBlock(design, here, free, codes, weight, u, many, TREES[tree])
+        if evidence:
+            block.evidence = rng.exponential(size=(len(free), M))
+            block.evidence[::5, start % M] = np.inf
+        blocks.append(block)
     return ManyClassTask(ManyScoreRows(blocks), counts, many, TREES[tree], 1e-2, Recorder())
 
 
@@ -70,15 +74,20 @@ def at(task, w, temperature):
 @SMOOTH
 @TEMPERATURES
 @pytest.mark.parametrize("empty", [None, 2])
-def test_free_energy_is_the_objective_less_the_entropy(loss, temperature, empty):
-    task = cut_task(loss, empty=empty)
+@pytest.mark.parametrize("evidence", [False, True])
+def test_free_energy_is_the_objective_less_the_entropy(loss, temperature, empty, evidence):
+    task = cut_task(loss, empty=empty, evidence=evidence)
     w, [block] = weights(task), task.rows.blocks
     _, value, _ = at(task, w, temperature)
     p, scores = task.rows.all.beliefs(), block.scores_of(w)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     np.testing.assert_allclose(p.sum(axis=0), task.counts, atol=1e-8)
     fit = task.loss.costs(scores[block.labeled])[np.arange(len(block.codes)), block.codes]
-    soft = np.sum(LAM * p * task.loss.costs(scores[block.unlabeled]) - temperature * entr(p))
+    costs = task.loss.costs(scores[block.unlabeled])
+    if evidence:
+        assert p[np.isinf(block.evidence)].max() == 0.0
+        costs += np.where(np.isinf(block.evidence), 0.0, block.evidence)
+    soft = np.sum(LAM * p * costs - temperature * entr(p))
     direct = task.reg / 2 * w @ w + block.weight @ fit + soft / task.n_unlabeled
     assert value == pytest.approx(direct, rel=1e-10)
 
@@ -87,9 +96,9 @@ def test_free_energy_is_the_objective_less_the_entropy(loss, temperature, empty)
 @TEMPERATURES
 @TREE
 @pytest.mark.parametrize("cuts", CUTS)
-@pytest.mark.parametrize("empty", [None, 2])
-def test_derivatives_are_those_of_the_free_energy(loss, temperature, tree, cuts, empty):
-    task, h = cut_task(loss, tree, cuts, empty), 1e-6
+@pytest.mark.parametrize(("empty", "evidence"), [(None, False), (2, False), (None, True)])
+def test_derivatives_are_those_of_the_free_energy(loss, temperature, tree, cuts, empty, evidence):
+    task, h = cut_task(loss, tree, cuts, empty, evidence), 1e-6
     w = weights(task)
     for seed in range(3):
         p = weights(task, 1.0, seed)

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import entr, expit
 from sklearn.exceptions import ConvergenceWarning
 
-from problems import binary_task, gradient_of_beliefs, hide, two_blobs
+from problems import binary_task, gradient_of_beliefs, hide, two_blobs, two_class_task
 from semisvm import AnnealedSVC
 from semisvm.label_steps import binary_beliefs
 from semisvm.label_steps.beliefs import soft_costs
@@ -91,6 +91,51 @@ def test_curvature_is_that_of_the_free_energy(loss, temperature):
         (_, after), (_, before) = (at(task, w + t * p, temperature) for t in (h, -h))
         expected = (after - before) / (2 * h)
         np.testing.assert_allclose(product, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [5.0, 0.3])
+@SMOOTH
+def test_derivatives_with_evidence(loss, temperature):
+    plain, rng = binary_task(loss), np.random.default_rng(4)
+    [block] = plain.rows.blocks
+    evidence = rng.normal(size=len(block.unlabeled))
+    evidence[:8], evidence[8:12] = np.inf, -np.inf
+    X, y = two_blobs(60, 4, gap=1.5)
+    task = two_class_task(X, hide(y, 6), loss=LOSSES[loss], reg=0.05, evidence=evidence)
+    w, p, h = 0.4 * rng.normal(size=task.n_weights), rng.normal(size=task.n_weights), 1e-5
+    here, gradient = at(task, w, temperature)
+    product = here.product(p, np.empty_like(p)) + task.reg * p
+    slope = (energy(task, w + h * p, temperature) - energy(task, w - h * p, temperature)) / (2 * h)
+    assert gradient @ p == pytest.approx(slope, rel=1e-5, abs=1e-7)
+    (_, after), (_, before) = (at(task, w + t * p, temperature) for t in (h, -h))
+    np.testing.assert_allclose(product, (after - before) / (2 * h), rtol=1e-4, atol=1e-5)
+    softened(task, w, temperature)
+    found = task.rows.all.beliefs()
+    assert found[:8].max() == 0.0
+    assert found[8:12].min() == 1.0
+    assert found.mean() == pytest.approx(task.positive_share)
+
+
+def test_free_energy_with_evidence_is_the_expected_cost_less_the_entropy():
+    plain, rng = binary_task(), np.random.default_rng(1)
+    [block] = plain.rows.blocks
+    u, temperature = len(block.unlabeled), 0.8
+    costs = rng.exponential(size=(u, 2)) * [1, 0]
+    costs[::2] = costs[::2, ::-1]
+    costs[:3], costs[3:6] = [0.0, np.inf], [np.inf, 0.0]
+    X, y = two_blobs(60, 4, gap=1.5)
+    evidence = costs[:, 1] - costs[:, 0]
+    task = two_class_task(X, hide(y, 6), loss=SQUARED_HINGE, reg=0.05, evidence=evidence)
+    w = rng.normal(size=task.n_weights)
+    value = energy(task, w, temperature)
+    p, [block] = task.rows.all.beliefs().copy(), task.rows.blocks
+    o, values, q = block.scores[block.unlabeled], task.loss.values, 1.0 - p
+    fit = block.weight @ values(np.where(block.positive, 1, -1) * block.scores[block.labeled])
+    with np.errstate(invalid="ignore"):
+        positive = np.where(p > 0.0, p * (values(o) + costs[:, 1]), 0.0)
+        negative = np.where(q > 0.0, q * (values(-o) + costs[:, 0]), 0.0)
+    soft = np.mean(LAM * (positive + negative) - temperature * (entr(p) + entr(q)))
+    assert value == pytest.approx(0.5 * (task.reg * w @ w + fit + soft), rel=1e-12)
 
 
 def test_scales_are_positive_where_the_curvature_is_not():

@@ -298,4 +298,4 @@ def test_a_call_can_name_its_arguments():
 
     rows = OneScoreRows([block_of(OneScoreBlock)], run)
     rows.all.outputs(high=1.0)
-    assert calls == [Call("outputs", (-np.inf, 1.0))]
+    assert calls == [Call("outputs", (-np.inf, 1.0, False))]

@@ -18,10 +18,10 @@ class Outputs:
     def __init__(self, values):
         self.values = values
 
-    def outputs(self, low=-np.inf, high=np.inf):
+    def outputs(self, low=-np.inf, high=np.inf, by_cost=False):
         return self.values[(self.values >= low) & (self.values <= high)]
 
-    def few_outputs(self, low, high, most):
+    def few_outputs(self, low, high, most, by_cost=False):
         found = self.outputs(low, high)
         return (
             int(np.count_nonzero(self.values > high)),
@@ -29,13 +29,13 @@ class Outputs:
             found if len(found) <= most else None,
         )
 
-    def output_range(self):
+    def output_range(self, by_cost=False):
         return (self.values.min(), self.values.max()) if len(self.values) else (np.inf, -np.inf)
 
-    def count_above(self, values):
+    def count_above(self, values, by_cost=False):
         return [int(np.count_nonzero(self.values > value)) for value in values]
 
-    def count_at(self, value):
+    def count_at(self, value, by_cost=False):
         return int(np.count_nonzero(self.values == value))
 
 
@@ -45,14 +45,14 @@ class WeighedOutputs:
     def __init__(self, values, masses):
         self.values, self.masses = values, masses
 
-    def weighed_outputs(self, low, high):
+    def weighed_outputs(self, low, high, by_cost=False):
         within = (self.values >= low) & (self.values <= high)
         return self.values[within], self.masses[within]
 
-    def output_range(self):
+    def output_range(self, by_cost=False):
         return Outputs(self.values).output_range()
 
-    def count_above(self, values):
+    def count_above(self, values, by_cost=False):
         return [float(self.masses[self.values > value].sum()) for value in values]
 
 

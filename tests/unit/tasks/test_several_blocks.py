@@ -10,6 +10,7 @@ from scipy import sparse
 from problems import hide, two_blobs
 from semisvm import AnnealedSVC, NewtonSVC, TransductiveSVC
 from semisvm.designs import Workers, make_design
+from semisvm.labels.evidence import evidence_costs, with_evidence
 from semisvm.labels.hierarchy import build, flat
 from semisvm.labels.partial import encode, prior_counts
 from semisvm.losses import LOSSES
@@ -63,6 +64,13 @@ def parts(X, labels):
         codes = labels.codes[start:stop]
         design = make_design(X[start:stop], 1.0, Workers(), renumber=False)
         yield design, np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0), codes
+
+
+def with_costs(blocks, costs):
+    """Give blocks what evidence adds to the costs of labels."""
+    sizes = [len(block.unlabeled) for block in blocks]
+    for block, own in zip(blocks, np.split(costs, np.cumsum(sizes)[:-1]), strict=True):
+        block.evidence = own
 
 
 def two_class_task(X, y, loss, reg, prior):
@@ -185,6 +193,46 @@ def test_a_class_without_unlabeled_rows():
         X, labels, LOSSES["squared_hinge"].many, 1e-2, prior, flat(np.arange(3))
     )
     check_same(model, TransductiveSVC(reg=1e-2, class_prior=prior)._solve_task(task, None), task)
+
+
+def evidence_for(labels, m):
+    """Return probabilities, some of them zero, and the costs they make."""
+    q = np.random.default_rng(1).dirichlet(np.ones(m), len(labels))
+    q[::9, 0] = 0.0
+    q[4::9] = np.eye(m)[1]
+    return q, evidence_costs(with_evidence(encode(labels, -1), q), 0.2)
+
+
+@pytest.mark.parametrize("method", [TransductiveSVC, AnnealedSVC])
+def test_evidence_of_two_classes(method):
+    X, labels, prior = blobs(2)
+    q, costs = evidence_for(labels, 2)
+    model = method(reg=1e-2, class_prior=prior).fit(X, labels, evidence=q)
+    task, _ = two_class_task(X, labels, LOSSES["squared_hinge"].two, 1e-2, prior)
+    with_costs(task.rows.blocks, costs[:, 1] - costs[:, 0])
+    check_same(model, method(reg=1e-2, class_prior=prior)._solve_task(task, None), task)
+
+
+@pytest.mark.parametrize("method", [TransductiveSVC, AnnealedSVC])
+def test_evidence_of_many_classes(method):
+    X, labels, prior = blobs(4)
+    q, costs = evidence_for(labels, 4)
+    model = method(reg=1e-2, class_prior=prior).fit(X, labels, evidence=q)
+    hierarchy = flat(np.arange(4))
+    task, _ = many_class_task(X, labels, LOSSES["squared_hinge"].many, 1e-2, prior, hierarchy)
+    with_costs(task.rows.blocks, costs)
+    check_same(model, method(reg=1e-2, class_prior=prior)._solve_task(task, None), task)
+
+
+def test_all_but_the_rows_that_must_be_positive_are_negative():
+    X, labels, _ = blobs(2)
+    _, costs = evidence_for(labels, 2)
+    forced = np.count_nonzero(np.isinf(costs[:, 0]))
+    task, _ = two_class_task(X, labels, LOSSES["squared_hinge"].two, 1e-2, np.array([0.5, 0.5]))
+    with_costs(task.rows.blocks, costs[:, 1] - costs[:, 0])
+    task.rows.all.score(np.ones(task.n_weights))
+    task.rows.label_largest(forced)
+    np.testing.assert_array_equal(task.rows.all.chosen_labels(), np.isinf(costs[:, 0]))
 
 
 def test_what_needs_all_rows_says_so():

@@ -1,0 +1,123 @@
+"""Machines that take evidence about unlabelled rows into account; see `semisvm.labels.evidence`."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.designs import Floats, Index
+from semisvm.estimators.base import LinearSemiSupervisedClassifier
+from semisvm.estimators.callbacks import with_callbacks
+from semisvm.estimators.parameters import EvidenceParameters, parameters
+from semisvm.label_steps.possible import Clash, find_clash, possible_shares
+from semisvm.labels.evidence import evidence_costs
+from semisvm.labels.partial import PartialLabels
+from semisvm.labels.weights import Counts, RowWeights
+from semisvm.methods.shares import Shares
+from semisvm.solvers.trace import Recorder
+from semisvm.validation import check_real
+
+EVIDENCE_WEIGHT = 0.2
+"""Weight of evidence by default: it decides where rows are close to the boundary, and the boundary
+where it is at odds with the rows. docs/parameters.md has the measurements."""
+# Rows that a message lists.
+MOST_LISTED = 5
+
+
+@parameters
+class EvidenceClassifier(EvidenceParameters, LinearSemiSupervisedClassifier):
+    """Base of the machines whose label step takes evidence."""
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        evidence: Any = None,
+    ) -> Self:
+        """Fit to labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowsOnDisk} of shape (n, d), or in parts
+            In parts it is a Dask array or dataframe with all columns in each chunk, or a list of
+            RowsOnDisk. Workers of the current ``distributed.Client`` then do the work, or threads
+            of this process if there is none, and the results over rows are Dask arrays.
+        y : array-like or Dask array of shape (n,)
+            Labels of two or more classes; unlabelled rows hold the marker.
+        sample_weight : array-like or Dask array of shape (n,), optional
+            A row of weight two counts like two rows, labelled or not, and one of weight zero like
+            none. Labelled and unlabelled rows are weighed among themselves.
+        evidence : array-like, sparse matrix or data frame of shape (n, m), or list of n sets, \
+optional
+            What is known about unlabelled rows: probabilities of the classes, up to a factor per
+            row, in the order of the sorted classes, or as columns with the names of the classes;
+            or sets of classes that are possible. A class of probability zero is not chosen for
+            the row. A row of NaN or of equal numbers, an empty set and None say nothing. What it
+            has about labelled rows is not used.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit_all(X, y, sample_weight, evidence)
+
+    def _check_shared_parameters(self) -> None:
+        super()._check_shared_parameters()
+        if self.evidence_weight is not None:
+            check_real("evidence_weight", self.evidence_weight, at_least=0)
+
+    def _evidence_costs(self, labels: PartialLabels) -> Floats | None:
+        weight = EVIDENCE_WEIGHT if self.evidence_weight is None else float(self.evidence_weight)
+        return evidence_costs(labels, weight)
+
+    def _possible_shares(
+        self, shares: Shares, labels: PartialLabels, weights: RowWeights, recorder: Recorder
+    ) -> Shares:
+        costs = self._evidence_costs(labels)
+        if costs is None:
+            return shares
+        forbidden = costs == np.inf
+        clash = find_clash(forbidden, weights.counts(shares.values), weights.mass)
+        if clash is None:
+            return shares
+        if not (self.shares_are_estimated or self.keeps_labeled_shares):
+            raise ValueError(_message(clash, labels))
+        recorder.note(
+            "the class shares were moved: by the evidence some rows cannot have the classes that "
+            "they would need"
+        )
+        return Shares(possible_shares(forbidden, shares.values, weights.mass), shares.errors)
+
+    def _counts(
+        self, prior: Floats, labels: PartialLabels, weights: RowWeights, costs: Floats | None
+    ) -> tuple[Floats, Counts]:
+        counts = weights.counts(prior)
+        if costs is None:
+            return prior, counts
+        forbidden = costs == np.inf
+        if find_clash(forbidden, counts, weights.mass) is None:
+            return prior, counts
+        # where rows were held out, they may not have the shares of the others
+        prior = possible_shares(forbidden, prior, weights.mass)
+        counts = weights.counts(prior)
+        clash = find_clash(forbidden, counts, weights.mass)
+        if clash is not None:
+            raise ValueError(_message(clash, labels))
+        return prior, counts
+
+
+def _message(clash: Clash, labels: PartialLabels) -> str:
+    """Describe which rows cannot have classes in such numbers."""
+    rows: Index = labels.unlabeled[clash.rows]
+    names = " or ".join(repr(label) for label in labels.classes[clash.classes].tolist())
+    listed = ", ".join(str(row) for row in rows[:MOST_LISTED].tolist())
+    more = ", ..." if len(rows) > MOST_LISTED else ""
+    return (
+        f"evidence and class shares are at odds: {len(rows)} of the {len(labels.unlabeled)} "
+        f"unlabelled rows (rows {listed}{more}) can only have {names}, and by the "
+        f"class shares only {clash.room:.6g} rows do. Set class_prior to None, which follows "
+        "the evidence, or to other shares, or let these rows have other classes."
+    )
