@@ -36,7 +36,7 @@ def launched():
 
 
 class Person:
-    """Somebody at a page: looks at it, presses keys, and waits for what it says.
+    """A user at a page: looks at it, presses keys, and waits for what it shows.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ class Person:
 
     def __init__(self, context, address, page=None):
         self.problems = []
-        self.asked = []
+        self.requested = []
         self.page = context.new_page() if page is None else page
         self.page.set_default_timeout(1000 * PATIENCE)
         self.page.on("console", lambda m: m.type == "error" and self.problems.append(m.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("dialog", lambda dialog: self.problems.append(dialog.message))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("request", lambda request: self.requested.append(request.url))
         if address is None:
             self.settled()
         else:
@@ -84,7 +84,7 @@ class Person:
 
     @property
     def key(self):
-        """The row that is shown, as the user knows it."""
+        """The row that is shown, by its number on the page."""
         return self.text("#row-name").removeprefix("Row ")
 
     def press(self, key):
@@ -101,7 +101,7 @@ class Person:
         return before
 
     def until(self, selector, pattern):
-        """Wait until an element says something."""
+        """Wait until an element shows a text."""
         from playwright.sync_api import expect
 
         expect(self.page.locator(selector)).to_have_text(re.compile(pattern))

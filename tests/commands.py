@@ -21,7 +21,7 @@ def run(*arguments: Any, code: int = 0) -> Any:
 
 
 def refusal(*arguments: Any) -> str:
-    """Run what is refused, and return the one line that says so."""
+    """Run what is refused, and return the one line of the error."""
     result = run(*arguments, code=2)
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()

@@ -1,4 +1,4 @@
-"""A session in memory that follows the interface of the real one, and fails when told to."""
+"""A session in memory that follows the interface of the real one, and fails on demand."""
 
 from base64 import b64decode
 from threading import Event, Lock
@@ -158,15 +158,15 @@ class FakeSession:
 
     def sure(self, value=None, start=0, count=20):
         free = [r for r in range(len(self.texts)) if not self.marks.get(r)]
-        told = "40 of 40 such guesses were right." if self.guesses else "There is no model yet."
-        return self._found(free if self.guesses else [], start, count, told)
+        ground = "40 of 40 such guesses were right." if self.guesses else "There is no model yet."
+        return self._found(free if self.guesses else [], start, count, ground)
 
     def doubts(self, start=0, count=20):
         rows = [
             r for r, mark in self.marks.items() if mark and mark[1] not in (None, self.names[0])
         ]
-        told = "The models agree with 9 of 10." if self.guesses else "There is no model yet."
-        return self._found(rows, start, count, told)
+        ground = "The models agree with 9 of 10." if self.guesses else "There is no model yet."
+        return self._found(rows, start, count, ground)
 
     def status(self):
         with self.lock:

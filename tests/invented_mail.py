@@ -1,4 +1,4 @@
-"""Mail that nobody wrote, for pictures of the labelling page."""
+"""Invented mail for pictures of the labelling page."""
 
 import csv
 import random

@@ -19,7 +19,7 @@ from semisvm.labelling.server import PageServer
 from semisvm.labelling.web import Places
 
 TILE, VISIBLE = 16, 6.0
-"""Pixels of a side, and the mean difference of a tile, of 255, that somebody might see."""
+"""Pixels of a side, and the mean difference of a tile, of 255, that can be seen."""
 N_ANSWERS = 80
 EVERY = 5
 KEYS = {"spam": "1", "ham": "2"}
@@ -32,7 +32,7 @@ PICTURES = {
 
 
 def label(session, kinds):
-    """Answer as somebody who knows; fits are not left to chance, so that pictures are the same."""
+    """Give the true answers; fits are not left to chance, so that pictures are the same."""
     for number in range(N_ANSWERS):
         if number % EVERY == 0:
             session.fit()

@@ -1,4 +1,4 @@
-"""What all estimators promise: who is asked, on which rows, and who is excused from what."""
+"""What all estimators promise: which are tested, on which rows, and who is excused from what."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,17 +87,17 @@ def _excuse(promise: str, *names: str) -> list[pytest.MarkDecorator]:
 
 def every(promise: str, *needed: str) -> pytest.MarkDecorator:
     """Run a test over all estimators that have some parameters; those excused must fail."""
-    asked = [one for one in CANDIDATES if set(needed) <= set(one.parameters)]
-    listed = [pytest.param(one, id=one.name, marks=_excuse(promise, one.name)) for one in asked]
+    requested = [one for one in CANDIDATES if set(needed) <= set(one.parameters)]
+    listed = [pytest.param(one, id=one.name, marks=_excuse(promise, one.name)) for one in requested]
     return pytest.mark.parametrize("candidate", listed)
 
 
 def every_with_classes(promise: str, *needed: str) -> pytest.MarkDecorator:
     """Run a test over all estimators with two and with three classes."""
-    asked = [one for one in CANDIDATES if set(needed) <= set(one.parameters)]
+    requested = [one for one in CANDIDATES if set(needed) <= set(one.parameters)]
     listed = [
         pytest.param(one, m, id=name, marks=_excuse(promise, one.name, name))
-        for one in asked
+        for one in requested
         for m in ((2,) if one.name in TWO_CLASSES_SUFFICE else (2, 3))
         for name in [f"{one.name}-{m}"]
     ]

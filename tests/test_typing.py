@@ -30,7 +30,7 @@ SEEN = [
 ]
 
 
-def test_mypy_sees_wrong_parameters(tmp_path):
+def test_mypy_finds_wrong_parameters(tmp_path):
     path = tmp_path / "use.py"
     path.write_text(USE)
     command = [sys.executable, "-m", "mypy", "--config-file=", "--ignore-missing-imports"]

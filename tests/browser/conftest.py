@@ -41,7 +41,7 @@ def server(one_server, session):
 
 @pytest.fixture
 def arrive(browser, server):
-    """Have somebody open the page in a browser of their own."""
+    """Open the page in a browser context of its own."""
     people = []
 
     def make(address=None, **options):

@@ -19,7 +19,7 @@ def test_answers_by_mouse(person, session):
     assert session.marks == {0: ("answer", "ham")}
 
 
-def test_saved_is_said_after_it_is(person, session):
+def test_saved_is_shown_only_once_it_is(person, session):
     session.gate.clear()
     person.press("1")
     person.until("#state", "Saving")
@@ -60,7 +60,7 @@ def test_undo_after_a_reload(person, session):
 
 
 def test_undo_what_another_window_did(arrive, session):
-    """The page does not claim that there is nothing, and undoes it only when told to."""
+    """The page does not claim that there is nothing, and undoes it only on request."""
     one = arrive()
     one.press_and_wait("1")
     other = arrive()
@@ -108,7 +108,7 @@ def test_a_new_class(person, session):
     assert session.marks[0] == ("answer", "news 1")
 
 
-def test_without_classes_the_page_asks_for_names(arrive, session):
+def test_without_classes_names_are_entered_on_the_page(arrive, session):
     session.names = []
     person = arrive()
     person.until("#answers", "Name at least two classes")
@@ -122,7 +122,7 @@ def test_without_classes_the_page_asks_for_names(arrive, session):
     assert session.marks == {0: ("answer", "bad")}
 
 
-def test_the_guess_is_hidden_until_asked(person, session):
+def test_the_guess_is_hidden_until_a_key_shows_it(person, session):
     assert person.text("#guess") == ""
     person.press("g")
     person.until("#guess", r"The model predicts spam \(70%\)\s*word\s*other")

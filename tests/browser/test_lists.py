@@ -83,7 +83,7 @@ def test_confirm_many_at_once(person, session):
     assert not any(session.marks.values())
 
 
-def test_the_list_says_why_rows_are_sure(person, session, monkeypatch):
+def test_the_list_shows_why_rows_are_sure(person, session, monkeypatch):
     found = session.sure()
     found.rows[0].probability = 0.9996
     monkeypatch.setattr(session, "sure", lambda *given, **more: found)
@@ -129,7 +129,7 @@ def test_without_a_model(person, session):
 
 
 def test_the_first_model_takes_a_while(person, session):
-    """On a new computer its code is compiled; nobody should think that the page hangs."""
+    """On a new computer its code is compiled, which must not look as if the page hangs."""
     session.guesses, session.fitting = False, True
     person.reload()
     person.until("#model", "^Learning now. The first time on a computer this takes up to a minute")

@@ -210,9 +210,9 @@ def test_help(person):
 
 def test_changes_are_announced(person):
     person.press_and_wait("1")
-    said = person.page.locator("#said")
-    expect(said).to_have_text("Saved: row 1 is spam.")
-    expect(said).to_have_attribute("aria-live", "polite")
+    announced = person.page.locator("#said")
+    expect(announced).to_have_text("Saved: row 1 is spam.")
+    expect(announced).to_have_attribute("aria-live", "polite")
     expect(person.page.locator("#alert")).to_have_attribute("role", "alert")
     expect(person.page.get_by_role("region", name="Row 2")).to_be_visible()
 

@@ -123,13 +123,13 @@ def test_texts_stay_texts(arrive, server, session):
 
 
 def test_nothing_comes_from_elsewhere(person, server):
-    person.asked.clear()
+    person.requested.clear()
     person.reload()
     for tab in ("find", "sure", "doubts"):
         person.tab(tab)
     ours = server.address.partition("?")[0]
-    assert person.asked
-    assert [url for url in person.asked if not url.startswith(ours)] == []
+    assert person.requested
+    assert [url for url in person.requested if not url.startswith(ours)] == []
 
 
 def test_no_cookie_for_scripts(person):

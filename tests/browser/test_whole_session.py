@@ -19,7 +19,7 @@ N_ANSWERS = 60
 
 @pytest.fixture
 def texts(newsgroups):
-    """Two newsgroups, without the lines that tell them apart."""
+    """Two newsgroups, without the lines that name them."""
     return [pair for pair in zip(*newsgroups(*GROUPS), strict=True) if pair[0].strip()]
 
 
@@ -41,13 +41,13 @@ class Server:
         self.process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        said = []
+        message = []
         for line in self.process.stdout:
-            said.append(line)
+            message.append(line)
             address = re.search(r"http://\S+token=\S+", line)
             if address:
                 return address.group()
-        raise AssertionError("".join(said))
+        raise AssertionError("".join(message))
 
     def stop(self, how):
         self.process.send_signal(how)
@@ -69,7 +69,7 @@ def run(folder, *arguments):
 
 
 def answer(person, truth, times):
-    """Answer as somebody who knows the truth, by keyboard."""
+    """Give the true answers, by keyboard."""
     for _ in range(times):
         person.press_and_wait(str(1 + GROUPS.index(truth[int(person.key) - 1])))
 

@@ -24,7 +24,7 @@ def fit(tmp_path, name, content, *options, code=0):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "words"),
     [
         ("a.csv", CSV.replace("kind", "sort", 1), "there is no column 'kind'"),
         ("a.csv", CSV.encode("utf-16")[2:], "a.csv"),
@@ -47,10 +47,10 @@ def fit(tmp_path, name, content, *options, code=0):
         ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)[:60], "a.csv.gz"),
     ],
 )
-def test_refused_with_one_message(tmp_path, name, content, said):
+def test_refused_with_one_message(tmp_path, name, content, words):
     lines = fit(tmp_path, name, content, code=2).stderr.splitlines()
     assert len([line for line in lines if line.startswith("error: ")]) == 1
-    assert said in lines[-1]
+    assert words in lines[-1]
     assert not (tmp_path / "m").exists()
 
 
@@ -98,7 +98,7 @@ def test_missing_labels_are_counted_and_kept_on_demand(tmp_path):
     assert facts["n_labeled"] == 30
 
 
-def test_as_many_columns_as_the_user_says(tmp_path):
+def test_as_many_columns_as_the_option_allows(tmp_path):
     wide = SVM.replace("2:1.5", "20000000:1.5", 1)
     assert "at most 100" in fit(tmp_path, "a.svm", wide, "--columns", "100", code=2).stderr
     fit(tmp_path, "a.svm", wide, "--columns", "20000000")

@@ -36,7 +36,7 @@ def blobs(tmp_path_factory):
     return folder
 
 
-def test_auto_is_the_default_and_says_why(blobs):
+def test_auto_is_the_default_and_gives_its_reason(blobs):
     result = run("fit", blobs / "a.csv", "--label", "kind", "-o", blobs / "m")
     assert "why: " in result.stdout
     assert "why: Mean accuracy" in result.stdout
@@ -110,7 +110,7 @@ def test_auto_can_be_quick_or_limited(blobs):
     assert "--time-limit are for --algorithm auto" in refused.stderr
 
 
-def test_an_interrupt_of_the_choice_keeps_what_is_known(blobs, monkeypatch):
+def test_an_interrupt_of_the_choice_keeps_its_results(blobs, monkeypatch):
     """The signal comes during a fit of the second fold; the model is made nevertheless."""
     from semisvm.model_selection.successive_halving import SuccessiveHalving
 
@@ -194,7 +194,7 @@ def test_compare_draws(blobs, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["compare", "a.csv"], "name the label column with --label"),
         (["compare", "a.csv", "--label", "kind", "--methods", "tsvn"], "Did you mean 'tsvm'?"),
@@ -206,12 +206,12 @@ def test_compare_draws(blobs, monkeypatch):
         (["compare", "a.csv", "--label", "kind", "--prior", "c=1"], "--prior names the class 'c'"),
     ],
 )
-def test_mistakes_have_one_message(blobs, monkeypatch, arguments, said):
+def test_mistakes_have_one_message(blobs, monkeypatch, arguments, message):
     monkeypatch.chdir(blobs)
     result = run(*arguments, code=2)
     messages = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
     assert len(messages) == 1
-    assert said in messages[0]
+    assert message in messages[0]
     assert result.stdout == ""
 
 
@@ -252,7 +252,7 @@ def test_a_kernel_is_kept_in_the_model(tmp_path):
     assert "kernel must be one of" in run(*command[:-3], "gauss", code=2).output
 
 
-def test_the_report_of_a_chosen_model_says_whether_unlabelled_rows_helped(blobs, tmp_path):
+def test_the_report_of_a_chosen_model_has_the_verdict_on_unlabelled_rows(blobs, tmp_path):
     page, model = tmp_path / "report.html", tmp_path / "m"
     run("fit", blobs / "a.csv", "--label", "kind", "-o", model, "--report", page)
     verdict = semisvm.load(model).summary["choice"]["methods"]["did_it_help"]["sentence"]

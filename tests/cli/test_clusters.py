@@ -108,11 +108,11 @@ def test_predict_and_evaluate(made, model, address, tmp_path):
     run("predict", model, *files, "-o", tmp_path / "b.csv", "--keep", "size", "--cluster", address)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     assert len(predictions(tmp_path / "a.csv")) == 120
-    told = [
+    shown = [
         run("evaluate", model, made / "0.csv", "--json", *more).stdout
         for more in ((), ("--cluster", address))
     ]
-    assert told[0] == told[1]
+    assert shown[0] == shown[1]
 
 
 def test_rules_and_sets_are_judged_by_workers(made, address, tmp_path, monkeypatch):
@@ -122,9 +122,9 @@ def test_rules_and_sets_are_judged_by_workers(made, address, tmp_path, monkeypat
     rules = ["--abstain-below", "0.7", "--cost", "spam:ham=3", "--coverage", "0.8", "--json"]
     for options in (rules, ["--threshold", "spam=0.8", "--json"]):
         command = ("evaluate", tmp_path / "m", made / "1.csv", *options)
-        told = [json.loads(run(*command, *more).stdout) for more in ((), ("--cluster", address))]
-        assert told[0] == told[1]
-        assert {"answered", "accuracy_of_answered"} <= set(told[0]["trust"])
+        shown = [json.loads(run(*command, *more).stdout) for more in ((), ("--cluster", address))]
+        assert shown[0] == shown[1]
+        assert {"answered", "accuracy_of_answered"} <= set(shown[0]["trust"])
     assert "--cost must look like" in refusal(*command, "--cost", "x", "--cluster", address)
 
 

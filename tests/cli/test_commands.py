@@ -1,4 +1,4 @@
-"""The command line: what it writes, what it says, and its exit codes."""
+"""The command line: files, output and exit codes."""
 
 import csv
 import json
@@ -92,9 +92,9 @@ def test_predict_writes_rows(mail):
 
 
 def test_kept_columns_are_not_overwritten(mail, tmp_path):
-    told = [f"{i},win cash,{i}," + "old,older,100,kept" for i in range(3)]
+    new_lines = [f"{i},win cash,{i}," + "old,older,100,kept" for i in range(3)]
     header = "id,text,size,label,kept_label,score,probability"
-    (tmp_path / "new.csv").write_text("\n".join([header, *told]))
+    (tmp_path / "new.csv").write_text("\n".join([header, *new_lines]))
     names = ("label", "kept_label", "id", "score", "probability", "label")
     keep = [part for name in names for part in ("--keep", name)]
     result = run("predict", mail / "m.semisvm", tmp_path / "new.csv", *keep)
@@ -159,7 +159,7 @@ def test_many_classes_have_a_list_of_confusions(capsys):
     ]
 
 
-def test_evaluate_with_a_class_that_is_not_known(mail):
+def test_evaluate_with_an_unknown_class(mail):
     path = mail / "more.csv"
     path.write_text((mail / "test.csv").read_text() + "m99,win cash,1,fraud\n")
     result = run("evaluate", mail / "m.semisvm", path)
@@ -221,7 +221,7 @@ def test_npz(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["fit", "train.csv", "-o", "x"], "name the label column with --label"),
         (["fit", "none.csv", "-o", "x"], "none.csv: there is no such file"),
@@ -250,13 +250,13 @@ def test_npz(tmp_path):
         (["inspect", "none"], "none: there is no such file"),
     ],
 )
-def test_mistakes_have_one_message(mail, monkeypatch, arguments, said):
+def test_mistakes_have_one_message(mail, monkeypatch, arguments, expected):
     monkeypatch.chdir(mail)
     before = sorted(os.listdir())
     result = run(*arguments, code=2)
     messages = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
     assert len(messages) == 1
-    assert said in messages[0]
+    assert expected in messages[0]
     assert result.stdout == ""
     assert sorted(os.listdir()) == before
 
@@ -350,9 +350,9 @@ def test_files_for_python_are_refused_in_words(mail, tmp_path):
     steps = make_pipeline(StandardScaler(), semisvm.NewtonSVC()).fit(X, y)
     semisvm.save(steps, tmp_path / "m.semisvm")
     for command in ("predict", "evaluate"):
-        said = run(command, tmp_path / "m.semisvm", mail / "test.csv", code=2).stderr
-        assert "pipeline" in said
-        assert "semisvm.load" in said
+        expected = run(command, tmp_path / "m.semisvm", mail / "test.csv", code=2).stderr
+        assert "pipeline" in expected
+        assert "semisvm.load" in expected
     assert "pipeline" in run("inspect", tmp_path / "m.semisvm", code=2).stderr
 
 
@@ -365,6 +365,6 @@ def test_several_labels_of_a_matrix(tmp_path):
     found = run("predict", tmp_path / "m.semisvm", tmp_path / "X.npz").stdout.splitlines()
     assert found[0] == "0,1"
     assert found[1:] == [",".join(map(str, row)) for row in many.predict(X).tolist()]
-    said = run("evaluate", tmp_path / "m.semisvm", tmp_path / "X.npz", code=2).stderr
-    assert "several labels" in said
+    expected = run("evaluate", tmp_path / "m.semisvm", tmp_path / "X.npz", code=2).stderr
+    assert "several labels" in expected
     assert "MultiLabelSVC" in run("inspect", tmp_path / "m.semisvm").stdout

@@ -64,9 +64,9 @@ def test_evaluate_reads_both(made):
     assert facts[0]["confusion"] == facts[1]["confusion"]
 
 
-def test_convert_and_inspect_say_what_there_is(made, tmp_path):
-    told = run("convert", made / "all.csv", tmp_path / "a.rows", "--label", "kind", "--json")
-    facts = json.loads(told.stdout)
+def test_convert_and_inspect_show_the_columns(made, tmp_path):
+    printed = run("convert", made / "all.csv", tmp_path / "a.rows", "--label", "kind", "--json")
+    facts = json.loads(printed.stdout)
     assert facts["rows"] == 120
     assert facts["labels"] == {"ham": 15, "spam": 15}
     assert facts["columns"] == {"text": "text", "size": "numeric"}
@@ -77,7 +77,7 @@ def test_convert_and_inspect_say_what_there_is(made, tmp_path):
     assert json.loads(run("inspect", tmp_path / "a.rows", "--json").stdout)["entries"] > 0
 
 
-def test_notes_say_what_was_left_out_and_what_is_no_label(tmp_path):
+def test_notes_name_what_was_left_out_and_what_is_no_label(tmp_path):
     rows = [f"{k % 7}.5,same,{('a', 'b', 'NA')[k % 3]}" for k in range(30)]
     (tmp_path / "a.csv").write_text("\n".join(["size,flag,kind", *rows]))
     shown = run("convert", tmp_path / "a.csv", tmp_path / "a.rows", "--label", "kind").stdout
@@ -180,10 +180,10 @@ def test_rows_without_labels(made, tmp_path):
 
 
 def test_progress_in_words():
-    told = Progress(rows=1234, bytes=2_000_000, total=8_000_000, n_passes=2, doing="counting")
-    assert Reading(told).text() == "counting: 1,234 rows, 2 of 8 MB"
-    assert Reading(told).share() == 0.125
-    told.next_pass()
-    told.seen(4_000_000)
-    assert Reading(told).text() == "writing: 0 rows, 4 of 8 MB"
-    assert Reading(told).share() == 0.75
+    progress = Progress(rows=1234, bytes=2_000_000, total=8_000_000, n_passes=2, doing="counting")
+    assert Reading(progress).text() == "counting: 1,234 rows, 2 of 8 MB"
+    assert Reading(progress).share() == 0.125
+    progress.next_pass()
+    progress.seen(4_000_000)
+    assert Reading(progress).text() == "writing: 0 rows, 4 of 8 MB"
+    assert Reading(progress).share() == 0.75

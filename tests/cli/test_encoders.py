@@ -33,8 +33,8 @@ def test_fit_and_predict(named):
     assert named in run("inspect", "m").stdout
     predicted = run("predict", "m", "mail.csv").stdout
     assert predicted.count("spam") == 30
-    told = json.loads(run("evaluate", "m", "mail.csv", "--json").stdout)
-    assert told["accuracy"] == 1.0
+    printed = json.loads(run("evaluate", "m", "mail.csv", "--json").stdout)
+    assert printed["accuracy"] == 1.0
     run("report", "m", "-o", "r.html", "--evaluate", "mail.csv")
 
 

@@ -54,19 +54,19 @@ def test_an_option_without_effect_is_named(folder, tmp_path, monkeypatch):
     from semisvm.model_selection import choosing
 
     monkeypatch.setattr(choosing, "QUICK", ("svm", "laprls"))
-    said = "the option --unlabeled-weight has no effect: "
+    message = "the option --unlabeled-weight has no effect: "
     options = ["--label", "the kind", "--unlabeled-weight", "0.5", "--quick", "-o", tmp_path / "m"]
     result = run("fit", folder / "my data.csv", *options, "--report", tmp_path / "r.html")
-    assert f"note: {said}" in result.stderr
-    assert f"note: {said}" in result.stdout
+    assert f"note: {message}" in result.stderr
+    assert f"note: {message}" in result.stdout
     assert "the parameter unlabeled_weight has no effect" in (tmp_path / "r.html").read_text(
         encoding="utf-8"
     )
     facts = json.loads(run("fit", folder / "my data.csv", *options, "--json").stdout)
-    assert any(note.startswith(said) for note in facts["notes"])
+    assert any(note.startswith(message) for note in facts["notes"])
     assert facts["choice"]["ignored"] == ["unlabeled_weight"]
     quiet = run("fit", folder / "my data.csv", *options, "-q")
-    assert said in quiet.stderr
+    assert message in quiet.stderr
     assert "no effect" not in run("fit", folder / "my data.csv", *options[:4], "-a", "da",
                                   "-o", tmp_path / "m").output  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_a_prior_acts_on_whatever_is_chosen(folder, tmp_path, monkeypatch):
     assert found["c"] / sum(found.values()) == pytest.approx(0.3, abs=0.02)
 
 
-def test_compare_says_on_what_a_prior_has_no_effect(folder):
+def test_compare_names_methods_on_which_a_prior_has_no_effect(folder):
     options = ["--label", "the kind", "--methods", "tsvm,laprls", "--prior", "c=0.4", *FAST]
     shown = run("compare", folder / "my data.csv", *options).stdout
     assert "--prior has no effect: laprls" in shown
@@ -109,20 +109,20 @@ def test_scaled_matrices_are_not_noted(folder, tmp_path):
 
 
 def test_a_model_of_noise_is_called_one(folder, tmp_path):
-    said = "labels are too few to show that {} is better than guessing the most frequent class"
+    message = "labels are too few to show that {} is better than guessing the most frequent class"
     options = ["--label", "the kind"]
     model, page = tmp_path / "m", tmp_path / "r.html"
     shown = run("compare", folder / "noise.csv", *options, "--methods", "da").stdout
-    assert said.format("svm") in " ".join(shown.split())
+    assert message.format("svm") in " ".join(shown.split())
     fitted = run("fit", folder / "noise.csv", *options, "-o", model, "--report", page)
     method = semisvm.load(model).summary["method"]
-    assert re.search(said.format(rf"{method}( rbf)?"), fitted.stdout)
-    assert re.search(said.format(rf"{method}( rbf)?"), page.read_text(encoding="utf-8"))
+    assert re.search(message.format(rf"{method}( rbf)?"), fitted.stdout)
+    assert re.search(message.format(rf"{method}( rbf)?"), page.read_text(encoding="utf-8"))
     lines = (folder / "noise.csv").read_text().splitlines()
     rng = np.random.default_rng(1)
     rows = [f"{row.rpartition(',')[0]},{('a b', 'c')[rng.integers(2)]}" for row in lines[1:]]
     (tmp_path / "new.csv").write_text("\n".join([lines[0], *rows]) + "\n")
-    assert said.format("the model") in run("evaluate", model, tmp_path / "new.csv").stdout
+    assert message.format("the model") in run("evaluate", model, tmp_path / "new.csv").stdout
     facts = json.loads(run("evaluate", model, tmp_path / "new.csv", "--json").stdout)
     assert facts["chance"]["better"] is False
     assert facts["most_frequent_class"] in ("a b", "c")

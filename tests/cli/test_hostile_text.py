@@ -1,4 +1,4 @@
-"""Labels, names and cells of strangers: shown, not obeyed; no formulas for spreadsheets."""
+"""Hostile labels, names and cells: shown, not obeyed; no formulas for spreadsheets."""
 
 import ast
 import csv
@@ -150,7 +150,7 @@ def formulas(tmp_path_factory):
     return folder
 
 
-def test_predictions_are_exact_and_a_warning_says_so(formulas):
+def test_predictions_are_exact_with_a_warning(formulas):
     out, data = formulas / "p.csv", formulas / "a.csv"
     result = run("predict", formulas / "m", data, "-o", out, "--keep", "text", "--keep", "-log p")
     assert {row["label"] for row in rows_of(out)} == {"+good", "-1"}

@@ -61,8 +61,8 @@ def test_words_are_chosen_and_shown(mail):
     kept = semisvm.load("m").features.kept_words()["body"]
     assert kept["words"] == 5
     assert not {"the", "cash"} & set(kept["most_frequent"])
-    told = json.loads(run("inspect", "m", "--words", 2, "--json").stdout)["kept_words"]["body"]
-    assert told == {"words": 5, "most_frequent": kept["most_frequent"][:2]}
+    printed = json.loads(run("inspect", "m", "--words", 2, "--json").stdout)["kept_words"]["body"]
+    assert printed == {"words": 5, "most_frequent": kept["most_frequent"][:2]}
     assert kept["most_frequent"][0] in run("inspect", "m").stdout
 
 
@@ -97,7 +97,7 @@ def test_wrong_options_of_fit(mail, options, message):
     assert not (mail / "m").exists()
 
 
-def test_embeddings_are_joined_and_asked_for_again(mail):
+def test_embeddings_are_joined_and_needed_again(mail):
     run(*FIT, "-o", "m", "--embeddings", "vectors.npy", "-q")
     model = semisvm.load("m")
     assert model.features.kinds_ == {"body": "text", "embeddings": "vector"}
@@ -107,8 +107,8 @@ def test_embeddings_are_joined_and_asked_for_again(mail):
     columns = {"body": table.columns["body"], "embeddings": np.load("vectors.npy")}
     assert labels == model.predict(columns).tolist()
     evaluate = ("evaluate", "m", "mail.csv", "--json")
-    told = json.loads(run(*evaluate, "--embeddings", "vectors.npy").stdout)
-    assert told["accuracy"] == 1.0
+    printed = json.loads(run(*evaluate, "--embeddings", "vectors.npy").stdout)
+    assert printed["accuracy"] == 1.0
     for command in (("predict", "m", "mail.csv"), evaluate):
         assert "--embeddings" in run(*command, code=2).stderr
         shown = run(*command, "--embeddings", "short.npy", code=2).stderr
@@ -150,8 +150,8 @@ def test_held_out_rows_of_a_report_have_vectors_too(mail, option, named):
     run(*FIT, "-o", "m", option, named, "-q", *words)
     report = ("report", "m", "--json", "-o", "r.html", "--evaluate", "mail.csv")
     found = json.loads(run(*report, option, named).stdout)["evaluation"]
-    told = json.loads(run("evaluate", "m", "mail.csv", "--json", option, named).stdout)
-    assert found["accuracy"] == told["accuracy"]
+    printed = json.loads(run("evaluate", "m", "mail.csv", "--json", option, named).stdout)
+    assert found["accuracy"] == printed["accuracy"]
     # the text stands beside an example, also where only its vector is used
     assert "the " in found["examples"][0]["cells"]
     assert "the" in (mail / "r.html").read_text(encoding="utf-8")
@@ -201,20 +201,20 @@ def test_what_a_conversion_cannot_join(mail):
     assert not (mail / "mail.rows").exists()
 
 
-def test_predict_tells_how_many_texts_are_encoded(mail, monkeypatch):
-    told = []
+def test_predict_shows_how_many_texts_are_encoded(mail, monkeypatch):
+    printed = []
     shown = vectors_module.Encoded.update
 
-    def tell(state, done, total):
+    def record(state, done, total):
         shown(state, done, total)
-        told.append(state.text())
+        printed.append(state.text())
 
-    monkeypatch.setattr(vectors_module.Encoded, "update", tell)
+    monkeypatch.setattr(vectors_module.Encoded, "update", record)
     run(*FIT, "-o", "m", "--encoder", "my_text_encoder:encode", "-q")
-    told.clear()
+    printed.clear()
     run("predict", "m", "mail.csv", "mail.csv", "--encoder", "my_text_encoder:encode")
-    assert told[0] == "encoding: 0 of 60 texts"
-    assert told[-1] == "encoding: 0 of 60 texts, after 60 of earlier rows"
+    assert printed[0] == "encoding: 0 of 60 texts"
+    assert printed[-1] == "encoding: 0 of 60 texts, after 60 of earlier rows"
 
 
 def test_vectors_without_words(mail):
@@ -292,7 +292,7 @@ def test_kernels_are_not_objects_of_sklearn(mail):
     assert not (mail / "m.joblib").exists()
 
 
-def test_a_chosen_model_says_whether_it_can_be_exported(tmp_path):
+def test_whether_a_chosen_model_can_be_exported_is_shown(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 4)) + np.repeat([[0.0], [2.0]], 45, axis=0)
@@ -316,8 +316,8 @@ def test_a_chosen_model_says_whether_it_can_be_exported(tmp_path):
     assert ("cannot be exported" in shown) is not other.estimator.is_exportable
     if not other.estimator.is_exportable:
         assert "--exportable keeps to methods that can" in shown
-        said = run("export", tmp_path / "other", onnx, code=2).stderr
-        assert "cannot be exported" in said
+        error = run("export", tmp_path / "other", onnx, code=2).stderr
+        assert "cannot be exported" in error
     assert "auto" in run(*fit, model, "-a", "svm", "--exportable", code=2).stderr
 
 

@@ -49,7 +49,7 @@ def person(monkeypatch):
     """Answer rows in place of the page."""
 
     def serve(session, host, port, *, echo, watch, model, **options):
-        told.append({"host": host, "port": port, "model": model, **options})
+        printed.append({"host": host, "port": port, "model": model, **options})
         echo("Open http://127.0.0.1/")
         for _ in range(person.answers):
             query = session.ask()
@@ -58,9 +58,9 @@ def person(monkeypatch):
         watch(session.status())
 
     def person():
-        return told
+        return printed
 
-    told = []
+    printed = []
     person.answers = 20
     monkeypatch.setattr(label_module, "_server", lambda: serve)
     return person
@@ -148,7 +148,7 @@ def test_fit_goes_on_with_the_answers(mail, person):
     assert facts["summary"]["labelled"] == 20
 
 
-def test_fit_tells_of_answers_that_only_the_journal_has(mail, person):
+def test_fit_reports_answers_that_only_the_journal_has(mail, person):
     run("label", "mail.csv", *OPTIONS)
     journal = Journal("mail.answers.csv.journal")
     journal.append({"kind": "skip", "rows": ["x"]})  # as before a kill

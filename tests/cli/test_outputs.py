@@ -86,8 +86,8 @@ def test_paths_are_inputs_or_outputs(program, reads, writes):
     folders = {"fit": {"scratch"}}.get(program.name, set())
     assert set(reads) - folders <= INPUTS
     for parameter in program.params:
-        told = getattr(parameter, "help", None) or ""
-        assert parameter.name in writes or "to write" not in told, parameter.name
+        shown = getattr(parameter, "help", None) or ""
+        assert parameter.name in writes or "to write" not in shown, parameter.name
 
 
 SPELLINGS = {
@@ -108,7 +108,7 @@ def link(path, make):
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @every_command
 def test_no_output_is_an_input(tmp_path, program, reads, writes, spelling):
-    """Files hold nonsense, so that anything but the check would say something else."""
+    """Files hold nonsense, so that anything but the check would give another error."""
     (tmp_path / "sub").mkdir()
     for output in writes:
         for name in reads:
@@ -219,15 +219,15 @@ def test_a_lesser_output_does_not_cost_the_rest(folder, monkeypatch, fault):
         result = run(*fitting(folder, "-o", folder / "n", "--report", folder / "r.html"), code=2)
         assert semisvm.load(folder / "n").summary["method"] == "svm"
         assert "labels           ham=6, spam=6" in result.stdout
-        said = f"the model was saved to {folder / 'n'}; the report was not: {folder / 'r.html'}"
+        words = f"the model was saved to {folder / 'n'}; the report was not: {folder / 'r.html'}"
     else:
         pytest.importorskip("matplotlib")
         options = ["--label", "kind", "--methods", "svm,tsvm", "--repeats", "1"]
         figure = folder / "f.png"
         result = run("compare", folder / "data.csv", *options, "--figure", figure, code=2)
         assert "tsvm" in result.stdout
-        said = f"the figure was not written: {figure}"
-    assert f"error: {said}: the disk is full." in result.stderr
+        words = f"the figure was not written: {figure}"
+    assert f"error: {words}: the disk is full." in result.stderr
     assert not list(folder.glob("*.html")) + list(folder.glob("*.png")) + list(folder.glob(".*"))
 
 
@@ -264,7 +264,7 @@ def test_half_of_a_character_anywhere_in_json_lines(tmp_path, cell):
     assert semisvm.tables.read(path).columns["a"] == ["\U0001f642 é"]
 
 
-def test_ctrl_c_says_what_was_written(folder, monkeypatch):
+def test_ctrl_c_names_what_was_written(folder, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""The commands of docs/command_line.md print what the page says."""
+"""The commands of docs/command_line.md print what the page shows."""
 
 import doctest
 import re

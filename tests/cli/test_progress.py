@@ -1,4 +1,4 @@
-"""Progress names the fit that runs, and is quiet where nobody looks."""
+"""Progress names the fit that runs, and is quiet where no terminal shows it."""
 
 import re
 import time
@@ -50,7 +50,7 @@ def test_plain_lines_are_few_and_name_what_runs(monkeypatch, capsys):
     monkeypatch.setattr(progress, "STILL", 1e6)
     lines = []
 
-    def said():
+    def new_lines():
         found = capsys.readouterr().err.splitlines()
         lines.extend(found)
         return found
@@ -58,9 +58,9 @@ def test_plain_lines_are_few_and_name_what_runs(monkeypatch, capsys):
     with counting(True) as callback:
         for step in (STEPS[0], STEPS[3]):
             callback(step)
-            wait_until(said)
-            time.sleep(0.2)  # in which the same is not said again
-    said()
+            wait_until(new_lines)
+            time.sleep(0.2)  # in which the same is not printed again
+    new_lines()
     assert [re.match(r"\w, fold 1 of 3 \(fit \d of 6\)", line)[0] for line in lines] == [
         "a, fold 1 of 3 (fit 1 of 6)",
         "b, fold 1 of 3 (fit 4 of 6)",

@@ -77,10 +77,10 @@ def test_held_out_rows_in_a_report(fitted):
     assert "Examples of errors" in page
     assert "<i>spam" not in page
     assert "labelled rows of" in card.read_text(encoding="utf-8")
-    said = run("report", model, "-o", out, "--label", "kind", code=2).stderr
-    assert "--evaluate" in said
-    said = run("report", model, "-o", out, "--evaluate", folder / "none.csv", code=2).stderr
-    assert "none.csv" in said
+    message = run("report", model, "-o", out, "--label", "kind", code=2).stderr
+    assert "--evaluate" in message
+    message = run("report", model, "-o", out, "--evaluate", folder / "none.csv", code=2).stderr
+    assert "none.csv" in message
 
 
 def test_shares_are_shown_with_their_source(fitted):

@@ -54,7 +54,7 @@ def command(folder, model, *more, method="tsvm"):
 
 
 def stopped(folder, wait, number):
-    """Stop a fit in its seventh round; return the exit code and what it said."""
+    """Stop a fit in its seventh round; return the exit code and the output."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-c", PROGRAM.replace("WAIT", wait)),

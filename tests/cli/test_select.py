@@ -133,7 +133,7 @@ def test_changed_data_are_found(mail):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         ({"semisvm_row": "61"}, "'61' is not a row of labelled.csv, which has 60 rows"),
         ({"semisvm_row": "1.5"}, "'1.5' is not a row"),
@@ -143,7 +143,7 @@ def test_changed_data_are_found(mail):
         ({"text": "other"}, "column 'text': this cell differs"),
     ],
 )
-def test_lines_that_do_not_fit(mail, change, said):
+def test_lines_that_do_not_fit(mail, change, words):
     run("select", "labelled.csv", "--label", "kind", "-n", 4, "-o", "todo.csv", "--keep", "id")
     rows = table_of("todo.csv")
     if "text" in change:
@@ -156,7 +156,7 @@ def test_lines_that_do_not_fit(mail, change, said):
     options = ["labelled.csv", "--label", "kind", "--answers", "todo.csv"]
     result = run("fit", *options, "-o", "m", code=2)
     assert "todo.csv, line 2" in result.stderr
-    assert said in result.stderr
+    assert words in result.stderr
     assert not (mail / "m").exists()
 
 
@@ -195,7 +195,7 @@ def test_a_file_that_is_there_is_never_overwritten(mail):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "words"),
     [
         (["-n", "61"], "61 rows were requested, but only 60"),
         (["--by", "margins"], "Did you mean 'margin'?"),
@@ -206,8 +206,8 @@ def test_a_file_that_is_there_is_never_overwritten(mail):
         (["--key", "idd"], "Did you mean 'id'?"),
     ],
 )
-def test_mistakes_of_select(mail, arguments, said):
-    assert said in run("select", "mail.csv", *arguments, code=2).stderr
+def test_mistakes_of_select(mail, arguments, words):
+    assert words in run("select", "mail.csv", *arguments, code=2).stderr
 
 
 def test_columns_in_the_way(mail):
@@ -275,7 +275,7 @@ def test_labels_of_both_files_are_of_one_kind(tmp_path):
         join_answers(data, [tmp_path / "a.svm"])
 
 
-def test_a_method_that_differs_in_the_choice_of_rows_is_not_compared_unasked():
+def test_a_method_that_differs_in_the_choice_of_rows_is_compared_only_by_name():
     unasked = {method.name for method in _named(None)}
     assert "vs3vm" in unasked
     assert "cvs3vm" not in unasked

@@ -122,8 +122,8 @@ def test_shares_and_weights(files):
     facts = json.loads(run(*fit, *options, "-o", files / "w.semisvm").stdout)
     assert facts["prior"]["spam"] == 0.3
     assert facts["prior"]["urgent"] not in (0.3, 0.4)
-    said = run(*fit, "--prior", "ham=0.3", "-o", files / "w.semisvm", code=2).stderr
-    assert "The labels are spam, urgent, work" in said
+    error = run(*fit, "--prior", "ham=0.3", "-o", files / "w.semisvm", code=2).stderr
+    assert "The labels are spam, urgent, work" in error
 
 
 @pytest.mark.parametrize(

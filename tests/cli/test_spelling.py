@@ -82,7 +82,7 @@ def test_names_of_files_stay():
     assert message_of(UserError("--label is 'key='")) == "--label is 'key='"
 
 
-def test_both_say_what_to_do(tmp_path):
+def test_library_and_command_line_suggest_a_remedy(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("a,b\nfür,1\n".encode("latin-1"))
     with pytest.raises(DataError, match="for instance with encoding='latin-1'"):
@@ -91,7 +91,7 @@ def test_both_say_what_to_do(tmp_path):
     assert "for instance with --encoding latin-1." in run(*fit, code=2).stderr
 
 
-def test_notes_say_which_shares_were_used(tmp_path):
+def test_notes_name_the_shares_that_were_used(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n" + "".join(f"{k},{label}\n" for k, label in enumerate("ab??????")))
     fit = ["fit", str(path), "--label", "y", "--unlabeled", "?", "-a", "tsvm"]

@@ -1,4 +1,4 @@
-"""Ctrl-C is answered soon, in the middle of a long call too, and says what is finished."""
+"""Ctrl-C is answered soon, in the middle of a long call too, and what is finished is reported."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def data(tmp_path_factory):
 
 
 def stopped(*arguments, call=LOCKED, number=signal.SIGINT, to_group=False, program=None):
-    """Start a command, send a signal in the middle; give its exit code and what it said."""
+    """Start a command, send a signal in the middle; return its exit code and output."""
     program = PROGRAM.replace("CALL", call) if program is None else program
     process = subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
@@ -111,7 +111,7 @@ def test_compare_prints_what_is_finished(data, call, to_group):
     code, output, errors = stopped(*arguments, call=call, to_group=to_group)
     assert code == 130
     assert "stopped: these methods were finished" in errors
-    # once, whichever of the two processes says it
+    # once, whichever of the two processes prints it
     names = [line.split()[0] for line in output.splitlines() if line.startswith(" ")]
     assert names == ["method", "svm", "tsvm"]
     assert output.count("behind svm") + output.count("ahead of svm") + output.count("level") == 1
@@ -198,7 +198,7 @@ def test_the_command_ends_if_the_first_process_is_killed():
     assert ended.returncode == -signal.SIGKILL
 
 
-def test_words_are_said_once_though_the_end_takes_long():
+def test_the_message_is_printed_once_though_the_end_takes_long():
     program = (
         "import sys, time\n"
         "from semisvm.cli import interrupts\n"

@@ -86,7 +86,7 @@ def test_top_sets_and_reasons(mail):
     assert json.loads(first["because"]) == rows[0]["because"]
 
 
-def test_evaluate_tells_coverage(mail):
+def test_evaluate_reports_coverage(mail):
     facts = json.loads(run("evaluate", mail / "m", mail / "test.csv", "--json").stdout)
     sets = facts["trust"]["sets"]
     assert sets["coverage"] == 0.9
@@ -200,7 +200,7 @@ def test_rows_unlike_those_of_the_fit(mail):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--abstain-below", "0"], "--abstain-below must be above 0 and below 1, got 0.0"),
         (["--abstain-below", "1.5"], "above 0 and below 1"),
@@ -218,21 +218,21 @@ def test_rows_unlike_those_of_the_fit(mail):
         (["--vocabulary", "words.txt"], "--explain"),
     ],
 )
-def test_options_that_make_no_sense(mail, options, said):
+def test_options_that_make_no_sense(mail, options, message):
     result = run("predict", mail / "m", mail / "test.csv", *options, code=2)
-    assert said in result.stderr
+    assert message in result.stderr
     assert result.stdout == ""
 
 
 def test_what_a_model_cannot_do(mail):
     for options in (["--abstain-below", "0.9"], ["--top", "1"], ["--cost", "spam:ham=2"]):
-        said = run("predict", mail / "plain", mail / "test.csv", *options, code=2).stderr
-        assert f"{options[0]} needs probabilities" in said
-    said = run("predict", mail / "plain", mail / "test.csv", "--coverage", "0.9", code=2).stderr
-    assert "fit it with --probabilities" in said
+        message = run("predict", mail / "plain", mail / "test.csv", *options, code=2).stderr
+        assert f"{options[0]} needs probabilities" in message
+    message = run("predict", mail / "plain", mail / "test.csv", "--coverage", "0.9", code=2).stderr
+    assert "fit it with --probabilities" in message
     run("fit", mail / "train.csv", "--label", "kind", "-a", "lds", "-q", "-o", mail / "k")
-    said = run("predict", mail / "k", mail / "test.csv", "--explain", "3", code=2).stderr
-    assert "has a kernel here" in said
+    message = run("predict", mail / "k", mail / "test.csv", "--explain", "3", code=2).stderr
+    assert "has a kernel here" in message
 
 
 def test_training_rows_explain_a_model_with_a_kernel(mail):
@@ -246,8 +246,8 @@ def test_training_rows_explain_a_model_with_a_kernel(mail):
     assert [row["because_rows"] for row in rows] == [[k + 1 for k, _ in each] for each in expected]
     words = mail / "words.txt"
     words.write_text("a\n")
-    said = run("predict", *explained, "--vocabulary", words, code=2).stderr
-    assert "lists training rows" in said
+    message = run("predict", *explained, "--vocabulary", words, code=2).stderr
+    assert "lists training rows" in message
 
 
 def test_names_of_the_columns_of_a_matrix(tmp_path):
@@ -268,16 +268,16 @@ def test_names_of_the_columns_of_a_matrix(tmp_path):
     first = json.loads(next(csv.DictReader(out.stdout.splitlines()))["because"])
     assert all(name.startswith("word ") for name in first)
     words.write_text("one\ntwo\n")
-    said = run("inspect", tmp_path / "m", "--vocabulary", words, code=2).stderr
-    assert "words.txt: there are 2 names, but the model has 500 columns" in said
-    said = run("inspect", tmp_path / "m", "--vocabulary", tmp_path / "none.txt", code=2).stderr
-    assert "none.txt" in said
+    message = run("inspect", tmp_path / "m", "--vocabulary", words, code=2).stderr
+    assert "words.txt: there are 2 names, but the model has 500 columns" in message
+    message = run("inspect", tmp_path / "m", "--vocabulary", tmp_path / "none.txt", code=2).stderr
+    assert "none.txt" in message
 
 
 def test_names_are_not_for_models_of_columns(mail):
     (mail / "words.txt").write_text("a\n")
-    said = run("inspect", mail / "m", "--vocabulary", mail / "words.txt", code=2).stderr
-    assert "has names of its own" in said
+    message = run("inspect", mail / "m", "--vocabulary", mail / "words.txt", code=2).stderr
+    assert "has names of its own" in message
 
 
 def test_audit_finds_wrong_labels_and_reads_them_back(tmp_path):
@@ -301,8 +301,8 @@ def test_audit_finds_wrong_labels_and_reads_them_back(tmp_path):
         table.writerows(rows)
     again = run("audit", data, "--label", "kind", "--answers", corrected, "--json")
     assert len(json.loads(again.stdout)["doubts"]) < len(found["doubts"])
-    said = run("audit", data, "--label", "kind", "-o", doubts, code=2).stderr
-    assert "exists already" in said
+    message = run("audit", data, "--label", "kind", "-o", doubts, code=2).stderr
+    assert "exists already" in message
 
 
 def test_audit_that_cannot_judge_lists_nothing(tmp_path):
@@ -326,7 +326,7 @@ def test_audit_of_matrices_and_of_too_few_labels(tmp_path):
     out = run("audit", tmp_path / "X.npz", "--labels", labels, "-a", "svm", "--repeats", "1").stdout
     assert "of 40 labels are contradicted" in out
     labels.write_text("c0\nc1\n" + 118 * "\n")
-    said = run("audit", tmp_path / "X.npz", "--labels", labels, code=2).stderr
-    assert "no class has two labels" in said
-    said = run("audit", tmp_path / "X.npz", "--labels", labels, "-a", "tsvmm", code=2).stderr
-    assert "tsvm" in said
+    message = run("audit", tmp_path / "X.npz", "--labels", labels, code=2).stderr
+    assert "no class has two labels" in message
+    message = run("audit", tmp_path / "X.npz", "--labels", labels, "-a", "tsvmm", code=2).stderr
+    assert "tsvm" in message

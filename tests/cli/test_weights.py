@@ -69,7 +69,7 @@ def test_probabilities_with_weights(mail):
 
 
 @pytest.mark.parametrize(
-    ("weight", "said"),
+    ("weight", "message"),
     [
         ("-2", "-2 is negative"),
         ("heavy", "'heavy' is not a number"),
@@ -77,13 +77,13 @@ def test_probabilities_with_weights(mail):
         ("inf", "infinite"),
     ],
 )
-def test_bad_weights_are_named_with_line_and_column(tmp_path, weight, said):
+def test_bad_weights_are_named_with_line_and_column(tmp_path, weight, message):
     values = numbers(40)
     values[5] = weight
     data = write(tmp_path / "bad.csv", values)
     result = fit(data, "-a", "tsvm", "--sample-weight", "weight", code=2)
     output = " ".join(result.output.split())
-    assert said in output
+    assert message in output
     assert "line 7" in output
     assert "weight" in output
 
@@ -154,8 +154,9 @@ def test_audit_weighs_rows(tmp_path):
     assert same == plain
     weighed = json.loads(run("audit", other, *audit, "--sample-weight", "weight").stdout)
     assert weighed["n_checked"] == 23, "a label of weight zero counts like none"
-    said = run("audit", other, "--label", "kind", "-a", "rlp", "--sample-weight", "weight", code=2)
-    assert "takes no --sample-weight" in said.stderr
+    rlp = ("-a", "rlp", "--sample-weight", "weight")
+    refused = run("audit", other, "--label", "kind", *rlp, code=2)
+    assert "takes no --sample-weight" in refused.stderr
 
 
 @pytest.mark.parametrize("weights", ["balanced", "spam=5"])
@@ -170,7 +171,7 @@ def test_class_weights_of_the_supervised_machine(mail, weights):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("-a", "tsvm", "--class-weight", "balanced"), "'tsvm' has no --class-weight"),
         (("--class-weight", "balanced"), "--class-weight is for --algorithm svm"),
@@ -180,5 +181,5 @@ def test_class_weights_of_the_supervised_machine(mail, weights):
         (("-a", "svm", "--class-weight", "spam=-2"), "must be a finite number >= 0"),
     ],
 )
-def test_bad_class_weights(mail, options, said):
-    assert said in fit(mail, *options, code=2).stderr
+def test_bad_class_weights(mail, options, message):
+    assert message in fit(mail, *options, code=2).stderr

@@ -61,7 +61,7 @@ def test_the_way_rows_are_stored_does_not_matter(method):
 
 
 def broken(X):
-    """Give CSR matrices with arrays that do not fit, and what is said about them."""
+    """Give CSR matrices with arrays that do not fit, and the words of the error."""
     changes = {
         "column index 6, but there are 6": {"indices": np.where(X.indices == 5, 6, X.indices)},
         "column index -1": {"indices": np.where(X.indices == 5, -1, X.indices)},
@@ -72,11 +72,11 @@ def broken(X):
         "of which indptr uses": {"indptr": np.append(X.indptr[:-1], 10**6)},
         "column indices and": {"indices": X.indices[:-5]},
     }
-    for said, change in changes.items():
+    for words, change in changes.items():
         made = X.copy()
         for name, array in change.items():
             setattr(made, name, array.astype(np.int32))
-        yield said, made
+        yield words, made
 
 
 @EVERY_METHOD
@@ -84,10 +84,10 @@ def test_unsound_sparse_arrays_are_refused(method):
     dense, y = blobs()
     X = sparse.csr_matrix(dense)
     model = quick(method).fit(X, hide(y, 12))
-    for said, rows in broken(X):
-        with pytest.raises(ValueError, match=said):
+    for words, rows in broken(X):
+        with pytest.raises(ValueError, match=words):
             quick(method).fit(rows, hide(y, 12))
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=words):
             model.predict(rows)
 
 
@@ -101,9 +101,9 @@ def test_other_formats_are_checked_before_they_are_converted(form):
 
 
 def test_clusters_and_selections_read_rows_the_same_way():
-    for said, rows in broken(sparse.csr_matrix(blobs()[0])):
+    for words, rows in broken(sparse.csr_matrix(blobs()[0])):
         for call in (KMedian(2).fit, lambda rows: KMedianSelection().select(rows, 2)):
-            with pytest.raises(ValueError, match=said):
+            with pytest.raises(ValueError, match=words):
                 call(rows)
 
 
@@ -132,10 +132,10 @@ def test_values_that_cannot_be_squared_are_refused(method):
         for large in (1e76, 1e154, 1e200, 1e308):
             rows = X.copy()
             rows[7, 0] = large
-            said = rf"row 7 has a value of 1e\+{round(np.log10(large))}, .*Scale the columns"
-            with pytest.raises(ValueError, match=said):
+            words = rf"row 7 has a value of 1e\+{round(np.log10(large))}, .*Scale the columns"
+            with pytest.raises(ValueError, match=words):
                 quick(method).fit(kind(rows), partly)
-            with pytest.raises(ValueError, match=said):
+            with pytest.raises(ValueError, match=words):
                 model.predict(kind(rows))
 
 

@@ -31,7 +31,7 @@ def test_predictions_are_those_of_the_scores(candidate):
 
 
 def marked(partly):
-    """Ways to say the same: labels, the marker to be told, and the classes."""
+    """Forms of the same labels: the labels, the marker to be named, and the classes."""
     hidden = partly == -1
     names = np.array(["ant", "bee", "cat"], dtype=object)[partly]
     names[hidden] = None
@@ -50,7 +50,7 @@ def marked(partly):
 
 @every_with_classes("markers")
 def test_all_ways_to_mark_unlabelled_rows_are_the_same(candidate, m):
-    """Some ways with two classes, the others with three: every estimator is told all."""
+    """Some ways with two classes, the others with three: every estimator is given all."""
     X, _, partly = clusters(m)
     reference = fitted(candidate, m)
     for labels, more, classes in list(marked(partly).values())[m % 2 :: 2]:

@@ -14,7 +14,7 @@ TIGHT = 1e-9
 
 
 def tight(candidate, **more):
-    """An estimator that is solved closely, where it can be told so."""
+    """An estimator that is solved closely, where it has a tolerance."""
     if "tol" in candidate.parameters:
         more["tol"] = TIGHT
     return candidate.make(**more)

@@ -74,10 +74,10 @@ def test_verbose_prints_lines_on_stdout(candidate, m, capfd):
     silent = capfd.readouterr()
     assert silent.out == silent.err == ""
     candidate.make(verbose=1).fit(X, partly)
-    told = capfd.readouterr()
-    assert told.err == ""
-    assert all(line.startswith("[semisvm] ") for line in told.out.splitlines())
-    assert "objective=" in told.out
+    shown = capfd.readouterr()
+    assert shown.err == ""
+    assert all(line.startswith("[semisvm] ") for line in shown.out.splitlines())
+    assert "objective=" in shown.out
 
 
 @every_with_classes("max_iter", "max_iter")

@@ -88,7 +88,7 @@ SICK = SimpleNamespace(
 )
 
 
-def test_failures_are_told_apart_and_made_smaller():
+def test_failures_are_distinguished_and_made_smaller():
     place = {}
     for word in (b"leak", b"wrong"):
         data = b"0123456789" * 20 + word + b"abcdef" * 30
@@ -101,7 +101,7 @@ def test_failures_are_told_apart_and_made_smaller():
     assert attempt("sick", SICK, b"well", None) is None
 
 
-def test_running_out_of_memory_is_a_failure_though_readers_say_it_well():
+def test_running_out_of_memory_is_a_failure_though_readers_report_it():
     def read():
         try:
             raise MemoryError

@@ -175,8 +175,8 @@ def test_rows_of_one_fit_are_judged_with_and_without_those_that_the_oracle_label
     y = (X[:, 0] + rng.standard_normal(60) > 0.0).astype(int)
     model = ClusteredSVC(n_labels=12, random_state=0)
     found = clustered.on_its_own_rows(model, X, y)
-    told = 100.0 * np.mean(model.predict(X[model.queried_]) == y[model.queried_])
+    queried_share = 100.0 * np.mean(model.predict(X[model.queried_]) == y[model.queried_])
     assert found[clustered.ALL_ROWS] == pytest.approx(
-        0.2 * told + 0.8 * found[clustered.UNLABELLED], abs=1e-9
+        0.2 * queried_share + 0.8 * found[clustered.UNLABELLED], abs=1e-9
     )
     assert found[clustered.UNLABELLED] < 100.0

@@ -45,13 +45,13 @@ def test_published_splits_with_every_kind_of_shares_and_both_sources(sets, capsy
     assert shares[1:4] == [("TransductiveSVC", prior) for prior in ("labels", "estimate", "true")]
 
 
-def test_methods_are_told_the_shares_that_the_table_says():
+def test_methods_are_given_the_shares_of_the_table():
     X, y = two_blobs(40)
-    problem, told = Problem(X, y, rows_of_each_class(y, 3, 0)[None]), []
+    problem, settings = Problem(X, y, rows_of_each_class(y, 3, 0)[None]), []
 
     class Recorder:
         def __init__(self, **given):
-            told.append(given)
+            settings.append(given)
 
         def fit(self, X, labels):
             self.transduction_ = np.zeros(len(labels))
@@ -59,8 +59,8 @@ def test_methods_are_told_the_shares_that_the_table_says():
 
     for prior in (None, "labels", "estimate", "true"):
         assert splits.error(problem, 0, Recorder, prior) == 0.5
-    assert told[:3] == [{}, {"class_prior": "labels"}, {"class_prior": "estimate"}]
-    assert np.allclose(told[3]["class_prior"], [0.5, 0.5])
+    assert settings[:3] == [{}, {"class_prior": "labels"}, {"class_prior": "estimate"}]
+    assert np.allclose(settings[3]["class_prior"], [0.5, 0.5])
 
 
 def test_real_world_sets_with_unseen_rows_and_fixed_temperatures(sets, monkeypatch, capsys):

@@ -147,7 +147,7 @@ def test_every_method_of_the_small_sets_is_linear_with_the_papers_cost():
     assert made["TSVM"].make(setting).loss == "hinge"
     assert made["SemiBoost"].make(setting).estimator.kernel == "linear"
     assert made["Laplacian SVM"].make(setting).kernel == "linear"
-    # a row that is not as the paper says in what
+    # a row that differs from the paper in what
     assert {name for name in made if "default" in name} <= set(halves.DIFFERENT)
 
 

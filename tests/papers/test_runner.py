@@ -144,7 +144,7 @@ def test_damaged_results_are_measured_again(tmp_path, capsys):
     assert SEEN == [(2, 0)]
     assert "kept.jsonl is damaged. Every result" in capsys.readouterr().out
     assert (tmp_path / "kept.jsonl.damaged").read_bytes() == damaged
-    # without it nobody knows whether the results are of this code and these data
+    # without it it is not known whether the results are of this code and these data
     kept.write_bytes(before.replace(b'{"seq":2', b'"seq":2', 1))
     with pytest.raises(DataError, match=r"line .* is lost"):
         run(TABLE, tmp_path, 1, jobs=1, resume=kept)
@@ -216,25 +216,25 @@ def test_keys_hold_the_function_and_its_arguments():
 
 
 def test_progress_is_reported_while_measuring(tmp_path, capsys):
-    told = []
+    recorded = []
 
     class Watched:
         def __init__(self, progress):
             self.progress = progress
 
         def __enter__(self):
-            told.append(("begin", self.progress.share()))
+            recorded.append(("begin", self.progress.share()))
 
         def __exit__(self, *error):
-            told.append((self.progress.text(), self.progress.share()))
+            recorded.append((self.progress.text(), self.progress.share()))
 
     run(TABLE, tmp_path, 1, jobs=1, watch=Watched)
     # the second part has nothing left to measure
-    assert told == [("begin", 0.0), ("first (2 of 2 measurements)", 1.0)]
+    assert recorded == [("begin", 0.0), ("first (2 of 2 measurements)", 1.0)]
     assert Progress().share() == 0.0
 
 
-def test_long_runs_say_so(tmp_path, capsys):
+def test_long_runs_print_how_long_they_take(tmp_path, capsys):
     long = Table("made", "", "", (), minutes=60.0)
     run(long, tmp_path, 2, jobs=1)
     assert "this takes about 60 min of one processor" in capsys.readouterr().out

@@ -19,7 +19,7 @@ from semisvm.losses import LOSSES
 
 CLASSES = {"tsvm": TransductiveSVC, "da": AnnealedSVC}
 NO_ANSWERS = {"unlabeled", "n_jobs", "verbose", "callback"}
-"""They say how a fit is told, watched or shared out, and must not change its answer."""
+"""They set how a fit is reported, watched or divided, and must not change its result."""
 
 SHARES = {2: (0.6, 0.4), 3: (0.5, 0.3, 0.2)}
 RBF, POLY = {"kernel": "rbf"}, {"kernel": "poly", "degree": 2}

@@ -379,12 +379,12 @@ def test_compare_and_choose_pass_weights():
     weight = np.random.default_rng(3).integers(1, 5, len(X)).astype(float)
     seen = []
 
-    class Told(NewtonSVC):
+    class Given(NewtonSVC):
         def fit(self, X, y, sample_weight=None):
             seen.append((X, sample_weight))
             return super().fit(X, y, sample_weight)
 
-    compare([Told(), TransductiveSVC()], X, partly, cv=2, sample_weight=weight)
+    compare([Given(), TransductiveSVC()], X, partly, cv=2, sample_weight=weight)
     of_row = {row.tobytes(): w for row, w in zip(X, weight, strict=True)}
     assert seen
     for rows, found in seen:

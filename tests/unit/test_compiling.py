@@ -111,9 +111,9 @@ def test_a_full_disk_of_the_cache_is_a_warning(kernel, monkeypatch):
     function = kernel()
     with monkeypatch.context() as patch:
         patch.setattr(caching.IndexDataCacheFile, "_open_for_write", full)
-        with pytest.warns(RuntimeWarning, match=r"cache.* cannot be written .*No space") as told:
+        with pytest.warns(RuntimeWarning, match=r"cache.* cannot be written .*No space") as warned:
             assert (function(3.0), function(3)) == (6.0, 6.0)
-        assert len(told) == 1
+        assert len(warned) == 1
     assert files(kernel, ".nbi") == []
     # damaged, and full
     kernel()(3.0)
@@ -122,9 +122,9 @@ def test_a_full_disk_of_the_cache_is_a_warning(kernel, monkeypatch):
     function = kernel()
     with monkeypatch.context() as patch:
         patch.setattr(caching.IndexDataCacheFile, "_open_for_write", full)
-        with pytest.warns(RuntimeWarning, match="cannot be read") as told:
+        with pytest.warns(RuntimeWarning, match="cannot be read") as warned:
             assert function(3.0) == 6.0
-        assert len(told) == 1
+        assert len(warned) == 1
 
 
 def test_all_compiled_code_has_the_one_decorator():

@@ -164,7 +164,7 @@ def test_no_cycles() -> None:
         pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
-def test_the_walk_sees_all_kinds_of_imports() -> None:
+def test_all_kinds_of_imports_are_found() -> None:
     text = (
         "import semisvm.methods\n"
         "def f():\n    from semisvm import cli, TransductiveSVC\n"

@@ -24,10 +24,10 @@ def folder(tmp_path):
 def edited(folder, **entries):
     """Change the header, with its checksum."""
     path = folder / "header.json"
-    said = json.loads(path.read_text())
-    said.pop("sha256")
-    said.update(entries)
-    path.write_text(json.dumps({**said, "sha256": header.digest_of(said)}))
+    document = json.loads(path.read_text())
+    document.pop("sha256")
+    document.update(entries)
+    path.write_text(json.dumps({**document, "sha256": header.digest_of(document)}))
 
 
 def overwritten(folder, name, at, values):
@@ -131,8 +131,8 @@ def test_columns_are_taken_only_where_they_are(folder, way):
 
 
 def test_a_header_of_more_rows_or_columns_than_the_arrays_can_have(folder):
-    said = json.loads((folder / "header.json").read_text())
-    arrays = {name: fact for name, fact in said["arrays"].items() if name != "order"}
+    document = json.loads((folder / "header.json").read_text())
+    arrays = {name: fact for name, fact in document["arrays"].items() if name != "order"}
     refused = pytest.raises(
         RowsError, match=r"declares .* rows and .* columns, but the arrays have"
     )

@@ -123,12 +123,12 @@ def test_scores_of_held_out_rows(tmp_path, monkeypatch, estimator):
 def test_a_choice_for_rows_that_cannot_be_loaded(tmp_path, monkeypatch):
     X, y = problem(n=150)
     R = stored(tmp_path, X, y)
-    asked = {"time_limit": 60.0, "random_state": 1}
-    found, expected = choose(R, y, **asked), choose(X, y, **asked)
+    requested = {"time_limit": 60.0, "random_state": 1}
+    found, expected = choose(R, y, **requested), choose(X, y, **requested)
     assert (found.method, found.members) == (expected.method, expected.members)
     monkeypatch.setattr(RowsOnDisk, "nbytes", opened.MOST_LOADED + 1)
     monkeypatch.setattr(RowsOnDisk, "_bytes_of", lambda self, index: 0)
-    found = choose(R, y, **asked)
+    found = choose(R, y, **requested)
     assert any("too many for memory" in reason for reason in found.reasons)
     assert {member.method for member in found.members} <= {"svm", "tsvm", "da"}
     assert found.make().fit(R, y).predict(R).shape == y.shape

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform h
 
 
 def in_child(work, seconds=PATIENCE):
-    """Run a function in a forked child; tell whether it ends, and well."""
+    """Run a function in a forked child; return whether it ends, and well."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads about
         child = os.fork()

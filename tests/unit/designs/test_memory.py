@@ -23,7 +23,7 @@ estimators = [kind(n_jobs=1) for kind in (NewtonSVC, TransductiveSVC, AnnealedSV
 for estimator in estimators:
     estimator.fit(small, small.y).predict(small)
 n, d = X.shape
-# what docs/scale.md says, after the first fits of the process; 100 rows have labels
+# as in docs/scale.md, after the first fits of the process; 100 rows have labels
 allowed = 200 * n + 300 * d + 8 * 2**20 + 3 * 5100 * X.nbytes // (2 * n)
 assert X.nbytes > 3 * allowed, (X.nbytes, allowed)
 resource.setrlimit(resource.RLIMIT_DATA, (used() + allowed,) * 2)

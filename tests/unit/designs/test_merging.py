@@ -57,7 +57,7 @@ def test_products_and_scores_stay_the_same(dtype, indices):
     np.testing.assert_allclose(merged.encode(coef, intercept), w, rtol=1e-6)
 
 
-def test_what_no_row_sees_is_left_out():
+def test_columns_that_no_row_has_are_left_out():
     X = with_rare_words(sparse_text(40, 80)[0])
     merged, plain = designs(X)
     coef = np.random.default_rng(1).standard_normal(X.shape[1])

@@ -133,7 +133,7 @@ def test_parts_are_the_rows_in_order(tmp_path, dense, n_parts):
     assert (last[:] != parts[-1][:]).sum() == 0
     last.verify()
     assert last.check() == np.abs(whole[-1]).max()
-    # parts of parts, and what tells them apart
+    # parts of parts, and what distinguishes them
     again = [piece for part in parts for piece in part.split(2)]
     assert sum(map(len, again)) == len(R)
     assert again[-1].facts_of_entries() != again[0].facts_of_entries() != R.facts_of_entries()

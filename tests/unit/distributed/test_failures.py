@@ -171,7 +171,7 @@ def test_a_fit_without_workers_ends_and_can_go_on(client, before_round, quick_cl
     X, y = blobs()
     whole = fit(TransductiveSVC, X, y, callback=Checkpoint(tmp_path / "whole"))
     path = tmp_path / "kept"
-    # workers of their own that nobody starts again: a nanny can be quicker than the fit
+    # workers of their own that are not started again: a nanny can be quicker than the fit
     with start_cluster(2) as doomed, distributed.Client(doomed):
 
         def kill_all(_):

@@ -15,17 +15,17 @@ def make(**parameters):
     return ClusteredSVC(**{"n_labels": 12, "random_state": 0, **parameters})
 
 
-def told(rows):
+def labels_of(rows):
     y = np.full(len(Y), -1)
     y[rows] = Y[rows]
     return y
 
 
 @pytest.mark.parametrize("convert", [list, np.asarray, sparse.csr_matrix, sparse.csc_matrix])
-def test_all_ways_of_asking_agree(convert):
+def test_all_forms_of_an_oracle_agree(convert):
     data = convert(X)
     rows = make().select(data)
-    by_hand = ConcaveSVC().fit(data, told(rows))
+    by_hand = ConcaveSVC().fit(data, labels_of(rows))
     asked = []
 
     def oracle(chosen):
@@ -35,7 +35,7 @@ def test_all_ways_of_asking_agree(convert):
     models = [
         make().fit(data, oracle=oracle),
         make().fit(data, oracle=Y),
-        make().fit(data, told(rows)),
+        make().fit(data, labels_of(rows)),
     ]
     assert asked == rows.tolist()
     for model in models:
@@ -59,22 +59,22 @@ def test_budgets():
     assert len(ClusteredSVC().select(sparse.csr_matrix(X))) == 10
 
 
-def test_labels_so_far_are_kept_and_not_asked_for():
+def test_labels_so_far_are_kept_and_not_requested():
     first = np.arange(6)
-    model = make(n_labels=4).fit(X, told(first), oracle=Y)
+    model = make(n_labels=4).fit(X, labels_of(first), oracle=Y)
     assert not set(model.queried_) & set(first)
-    both = told(np.concatenate([first, model.queried_]))
+    both = labels_of(np.concatenate([first, model.queried_]))
     np.testing.assert_array_equal(model.coef_, ConcaveSVC().fit(X, both).coef_)
 
 
-def test_an_oracle_may_not_know():
+def test_an_oracle_may_leave_rows_unlabelled():
     rows = make().select(X)
     unsure = Y[rows].astype(object)
     unsure[:3] = None
     model = make().fit(X, oracle=lambda chosen: unsure)
-    np.testing.assert_array_equal(model.coef_, ConcaveSVC().fit(X, told(rows[3:])).coef_)
+    np.testing.assert_array_equal(model.coef_, ConcaveSVC().fit(X, labels_of(rows[3:])).coef_)
     model = make().fit(X, oracle=lambda chosen: np.where(np.arange(12) < 3, -1, Y[chosen]))
-    np.testing.assert_array_equal(model.coef_, ConcaveSVC().fit(X, told(rows[3:])).coef_)
+    np.testing.assert_array_equal(model.coef_, ConcaveSVC().fit(X, labels_of(rows[3:])).coef_)
 
 
 def test_names_and_many_classes():
@@ -89,7 +89,7 @@ def test_names_and_many_classes():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "message"),
     [
         ({"n_labels": 0}, "n_labels must be a whole number >= 1"),
         ({"n_labels": 1.0}, "a fraction of the rows below 1.0, got 1.0"),
@@ -100,9 +100,9 @@ def test_names_and_many_classes():
         ({"mu": -1.0}, "mu must be a finite number > 0"),
     ],
 )
-def test_wrong_parameters(parameters, said):
+def test_wrong_parameters(parameters, message):
     asked = []
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         make(**parameters).fit(X, oracle=lambda rows: asked.append(rows))
     assert not asked, "labels cost money"
 

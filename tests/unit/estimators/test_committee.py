@@ -239,7 +239,7 @@ def test_class_shares_are_estimated_once_for_all_members(monkeypatch):
 
 
 def test_shares_are_those_that_members_use():
-    """A supervised member has the labelled fractions, which say nothing of the shares used."""
+    """A supervised member has the labelled fractions, which are not the shares used."""
     X, _, partly = clusters(2, 120)
     members = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("da", AnnealedSVC())]
     model = SemiSupervisedCommittee(members, weights=[2.0, 1.0, 1.0]).fit(X, partly)

@@ -43,8 +43,8 @@ def test_none_is_the_default_of_the_loss(cls, loss):
     model = cls(loss=loss).fit(X, labels)
     assert model.reg is None
     assert model.reg_ == LOSSES[loss].default_reg
-    told = cls(loss=loss, reg=LOSSES[loss].default_reg).fit(X, labels)
-    np.testing.assert_array_equal(model.coef_, told.coef_)
+    explicit = cls(loss=loss, reg=LOSSES[loss].default_reg).fit(X, labels)
+    np.testing.assert_array_equal(model.coef_, explicit.coef_)
 
 
 @pytest.mark.parametrize("cls", MAXENT)

@@ -1,4 +1,4 @@
-"""Constructors: shared parameters are said once, and what users may rely on stays."""
+"""Constructors: shared parameters are declared once, and what users may rely on stays."""
 
 import inspect
 import pickle
@@ -109,7 +109,7 @@ def test_kernel_parameters_come_from_the_mixin(name):
     assert issubclass(cls, KernelParameters) == (name not in NO_KERNEL)
     if name in NO_KERNEL:
         assert not declared(KernelParameters).keys() & signature(cls).keys()
-        # a property may tell what the kernel of its machines is
+        # a property may give what the kernel of its machines is
         own = {name for name in declared(KernelParameters) if hasattr(cls, name)}
         assert all(isinstance(getattr(cls, name), property) for name in own)
 

@@ -66,7 +66,7 @@ def test_rlp_does_not_depend_on_the_unit(unit):
     np.testing.assert_allclose(again, scores, atol=1e-6)
 
 
-def test_one_norm_svm_has_few_weights_and_says_how_many():
+def test_one_norm_svm_has_few_weights_and_their_number():
     X, y = two_blobs(60, 30)
     models = [OneNormSVC(mu=mu).fit(X, y) for mu in (0.1, 5.0, 20.0)]
     counts = [int(model.n_nonzero_[0]) for model in models]
@@ -82,7 +82,7 @@ def counted(model, X, y):
     return below.sum() + model.mu * np.sum(1 - np.exp(-model.sharpness * np.abs(model.coef_)))
 
 
-def test_feature_selection_never_rises_and_says_its_objective():
+def test_feature_selection_never_rises_and_keeps_its_objective():
     X, y = two_blobs(60, 30, gap=1.5)
     model = FeatureSelectionSVC(mu=0.5).fit(X, y)
     assert np.all(np.diff(model.trace_["objective"]) <= 0)
@@ -127,7 +127,7 @@ def concave_objective(model, X, y, partly):
 
 
 def fit_quietly(model, X, y):
-    """Two blobs may end on one side, which is told."""
+    """Two blobs may end on one side, which is noted."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return model.fit(X, y)
@@ -249,7 +249,7 @@ def test_max_iter_and_callback_stop_a_fit():
     assert stopped.trace_["pivots"].sum() > 0
 
 
-def test_a_summary_says_nothing_of_labelled_fractions_that_are_not_used():
+def test_a_summary_leaves_out_labelled_fractions_that_are_not_used():
     X, y = two_blobs(60, 3)
     labels = np.where(np.arange(60) < 10, y.astype(object), None)
     data = MatrixData(sparse.csr_matrix(X), labels)

@@ -58,7 +58,7 @@ def test_large_bodies_are_refused_before_they_come(server):
         assert raw.recv(100).startswith(b"HTTP/1.1 413")
 
 
-def test_large_bodies_of_a_length_that_is_not_told(server):
+def test_large_bodies_without_a_declared_length(server):
     with begun(server, "Transfer-Encoding: chunked") as raw:
         piece = b"400\r\n" + b"x" * 1024 + b"\r\n"
         raw.sendall(piece * (1 + MAX_BODY // 1024))
@@ -105,7 +105,7 @@ def hasty():
 
 
 def is_closed(raw):
-    """Wait for the other side to close a connection on which it said nothing."""
+    """Wait for the other side to close a connection without a reply."""
     try:
         return raw.recv(100) == b""
     except ConnectionResetError:
@@ -221,11 +221,11 @@ def test_a_flood_does_not_keep_the_token_out(session, monkeypatch):
         assert send(server, "GET", "/?token=guess").status == 429
 
 
-def test_strangers_cannot_use_up_the_rate():
+def test_requests_without_a_key_cannot_use_up_the_rate():
     keys, now = Keys(80, TOKEN), [0.0]
     keeper = RequestGuard(Hosts("127.0.0.1"), keys, clock=lambda: now[0])
-    stranger = {"host": "localhost"}
-    known = {**stranger, "cookie": keys.grant().partition(";")[0]}
+    without_key = {"host": "localhost"}
+    known = {**without_key, "cookie": keys.grant().partition(";")[0]}
 
     def number_let_in(headers):
         statuses = []
@@ -237,8 +237,8 @@ def test_strangers_cannot_use_up_the_rate():
                 statuses.append(refusal.status)
         return sum(status != 429 for status in statuses)
 
-    assert number_let_in(stranger) == 40
+    assert number_let_in(without_key) == 40
     assert number_let_in(known) == 400
     now[0] += 1.0
-    assert number_let_in(stranger) == 10
+    assert number_let_in(without_key) == 10
     assert number_let_in(known) == 200

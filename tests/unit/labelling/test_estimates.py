@@ -1,4 +1,4 @@
-"""What a session says about its model: intervals, curves, shares, advice."""
+"""What a session reports about its model: intervals, curves, shares, advice."""
 
 from types import SimpleNamespace
 
@@ -32,7 +32,7 @@ def mark(seq, value="a", reason="random", guess="a", labels=10, seen=False):
     )
 
 
-def test_only_random_rows_with_a_guess_that_nobody_saw_are_tests():
+def test_only_random_rows_with_a_hidden_guess_are_tests():
     marks = [
         mark(4, "b"),
         mark(2, reason="uncertain"),
@@ -86,9 +86,9 @@ def test_the_accuracy_of_a_model_that_learns_is_covered(rate, n_labels):
     truth = 1 - 0.4 * (n_labels / 10) ** -rate
     found = []
     for _ in range(300):
-        asked = np.arange(10, n_labels)[rng.random(n_labels - 10) < 0.6] // 5 * 5
-        right = rng.random(len(asked)) > 0.4 * (asked / 10) ** -rate
-        trials = [Trial(int(n), bool(ok)) for n, ok in zip(asked, right, strict=True)]
+        requested = np.arange(10, n_labels)[rng.random(n_labels - 10) < 0.6] // 5 * 5
+        right = rng.random(len(requested)) > 0.4 * (requested / 10) ** -rate
+        trials = [Trial(int(n), bool(ok)) for n, ok in zip(requested, right, strict=True)]
         found.append(accuracy_at(trials, n_labels))
     found = [at for at in found if at is not None]
     assert len(found) > 250
@@ -177,7 +177,7 @@ def test_guesses_that_are_no_better_than_chance_are_never_sure():
 
 
 @pytest.mark.parametrize("n", [40, 150])
-def test_sure_guesses_have_the_accuracy_that_is_said(n):
+def test_sure_guesses_have_the_accuracy_that_is_shown(n):
     """The accuracy rises with the margin; above the limit it is rarely below the promise."""
     rng = np.random.default_rng(0)
     grid = np.linspace(0, 1, 1001)
@@ -206,7 +206,7 @@ def test_shares_come_from_random_rows():
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.9])
 def test_shares_are_free_of_bias_and_surer_with_a_good_model(accuracy):
-    """Whatever the model says about all rows, random answers correct it."""
+    """Whatever the model predicts for all rows, random answers correct it."""
     rng = np.random.default_rng(0)
     truth = rng.random(5000) < 0.3
     guess = np.where(rng.random(5000) < accuracy, truth, rng.random(5000) < 0.9)
@@ -248,7 +248,7 @@ def assessment_of(marks):
     return Assessment(Rows(prepared=None), book)
 
 
-def test_shares_that_are_hardly_known_are_not_shown():
+def test_uncertain_shares_are_not_shown():
     """Two random rows of one class do not make "0% with an error of 50%" of the other."""
     few = [mark(k, "a" if k % 2 else "b", reason="cluster") for k in range(1, 9)]
     few += [mark(9), mark(10)]
@@ -282,6 +282,6 @@ def test_the_advice_follows_the_intervals(accuracy, gain, advice):
 
 def test_no_number_of_answers_is_promised():
     for accuracy in (SOME, Interval(0.58, 0.24, 0.81, 12)):
-        said = assessment_of([mark(1, "a"), mark(2, "b")])._advice(accuracy, None)
-        assert "more answers" in said
-        assert not any(letter.isdigit() for letter in said)
+        message = assessment_of([mark(1, "a"), mark(2, "b")])._advice(accuracy, None)
+        assert "more answers" in message
+        assert not any(letter.isdigit() for letter in message)

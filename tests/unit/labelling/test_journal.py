@@ -44,7 +44,7 @@ def test_lines_come_back_in_order(tmp_path):
     assert found.notes == []
 
 
-def test_the_order_is_that_of_numbers_whatever_the_clock_says(tmp_path, monkeypatch):
+def test_the_order_is_that_of_numbers_whatever_the_clock(tmp_path, monkeypatch):
     path = tmp_path / "j"
     times = iter(["2030-01-01", "2020-01-01", "2025-01-01", "1970-01-01", "2026-01-01"])
     monkeypatch.setattr(journal_module, "_now", lambda: next(times))
@@ -53,7 +53,7 @@ def test_the_order_is_that_of_numbers_whatever_the_clock_says(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("cut", [2, 10, 39])
-def test_a_line_that_was_cut_off_is_dropped_and_told(tmp_path, cut):
+def test_a_line_that_was_cut_off_is_dropped_with_a_note(tmp_path, cut):
     path = tmp_path / "j"
     write(path, "abc")
     content = path.read_bytes()[:-cut]
@@ -79,7 +79,7 @@ def test_a_whole_line_without_its_end_is_kept(tmp_path):
 
 
 def damaged_by(path, content, whole):
-    """Open a journal with such content; check that damage is told, kept aside, and told once."""
+    """Open a journal with such content; check that damage is reported once and kept aside."""
     path.write_bytes(content)
     found = reopened(path)
     assert found.damaged
@@ -269,12 +269,12 @@ def test_kill_at_any_moment_loses_nothing_that_was_accepted(tmp_path, after):
         [sys.executable, "-c", WRITE, str(path)], stdout=subprocess.PIPE, text=True
     )
     with writer:
-        told = [int(writer.stdout.readline()) for _ in range(after)]
+        printed = [int(writer.stdout.readline()) for _ in range(after)]
         writer.send_signal(signal.SIGKILL)
-        told += [int(line) for line in writer.stdout.read().split("\n") if line]
+        printed += [int(line) for line in writer.stdout.read().split("\n") if line]
     kept = events(reopened(path))
     # it may have been killed between the disk and the word
-    assert kept in (told, [*told, len(told)])
+    assert kept in (printed, [*printed, len(printed)])
 
 
 class Disk:

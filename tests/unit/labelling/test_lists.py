@@ -11,7 +11,7 @@ MANY_TEXTS, MANY_KINDS = mails(400, seed=1)
 
 @pytest.fixture(scope="module")
 def learned():
-    """A session with enough answers to tell which guesses are sure."""
+    """A session with enough answers to find which guesses are sure."""
     with session(MANY_TEXTS) as found:
         label(found, 120, MANY_KINDS)
         found.fit()
@@ -60,7 +60,7 @@ def test_guesses_beside_answers_are_those_without_them(learned):
     assert (learned.guess(row).seen_answer, learned.guess(row).calibrated) == (False, True)
 
 
-def test_no_row_is_sure_before_enough_answers_say_so():
+def test_no_row_is_sure_before_there_are_enough_answers():
     with session() as found:
         assert found.sure("spam").note.startswith("There is no model yet")
         label(found, 20)
@@ -71,7 +71,7 @@ def test_no_row_is_sure_before_enough_answers_say_so():
         assert "it takes 22" in nothing.note
 
 
-def test_lists_that_wait_for_a_check_say_so(monkeypatch):
+def test_lists_that_wait_for_a_check_have_a_note(monkeypatch):
     with session() as found:
         label(found, 12)
         found.fit()

@@ -36,7 +36,7 @@ def test_many_answers_at_once(table):
     ):
         for done in [pool.submit(press, expert) for expert in people]:
             done.result()
-        # what was said to be saved is on the disk while the server still runs
+        # what was reported as saved is on the disk while the server still runs
         kept = journal(table)
         assert session.status().n_answered == N_ANSWERS * len(people)
     assert {expert.client.name: expert.given for expert in people} == kept

@@ -13,14 +13,14 @@ N = 400
 def play(n, seed=0, classes=2, skip=()):
     """Ask for n rows with full queues; return the rows and reasons."""
     policy = Policy(N, np.random.default_rng(seed))
-    done, asked, found = set(skip), Counter(), []
+    done, requested, found = set(skip), Counter(), []
     for _ in range(n):
         rng = np.random.default_rng(len(done))
         policy.fill("cluster", rng.permutation(N)[:10])
         policy.fill("uncertain", range(20))
-        row, reason = policy.next(asked, classes, lambda row: row not in done)
+        row, reason = policy.next(requested, classes, lambda row: row not in done)
         done.add(row)
-        asked[reason] += 1
+        requested[reason] += 1
         found.append((row, reason))
     return found
 
@@ -82,7 +82,7 @@ def test_a_row_that_is_free_again_comes_again():
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_random_rows_are_drawn_alike_whatever_else_is_asked(seed):
+def test_random_rows_are_drawn_alike_whatever_else_is_drawn(seed):
     """Every open row has the same chance: here, rows of the first quarter a quarter."""
     firsts = []
     for k in range(300):

@@ -72,7 +72,7 @@ def test_errors_are_sentences(server, session):
     assert send(server, "GET", "/api/row?row=99", Cookie=cookie(server)).status == 422
 
 
-def test_an_unexpected_error_tells_nothing_to_the_page(server, session, caplog):
+def test_an_unexpected_error_shows_no_details_on_the_page(server, session, caplog):
     session.fails = RuntimeError("a secret")
     answer = answer_row(server)
     assert answer.status == 500
@@ -128,7 +128,7 @@ def test_files_of_the_package_are_not_served(server):
         assert send(server, "GET", path, Cookie=known).status == 404
 
 
-def test_a_slow_answer_holds_up_nobody(server, session):
+def test_a_slow_answer_delays_no_other_request(server, session):
     session.gate.clear()
     known = cookie(server)
     with closing(http.client.HTTPConnection("127.0.0.1", server.port)) as slow:
@@ -142,7 +142,7 @@ def test_a_slow_answer_holds_up_nobody(server, session):
     assert session.marks == {0: ("answer", "spam")}
 
 
-def test_the_model_and_the_report_are_saved_where_the_server_was_told(session, tmp_path):
+def test_the_model_and_the_report_are_saved_at_the_paths_given(session, tmp_path):
     places = Places("mail.csv", tmp_path / "mail.semisvm", tmp_path / "mail.html")
     with PageServer(session, token=TOKEN, places=places) as server:
         about = content(send(server, "GET", "/api/about", Cookie=cookie(server)))

@@ -140,7 +140,7 @@ def test_a_column_that_is_gone_is_an_error_and_the_journal_is_left_alone(folder)
     assert [json.loads(line)["kind"] for line in after[len(before) :].splitlines()] == ["open"]
 
 
-def test_rows_of_one_content_are_told_apart(tmp_path):
+def test_rows_of_equal_content_are_distinguished(tmp_path):
     write_data(tmp_path / "data.csv", [("x", "same words", 1)] * 3 + ROWS[:5])
     with opened(tmp_path) as found:
         found.answer(1, "a")
@@ -402,12 +402,12 @@ def test_kill_in_the_middle_of_a_session(folder):
         [sys.executable, "-c", LABEL, str(folder / "data.csv")], stdout=subprocess.PIPE, text=True
     )
     with worker:
-        told = [int(worker.stdout.readline()) for _ in range(7)]
+        printed = [int(worker.stdout.readline()) for _ in range(7)]
         worker.send_signal(signal.SIGKILL)
-        told += [int(line) for line in worker.stdout.read().split("\n") if line]
+        printed += [int(line) for line in worker.stdout.read().split("\n") if line]
     with opened(folder) as found:
         kept = [row for row in range(30) if found.view(row).answer]
-        assert kept in (told, [*told, len(told)])
+        assert kept in (printed, [*printed, len(printed)])
         assert all(found.view(row).answer == ("a" if row % 2 else "b") for row in kept)
 
 

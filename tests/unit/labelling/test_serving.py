@@ -1,4 +1,4 @@
-"""Where the labelling page is served, and what is told when it starts."""
+"""Where the labelling page is served, and what is printed when it starts."""
 
 import ast
 import re
@@ -32,10 +32,10 @@ def test_other_hosts_are_warned_about_and_want_the_token(session):
 
 @pytest.fixture
 def served(session, monkeypatch):
-    """Call `serve` with a server that does something else; return what it told and opened."""
+    """Call `serve` with a server that does something else; return what it printed and opened."""
 
     def run(meanwhile=lambda opened: None, **options):
-        told, opened = [], []
+        shown, opened = [], []
 
         def get():
             opened.append(None)
@@ -43,16 +43,16 @@ def served(session, monkeypatch):
 
         monkeypatch.setattr("webbrowser.get", get)
         monkeypatch.setattr(PageServer, "run", lambda server: meanwhile(opened))
-        serve(session, echo=told.append, **options)
-        return told, opened
+        serve(session, echo=shown.append, **options)
+        return shown, opened
 
     return run
 
 
-def test_serve_tells_the_address_and_opens_a_browser(served):
-    told, opened = served(lambda opened: wait_until(lambda: opened[0]), token=TOKEN)
-    assert len(told) == 1
-    assert re.fullmatch(rf"Open http://127\.0\.0\.1:\d+/\?token={TOKEN}", told[0])
+def test_serve_prints_the_address_and_opens_a_browser(served):
+    shown, opened = served(lambda opened: wait_until(lambda: opened[0]), token=TOKEN)
+    assert len(shown) == 1
+    assert re.fullmatch(rf"Open http://127\.0\.0\.1:\d+/\?token={TOKEN}", shown[0])
     # the list of processes shows a token that is soon used up
     assert len(opened) == 1
     assert TOKEN not in opened[0]
@@ -64,9 +64,9 @@ def test_serve_without_a_browser(served):
 
 
 def test_serve_warns_if_others_get_in(served):
-    told, _ = served(host="0.0.0.0", open_browser=False)
-    assert told[0].startswith("Warning: other machines can reach 0.0.0.0")
-    assert "token=" in told[1]
+    shown, _ = served(host="0.0.0.0", open_browser=False)
+    assert shown[0].startswith("Warning: other machines can reach 0.0.0.0")
+    assert "token=" in shown[1]
 
 
 def test_serve_reports_changes_once(served, session, monkeypatch):
@@ -84,8 +84,8 @@ def test_serve_reports_changes_once(served, session, monkeypatch):
 
 
 def test_a_port_that_is_taken(server):
-    said = rf"127\.0\.0\.1:{server.port} cannot be used \(.* in use\)\. Port 0 takes"
-    with pytest.raises(OSError, match=said):
+    message = rf"127\.0\.0\.1:{server.port} cannot be used \(.* in use\)\. Port 0 takes"
+    with pytest.raises(OSError, match=message):
         listen("127.0.0.1", server.port)
 
 

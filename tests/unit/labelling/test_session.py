@@ -58,7 +58,7 @@ def test_a_client_keeps_its_row_and_two_get_different_ones():
         assert found.ask("a").row not in (first.row, second.row)
 
 
-def test_a_row_that_nobody_answers_is_given_to_others():
+def test_a_row_that_stays_unanswered_is_given_to_others():
     with session(["the same words", "the same words again"]) as found:
         first = found.ask("a")
         second = found.ask("b")
@@ -184,14 +184,14 @@ def test_a_row_that_changed_meanwhile_is_not_overwritten():
         found.skip(2, version=0)
         with pytest.raises(ChangedError, match="was skipped"):
             found.answer(2, "spam", version=0)
-        # somebody who does not care
+        # a careless user
         assert found.answer(2, "spam").value == "spam"
 
 
-def test_what_is_said_while_a_model_that_is_right_learns():
+def test_progress_while_a_model_that_is_right_learns():
     texts, kinds = mails(400, seed=1)
     with session(texts) as found:
-        said = []
+        advices = []
         for _ in range(10):
             label(found, 10, kinds, fit_every=5)
             status = found.status()
@@ -199,9 +199,9 @@ def test_what_is_said_while_a_model_that_is_right_learns():
                 assert status.accuracy.value > 0.99
                 end = status.curve[-1]
                 assert (end.n_labels, end.accuracy) == (status.model_labels, status.accuracy.value)
-            said.append(status.advice)
-        assert "more random rows" in said[0]
-        assert "can stop" in said[-1]
+            advices.append(status.advice)
+        assert "more random rows" in advices[0]
+        assert "can stop" in advices[-1]
 
 
 @pytest.mark.parametrize("row", [-1, 120, "3", None, 1.5])
@@ -229,9 +229,9 @@ def test_everything_is_json():
         label(found, 20)
         found.fit()
         found.skip(found.ask().row)
-        told = [found.status(), found.view(0), found.guess(0), found.ask(), found.sure(count=2)]
-        told += [found.doubts(), found.undo(), found.search("cheap")]
-        for item in told:
+        shown = [found.status(), found.view(0), found.guess(0), found.ask(), found.sure(count=2)]
+        shown += [found.doubts(), found.undo(), found.search("cheap")]
+        for item in shown:
             json.dumps(item.as_json(), allow_nan=False)
 
 
@@ -281,7 +281,7 @@ def test_the_background_learns_by_itself():
         assert np.mean(right) > 0.85
 
 
-def test_a_failed_fit_is_told_and_the_next_row_comes():
+def test_a_failed_fit_is_reported_and_the_next_row_comes():
     with session(background=True, reg=-1.0) as found:
         label(found, 10)
         assert found.wait(PATIENCE)

@@ -61,7 +61,7 @@ def test_a_function_is_a_kernel_too():
     seed=st.integers(0, 5),
 )
 @settings(max_examples=40)
-def test_factor_leaves_no_more_than_it_says(n, rank, tol, seed):
+def test_the_factor_leaves_no_more_than_its_bound(n, rank, tol, seed):
     A = np.random.default_rng(seed).standard_normal((n, rank))
     K = A @ A.T
 

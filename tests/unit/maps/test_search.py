@@ -51,7 +51,7 @@ def test_tiles_and_threads_do_not_matter(n_threads, monkeypatch):
         check(np.random.default_rng(0).standard_normal((100, 30)), 4, workers)
 
 
-def test_what_single_precision_cannot_tell_apart_is_searched_in_double():
+def test_distances_equal_in_single_precision_are_searched_in_double():
     rng = np.random.default_rng(0)
     X = 1.0 + 1e-6 * rng.standard_normal((80, 20))
     check(X, 3)

@@ -110,7 +110,7 @@ def test_derivatives_are_those_of_the_free_energy(loss, temperature, tree, cuts,
 
 
 @SMOOTH
-def test_label_slopes_tell_costs_of_labels_apart(loss):
+def test_label_slopes_distinguish_costs_of_labels(loss):
     """What they leave out is the same for all labels of a row."""
     many, rng, h = LOSSES[loss].many, np.random.default_rng(2), 1e-6
     S, D, slopes = rng.normal(size=(30, M)), rng.normal(size=(30, M)), np.empty((30, M))
@@ -144,7 +144,7 @@ def test_decided_labels_do_not_answer():
     np.testing.assert_allclose(product, task.problem().product(x, np.empty_like(x)), rtol=1e-4)
 
 
-def test_a_loss_may_not_tell_how_labels_respond():
+def test_a_loss_without_label_responses():
     task = cut_task()
     plain = replace(task.loss, label_slopes=None)
     for block in task.rows.blocks:

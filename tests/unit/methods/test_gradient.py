@@ -39,7 +39,7 @@ def test_gradient_by_finite_differences(kind):
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
-def test_the_mean_output_is_what_the_prior_says_whatever_the_weights(kind):
+def test_the_mean_output_follows_the_prior_whatever_the_weights(kind):
     function = function_of(kind)
     block, design = function.block, function.block.design
     v = np.random.default_rng(0).standard_normal(design.n_weights - 1)
@@ -212,7 +212,7 @@ def test_uneven_classes_keep_their_rows():
 
 
 @pytest.mark.parametrize(("seed", "harmed"), [(0, False), (4, True)])
-def test_notes_say_where_classes_lost_their_shares(seed, harmed):
+def test_notes_name_classes_that_lost_their_shares(seed, harmed):
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     rows = rng.choice(len(y), 600, replace=False)
@@ -226,6 +226,6 @@ def test_notes_say_where_classes_lost_their_shares(seed, harmed):
     assert (model.score(X[free], y[free]) < supervised.score(X[free], y[free])) == harmed
     found = np.bincount(model.predict(X[free]), minlength=10) / free.sum()
     missed = 0.5 * np.abs(found - 0.1).sum()
-    said = [note for note in model.trace_.notes if "miss the class shares" in note]
-    assert len(said) == harmed
-    assert not harmed or f"by {missed:.1%} of the unlabelled rows" in said[0]
+    missed_shares = [note for note in model.trace_.notes if "miss the class shares" in note]
+    assert len(missed_shares) == harmed
+    assert not harmed or f"by {missed:.1%} of the unlabelled rows" in missed_shares[0]

@@ -46,7 +46,7 @@ def test_optimal_over_all_labels(seed, mu, nu, balanced):
     mean = X[partly == -1].mean(axis=0)
     balance = Balance(mean, 0.0) if balanced else None
     model = MixedIntegerSVC(mu, nu, class_prior=[0.5, 0.5] if balanced else None, mip_gap=1e-7)
-    # six rows may well be on one side, which is told
+    # six rows may well be on one side, which is noted
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model.fit(X, partly)
@@ -109,7 +109,7 @@ def test_never_worse_than_its_start_and_sparse_is_dense():
     assert best.n_nonzero_[0] == np.count_nonzero(best.coef_)
 
 
-def test_time_limit_keeps_the_start_and_tells():
+def test_the_time_limit_keeps_the_start_with_a_note():
     X, y = two_blobs(150, 10, gap=0.5)
     partly = hide(y, 14)
     with pytest.warns(ProgramWarning, match=r"136 of them whole.*Raise time_limit"):

@@ -40,7 +40,7 @@ def test_settling_is_loose_then_tight():
     assert [level.tol for level in settling(1.0, 1e-2)] == [1e-2]
 
 
-def test_falling_schedule_ends_when_told_or_at_the_floor():
+def test_a_falling_schedule_ends_at_its_end_or_at_the_floor():
     levels = falling(8.0, 1.0, 2.0, 1e-6)
     assert [level.value for level in levels] == [8.0, 4.0, 2.0]
     state, method = iter([False, False, True]), Counting()

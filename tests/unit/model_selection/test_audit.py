@@ -40,7 +40,7 @@ def test_wrong_labels_of_texts(dataset, name):
     assert np.mean([run["at_2k"] for run in runs]) > 0.6
 
 
-def test_what_is_said_about_a_doubt():
+def test_the_words_about_a_doubt():
     X, y = two_blobs(200, gap=8.0)
     labels = np.where(hide(y, 60) >= 0, np.array(["ham", "spam"])[y], None)
     row = int(np.flatnonzero(labels == "ham")[0])
@@ -70,8 +70,8 @@ def test_models_no_better_than_a_guess_cannot_judge():
 
 
 def test_no_doubt_takes_one_sentence():
-    said = Audit((), 60, 0, 1.0).sentence()
-    assert re.fullmatch(r"None of 60 labels .*contradicted[^.]*\.", said)
+    message = Audit((), 60, 0, 1.0).sentence()
+    assert re.fullmatch(r"None of 60 labels .*contradicted[^.]*\.", message)
 
 
 def test_doubts_are_sorted_and_repeat():

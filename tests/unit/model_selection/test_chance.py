@@ -1,4 +1,4 @@
-"""A model that cannot be told from a guess is called so."""
+"""A model that may be no better than a guess is reported as such."""
 
 import numpy as np
 import pytest
@@ -16,9 +16,9 @@ def test_a_model_of_noise_is_no_better():
     chance = found["NewtonSVC"].chance
     assert not chance.better
     assert chance.interval[0] < 0 < chance.interval[1]
-    said = "40 labels are too few to show that NewtonSVC is better than guessing"
-    assert found.about_chance("NewtonSVC").startswith(said)
-    assert said in str(found)
+    message = "40 labels are too few to show that NewtonSVC is better than guessing"
+    assert found.about_chance("NewtonSVC").startswith(message)
+    assert message in str(found)
 
 
 def test_a_model_that_learnt_is_better():

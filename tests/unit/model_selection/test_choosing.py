@@ -1,4 +1,4 @@
-"""Choosing a method or a committee: what is tried, what wins, and what is said."""
+"""Choosing a method or a committee: what is tried, what wins, and the notes."""
 
 import json
 from time import perf_counter

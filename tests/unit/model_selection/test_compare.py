@@ -1,4 +1,4 @@
-"""Comparisons say what the scores allow, and no more."""
+"""Comparisons claim what the scores allow, and no more."""
 
 import json
 import re

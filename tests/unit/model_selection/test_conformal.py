@@ -123,7 +123,7 @@ def test_the_models_of_linear_folds_are_kept():
     known = model.conformal_
     assert known.coef.shape == (3, 1, X.shape[1])
     assert known.n_labels == 30
-    # each held-out row is as strange as the model of its fold says
+    # each held-out row is as strange as under the model of its fold
     scores = [m.decision_function(X) for m in known.models(model.estimator_)]
     rows = np.flatnonzero(partly >= 0)
     signs = np.where(partly[rows] == 1, 1.0, -1.0)

@@ -57,7 +57,7 @@ def test_the_least_cost_is_the_least_of_all():
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("rules", "message"),
     [
         ({"abstain_below": 0.0}, "abstain_below must be above 0 and below 1"),
         ({"abstain_below": 1}, "above 0 and below 1"),
@@ -70,8 +70,8 @@ def test_the_least_cost_is_the_least_of_all():
         ({"costs": {("spam", "ham"): 2}, "thresholds": {"spam": 0.5}}, "give one of them"),
     ],
 )
-def test_rules_that_make_no_sense(rules, said):
-    with pytest.raises(ValueError, match=said):
+def test_rules_that_make_no_sense(rules, message):
+    with pytest.raises(ValueError, match=message):
         Decision.of(CLASSES, **rules)
 
 

@@ -21,7 +21,7 @@ from semisvm.tables import DataError
 
 
 def total(model, X, codes):
-    """What all columns together say for the classes of rows, without the intercepts."""
+    """What all columns together add to the scores of classes, without the intercepts."""
     weights = model.coef_
     scores = X @ weights.T
     if len(weights) == 1:

@@ -69,7 +69,7 @@ def test_new_categories_count_as_unknown():
 
 
 def test_words_count_as_known_only_without_the_row_itself():
-    """A row of a fit is told what it would be told if it came later."""
+    """A row of a fit is judged as if it came later."""
     table = Table({"text": ["one two", "one two", "one three three", "three one"]})
     features = ColumnFeatures(text=["text"], min_df=2).fit(table)
     assert features.unknown_shares(table).tolist() == [0.0, 0.0, 0.0, 0.0]
@@ -127,7 +127,7 @@ def test_pieces_are_judged_together():
     assert known.judge(pieces).far
 
 
-def test_few_rows_say_nothing():
+def test_few_rows_give_no_warning():
     X, y = two_blobs(FEWEST - 1)
     assert Familiarity.fit(X) is None
     assert Model.of(NewtonSVC().fit(X, y)).unlike(X) is None
@@ -190,7 +190,7 @@ def test_rows_of_the_same_source_hardly_ever_have_unusual_shares():
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "said"),
+    ("before", "now", "message"),
     [
         ((600, 400), (900, 100), "90% of these rows are predicted to be 'a', but 60% of"),
         ((600, 400), (570, 430), None),  # within chance
@@ -201,9 +201,9 @@ def test_rows_of_the_same_source_hardly_ever_have_unusual_shares():
         ((1000, 0), (0, 1000), "100% of these rows are predicted to be 'b', but 0% of"),
     ],
 )
-def test_unusual_shares(before, now, said):
+def test_unusual_shares(before, now, message):
     found = unusual_shares(*(dict(zip("ab", counts, strict=True)) for counts in (before, now)))
-    assert found is None if said is None else found.startswith(said)
+    assert found is None if message is None else found.startswith(message)
 
 
 def test_predicted_classes_of_a_model_are_compared_with_those_of_its_fit():

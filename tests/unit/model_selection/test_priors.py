@@ -48,7 +48,7 @@ FAMILY = [
 
 
 def skewed_labels(y, n_zero, n_one, seed=0):
-    """Label so many rows of each class, which says nothing of their shares."""
+    """Label so many rows of each class, whatever their shares."""
     rng = np.random.default_rng(seed)
     keep = [
         rng.choice(np.flatnonzero(y == k), n, replace=False) for k, n in ((0, n_zero), (1, n_one))
@@ -56,7 +56,7 @@ def skewed_labels(y, n_zero, n_one, seed=0):
     return hide_labels(y, np.setdiff1d(np.arange(len(y)), np.concatenate(keep)))
 
 
-def test_separated_classes_tell_their_shares():
+def test_shares_of_separated_classes_are_found():
     """Half of the labels are of a class of 20%: the unlabelled rows know better."""
     X, y = two_blobs(1000, gap=6.0, positive=0.2)
     prior = estimate_prior(X, skewed_labels(y, 15, 15), reg=0.1)
@@ -66,7 +66,7 @@ def test_separated_classes_tell_their_shares():
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log", "crammer_singer"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_every_loss_tells_the_shares(loss, fit_intercept):
+def test_every_loss_finds_the_shares(loss, fit_intercept):
     """48 labels of which 56% are benign, where the truth is 63%."""
     X, y = load_breast_cancer(return_X_y=True)
     partly = hide_labels(y, np.arange(len(y)) % 12 > 0)
@@ -391,7 +391,7 @@ def test_guesses_are_no_reason_for_doubt():
 
 
 def test_names_of_classes_with_as_many_labels_do_not_matter():
-    """Equal shares of 34 rows are 12, 11 and 11: the extra row goes where the rows say."""
+    """Equal shares of 34 rows are 12, 11 and 11: the rows decide where the extra one goes."""
     rng = np.random.default_rng(0)
     y = np.arange(45) % 3
     X = np.eye(3)[y] + 0.8 * rng.standard_normal((45, 3))

@@ -19,36 +19,36 @@ EVERY = pytest.mark.parametrize(
 
 
 def partly(y, rows):
-    told = np.full(len(y), -1)
-    told[rows] = y[rows]
-    return told
+    labels = np.full(len(y), -1)
+    labels[rows] = y[rows]
+    return labels
 
 
 @EVERY
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
 def test_distinct_rows_without_label(selection, convert):
     X, y = two_blobs(60)
-    told = partly(y, np.arange(10))
+    labels = partly(y, np.arange(10))
     for n in (1, 7, 50):
-        rows = selection.select(convert(X), n, told)
+        rows = selection.select(convert(X), n, labels)
         assert rows.shape == (n,)
         assert len(set(rows.tolist())) == n
         assert rows.min() >= 10
-        np.testing.assert_array_equal(clone(selection).select(convert(X), n, told), rows)
+        np.testing.assert_array_equal(clone(selection).select(convert(X), n, labels), rows)
 
 
 @EVERY
 def test_mistakes(selection):
     X, y = two_blobs(20)
-    told = partly(y, np.arange(15))
+    labels = partly(y, np.arange(15))
     with pytest.raises(ValueError, match="6 rows were requested, but only 5 of the 20"):
-        selection.select(X, 6, told)
+        selection.select(X, 6, labels)
     with pytest.raises(ValueError, match="n must be a whole number >= 1"):
-        selection.select(X, 0, told)
+        selection.select(X, 0, labels)
     with pytest.raises(ValueError, match="X has 20 rows but y has 3"):
-        selection.select(X, 1, told[:3])
+        selection.select(X, 1, labels[:3])
     with pytest.raises(ValueError, match="contains NaN: row 0"):
-        selection.select(np.where(X[0, 0] == X, np.nan, X), 1, told)
+        selection.select(np.where(X[0, 0] == X, np.nan, X), 1, labels)
 
 
 @EVERY
@@ -92,16 +92,16 @@ def test_rows_are_nearest_to_the_centres():
 
 def test_labelled_clusters_are_left_alone():
     place, X = islands()
-    told = partly(place, [0, 50])
-    assert sorted(place[KMedianSelection(random_state=0).select(X, 2, told)]) == [2, 3]
+    labels = partly(place, [0, 50])
+    assert sorted(place[KMedianSelection(random_state=0).select(X, 2, labels)]) == [2, 3]
 
 
 def test_copies_of_labelled_rows_come_last():
     X = np.repeat(np.eye(3), [20, 20, 2], axis=0)
-    told = np.full(42, -1)
-    told[[0, 20]] = [0, 1]
-    assert sorted(KMedianSelection(random_state=0).select(X, 2, told)) == [40, 41]
-    assert len(set(KMedianSelection(random_state=0).select(X, 40, told))) == 40
+    labels = np.full(42, -1)
+    labels[[0, 20]] = [0, 1]
+    assert sorted(KMedianSelection(random_state=0).select(X, 2, labels)) == [40, 41]
+    assert len(set(KMedianSelection(random_state=0).select(X, 40, labels))) == 40
 
 
 def test_text_is_reduced():
@@ -125,9 +125,9 @@ def test_margins():
 
 def test_margin_takes_the_model_that_is_given():
     X, y = two_blobs(100)
-    told = partly(y, np.arange(20))
-    model = AnnealedSVC(reg=0.1).fit(X, told)
-    rows = MarginSelection(AnnealedSVC(reg=0.1)).select(X, 5, told)
+    labels = partly(y, np.arange(20))
+    model = AnnealedSVC(reg=0.1).fit(X, labels)
+    rows = MarginSelection(AnnealedSVC(reg=0.1)).select(X, 5, labels)
     scores = np.abs(model.decision_function(X))
     assert scores[rows].max() <= np.delete(scores, np.r_[rows, :20]).min()
     assert np.all(np.diff(scores[rows]) >= 0)

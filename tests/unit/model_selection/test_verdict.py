@@ -80,7 +80,7 @@ def test_a_verdict_has_the_bounds_of_the_difference():
     assert re.search(rf"tsvm .*{-low:.3f} worse than svm.* {high:.3f} better", chosen)
 
 
-def test_supervised_methods_say_nothing_about_unlabelled_rows():
+def test_supervised_methods_have_no_verdict_on_unlabelled_rows():
     found = comparison({"svm reg=1": 0.3, "tsvm": 0.0}, supervised=["svm reg=1"])
     verdict = found.did_it_help()
     assert (verdict.word, verdict.method) == ("no evidence", "tsvm")

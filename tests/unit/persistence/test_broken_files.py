@@ -93,7 +93,7 @@ def set_weights(content):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (set_document("format", value="other"), "not a model file"),
         (set_document("version", value=99), "newer semisvm"),
@@ -120,11 +120,11 @@ def set_weights(content):
         (set_part("extra", b"x"), "does not name"),
     ],
 )
-def test_files_that_were_tampered_with(change, said, tmp_path):
+def test_files_that_were_tampered_with(change, message, tmp_path):
     path = tmp_path / "m"
     semisvm.save(fitted(), path)
     rewrite(path, change)
-    with pytest.raises(ModelFileError, match=said) as caught:
+    with pytest.raises(ModelFileError, match=message) as caught:
         semisvm.load(path)
     assert str(path) in str(caught.value)
 
@@ -169,7 +169,7 @@ def test_bombs_are_refused(tmp_path):
         semisvm.load(path)
 
 
-def test_a_size_that_lies_is_noticed(tmp_path):
+def test_a_wrong_size_is_noticed(tmp_path):
     path = tmp_path / "m"
     semisvm.save(fitted(), path)
     content = bytearray(path.read_bytes())

@@ -179,7 +179,7 @@ def test_names_of_columns_come_back_with_a_scaler(tmp_path):
         ),
     ],
 )
-def test_parts_that_are_not_known(part, settings, message, tmp_path):
+def test_unknown_parts_are_refused(part, settings, message, tmp_path):
     with pytest.raises(ModelFileError, match=message):
         saved([WORDS, part], tmp_path / "m", **settings)
     assert not list(tmp_path.iterdir())

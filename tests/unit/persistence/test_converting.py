@@ -53,15 +53,15 @@ def write_csv(path, rows):
 
 def test_svmlight(tmp_path, small_blocks):
     svm_file(tmp_path / "a.svm")
-    told = Progress()
-    R = convert(tmp_path / "a.svm", tmp_path / "a.rows", progress=told)
+    progress = Progress()
+    R = convert(tmp_path / "a.svm", tmp_path / "a.rows", progress=progress)
     data = read(tmp_path / "a.svm")
     assert same_rows(R, data.X)
     assert R.labels().tolist() == data.labels.tolist()
     assert R.header.facts == {"zero_based": False}
-    assert told.rows == 60
-    assert told.bytes == told.total == (tmp_path / "a.svm").stat().st_size
-    assert told.share == 1.0
+    assert progress.rows == 60
+    assert progress.bytes == progress.total == (tmp_path / "a.svm").stat().st_size
+    assert progress.share == 1.0
 
 
 def test_several_svmlight_files_and_patterns(tmp_path, small_blocks):
@@ -129,15 +129,15 @@ def test_tables(tmp_path, suffix, hashed):
         else:
             SUFFIXES[suffix](path, rows)
     features = ColumnFeatures(hash_columns=hashed)
-    told = Progress()
-    R = convert(paths, tmp_path / "a.rows", label="kind", features=features, progress=told)
+    progress = Progress()
+    R = convert(paths, tmp_path / "a.rows", label="kind", features=features, progress=progress)
     whole = write_csv(tmp_path / "all.csv", [*csv_lines(90, 0, 0), *csv_lines(90, 90, 1)])
     data = read(whole, label="kind")
     expected = ColumnFeatures(hash_columns=hashed).fit_transform(data)
     assert same_rows(R, expected)
     assert R.labels().tolist() == data.labels.tolist()
-    assert told.share == 1.0
-    assert told.rows == 180
+    assert progress.share == 1.0
+    assert progress.rows == 180
 
 
 def test_keys_of_json_lines_that_come_late(tmp_path):
@@ -173,9 +173,9 @@ def test_models_of_converted_tables_predict_from_files(tmp_path):
 def tampered(folder, change):
     """Change the features of a folder of rows, with right checksums."""
     path, head = folder / "features.json", folder / "header.json"
-    said = json.loads(path.read_text())
-    change(said)
-    path.write_text(json.dumps(said))
+    tree = json.loads(path.read_text())
+    change(tree)
+    path.write_text(json.dumps(tree))
     header = json.loads(head.read_text())
     del header["sha256"]
     header["features"] = zlib.crc32(path.read_bytes())
@@ -183,16 +183,28 @@ def tampered(folder, change):
 
 
 FEATURES = {
-    "no words": (lambda said: said["state"]["blocks"][0].pop("words"), r"blocks\[0\] has no words"),
-    "kinds": (lambda said: said["state"].update(kinds=7), "features.kinds must be a list"),
-    "no scale": (lambda said: said["arrays"]["scales"].append(None), "features.scales must be"),
-    "a negative idf": (lambda said: said["arrays"]["0.idf"].__setitem__(0, -1.0), "within bounds"),
+    "no words": (
+        lambda tree: tree["state"]["blocks"][0].pop("words"),
+        r"blocks\[0\] has no words",
+    ),
+    "kinds": (lambda tree: tree["state"].update(kinds=7), "features.kinds must be a list"),
+    "no scale": (
+        lambda tree: tree["arrays"]["scales"].append(None),
+        "features.scales must be",
+    ),
+    "a negative idf": (
+        lambda tree: tree["arrays"]["0.idf"].__setitem__(0, -1.0),
+        "within bounds",
+    ),
     "a pattern": (
-        lambda said: said["state"]["blocks"][0]["settings"].update(token_pattern="(a+)+b"),
+        lambda tree: tree["state"]["blocks"][0]["settings"].update(token_pattern="(a+)+b"),
         "token_pattern must be one of",
     ),
     "one word less": (
-        lambda said: [said["arrays"]["0.idf"].pop(), said["state"]["blocks"][0]["words"].pop()],
+        lambda tree: [
+            tree["arrays"]["0.idf"].pop(),
+            tree["state"]["blocks"][0]["words"].pop(),
+        ],
         "columns",
     ),
 }

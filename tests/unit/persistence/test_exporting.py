@@ -135,7 +135,7 @@ def test_a_model_of_columns_is_exported_from_its_features_on():
 @pytest.mark.parametrize(
     "options", [{}, {"ngram_range": (1, 2), "stop_words": ["the"]}, {"analyzer": "char_wb"}]
 )
-def test_columns_of_text_are_part_of_it_if_asked_for(options, newsgroups):
+def test_columns_of_text_are_part_of_it_if_requested(options, newsgroups):
     texts, groups = newsgroups("sci.med", "sci.space")
     texts, labels = texts[::10], np.array(groups[::10], dtype=object)
     labels[np.arange(len(labels)) % 5 > 0] = None

@@ -1,4 +1,4 @@
-"""A checkpoint is read whole or refused, and says why; nothing in it is run."""
+"""A checkpoint is read whole or refused with the reason; nothing in it is run."""
 
 import json
 
@@ -194,7 +194,7 @@ def test_the_values_of_checkpoints_and_models_have_one_encoder():
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "U3", "?"])
-def test_fingerprints_see_every_byte_type_and_shape(dtype, monkeypatch):
+def test_fingerprints_depend_on_every_byte_type_and_shape(dtype, monkeypatch):
     monkeypatch.setattr("semisvm.designs.fingerprints.PIECE", 64)
     array = np.arange(60).reshape(20, 3).astype(dtype)
     known = {fingerprint(array)}

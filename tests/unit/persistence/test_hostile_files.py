@@ -1,4 +1,4 @@
-"""Model files of strangers: memory and time are bounded, and errors are of one type."""
+"""Hostile model files: memory and time are bounded, and errors are of one type."""
 
 import io
 import json
@@ -121,7 +121,7 @@ def raw_document(text):
 
 
 def a_size_that_lies():
-    """The directory says 100 bytes, and the stream holds 200 MB."""
+    """The directory declares 100 bytes, and the stream holds 200 MB."""
     content = bytearray(raw_document(b" " * (200 << 20)))
     for mark, at in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         place = content.rindex(mark) + at
@@ -224,7 +224,7 @@ def test_long_ngrams_are_refused(lengths, tmp_path):
 
 
 def with_first_array(content, **facts):
-    """A model whose first array is written so, and said to be so."""
+    """A model whose first array is written so, with a header that matches."""
     document, parts = parts_of()
     entry = next(e["whole"] for e in document["arrays"].values() if "whole" in e)
     parts[entry["file"]] = content
@@ -294,7 +294,7 @@ def test_archives_of_other_kinds_are_refused(tmp_path):
     content = bytearray(MODEL)
     first = content.index(b"PK\x01\x02")
     second = content.index(b"PK\x01\x02", first + 4)
-    # both parts begin where the first one does, and each says it is as long as the file
+    # both parts begin where the first one does, and each is declared as long as the file
     for at in (first, second):
         content[at + 20 : at + 24] = len(content).to_bytes(4, "little")
     (tmp_path / "m").write_bytes(content)
@@ -303,7 +303,7 @@ def test_archives_of_other_kinds_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "said"),
+    ("place", "value", "message"),
     [
         (("estimator", "parameters", "tol"), -1.0, "parameters of AnnealedSVC"),
         (("estimator", "parameters", "loss"), ["log"], "parameters of AnnealedSVC"),
@@ -320,14 +320,14 @@ def test_archives_of_other_kinds_are_refused(tmp_path):
         (("more",), 1, "'more', which is not known"),
     ],
 )
-def test_fields_of_a_file_are_checked(place, value, said, tmp_path):
+def test_fields_of_a_file_are_checked(place, value, message, tmp_path):
     document, parts = parts_of()
     inner = document
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
     (tmp_path / "m").write_bytes(zipped(document, parts))
-    with pytest.raises(ModelFileError, match=said):
+    with pytest.raises(ModelFileError, match=message):
         semisvm.load(tmp_path / "m")
 
 

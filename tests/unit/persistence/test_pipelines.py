@@ -122,7 +122,7 @@ def test_columns_and_output_as_a_frame(tmp_path):
         (make_pipeline(NewtonSVC()), "one step only"),
     ],
 )
-def test_steps_that_are_not_known(pipeline, message, tmp_path):
+def test_unknown_steps_are_refused(pipeline, message, tmp_path):
     X, y = two_blobs(40, 4)
     with pytest.raises(ModelFileError, match=message):
         semisvm.save(pipeline.fit(X, y), tmp_path / "m")

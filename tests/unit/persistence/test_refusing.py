@@ -245,11 +245,11 @@ def test_a_full_disk_does_not_end_the_fit(path, monkeypatch):
         raise DataError("the disk is full.", name)
 
     monkeypatch.setattr(module, "write_checkpoint", full)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         model = made("tsvm", path)
     assert model.n_iter_ > 0
-    assert [str(one.message) for one in told] == [
+    assert [str(one.message) for one in warned] == [
         f"the checkpoint was not written, and the fit goes on: {path}: the disk is full."
     ]
 

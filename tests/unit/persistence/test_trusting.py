@@ -1,4 +1,4 @@
-"""What a model knows about its trust comes back from files, and damaged parts are refused."""
+"""Parts of a model about its trust come back from files, and damaged parts are refused."""
 
 from dataclasses import fields
 from types import SimpleNamespace
@@ -69,7 +69,7 @@ def test_calibrated_classifiers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"coef": np.zeros((3, 1, 5), dtype=np.float32)}, "has 5 weights, not 6"),
         ({"coef": None}, "are not complete"),
@@ -81,13 +81,13 @@ def test_calibrated_classifiers(tmp_path):
         ({"more": np.zeros(3)}, "not known here"),
     ],
 )
-def test_damaged_sets(change, said):
+def test_damaged_sets(change, message):
     X, y = two_blobs(90)
     model = CalibratedPartialClassifier(NewtonSVC(), cv=3).fit(X, hide(y, 30))
     state, arrays = PARTS["conformal"].state(model.conformal_)
     assert restored("conformal", state, arrays, model.estimator_) is not None
     arrays = {name: a for name, a in {**arrays, **change}.items() if a is not None}
-    with pytest.raises(ModelFileError, match=said):
+    with pytest.raises(ModelFileError, match=message):
         restored("conformal", state, arrays, model.estimator_)
 
 

@@ -1,4 +1,4 @@
-"""Displays: the data they hold, what they draw, and what they say where they cannot."""
+"""Displays: the data they hold, what they draw, and errors where they cannot."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Reports: what they say, that they are safe, and that a browser shows them."""
+"""Reports: their content, that they are safe, and that a browser shows them."""
 
 import json
 import re
@@ -251,7 +251,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 @pytest.fixture(scope="module")
 def browsed(evil, tmp_path_factory):
-    """The page in a browser: its elements, a picture of it, and what the browser said."""
+    """The page in a browser: its elements, a picture of it, and the messages of the browser."""
     found = next((path for path in map(shutil.which, BROWSERS) if path), None)
     if found is None:
         pytest.skip(f"no browser here: none of {', '.join(BROWSERS)} is installed")
@@ -277,12 +277,12 @@ def test_a_browser_shows_it(browsed):
 
 
 def test_a_browser_runs_and_fetches_nothing(browsed):
-    elements, _, said = browsed
+    elements, _, message = browsed
     assert "<title>Mail report</title>" in elements
     assert elements.count("<svg") == 3
     assert "<script" not in elements
     # errors, and what the policy of the page forbade
-    assert "CONSOLE" not in said
+    assert "CONSOLE" not in message
 
 
 def test_small_numbers_are_written_for_people(blobs):

@@ -57,7 +57,7 @@ def test_rows_can_be_named_by_a_key(tmp_path, tool):
     assert joined(path, data, key="id") == ["a", "b", None, None, None, None]
 
 
-def test_a_task_of_label_studio_is_what_its_documentation_says():
+def test_a_task_of_label_studio_has_the_documented_form():
     (task,) = to_tasks(with_labels(["spam"]), [0], "label-studio", "body")
     assert task["data"]["body"] == TEXTS[0]
     assert task["annotations"] == [choices("spam")]

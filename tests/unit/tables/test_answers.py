@@ -18,7 +18,7 @@ def test_a_corrected_label_replaces_that_of_the_data(write):
     assert joined(write, "semisvm_row,kind,semisvm_before\n1,,x\n") == [None] * 3
 
 
-def test_what_one_file_says_another_does_not_correct(write):
+def test_files_of_answers_that_disagree_are_refused(write):
     first = "semisvm_row,kind,semisvm_before\n1,a,x\n"
     assert joined(write, first, first) == ["a", None, None]
     with pytest.raises(DataError, match=r"1\.csv, line 2.*'b' disagrees with 'a' of .*0\.csv"):

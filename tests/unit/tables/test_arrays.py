@@ -55,7 +55,7 @@ def test_an_empty_array_whose_header_is_cut_off_is_refused():
 
 
 @pytest.mark.parametrize("size", [0, 5, 10, 12])
-def test_pieces_are_as_long_as_asked_or_as_the_stream(size, monkeypatch):
+def test_pieces_are_as_long_as_requested_or_as_the_stream(size, monkeypatch):
     monkeypatch.setattr(arrays, "PIECE", 4)
     stream = io.BytesIO(b"0123456789")
     assert arrays.read_pieces(stream, size) == b"0123456789"[:size]

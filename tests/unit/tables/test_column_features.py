@@ -60,7 +60,7 @@ def test_kinds_and_notes():
         (["<0.5", "n.a."], "2 of its 82 values are not numbers, such as '<0.5'"),
     ],
 )
-def test_why_numbers_are_no_numbers_is_said(odd, reason):
+def test_the_note_names_why_numbers_are_no_numbers(odd, reason):
     cells = [str(0.5 + i) for i in range(80)] + odd
     (note,) = ColumnFeatures().fit({"x": cells, "y": np.arange(82) % 5}).notes_
     assert reason in note

@@ -65,11 +65,11 @@ def test_missing_column_names_those_there_are(write):
     assert "no column 'zzz'. The columns" in str(refused(write("a,b\n1,2\n"), columns=["zzz"]))
 
 
-@pytest.mark.parametrize(("row", "said"), [("1", "'b' missing"), ("1,2,x", "extra cell is 'x'")])
-def test_ragged_rows(write, row, said):
+@pytest.mark.parametrize(("row", "message"), [("1", "'b' missing"), ("1,2,x", "extra cell is 'x'")])
+def test_ragged_rows(write, row, message):
     error = refused(write(f"a,b\n1,2\n{row}\n"))
     assert error.line == 3
-    assert said in str(error)
+    assert message in str(error)
 
 
 def test_empty_files(write):
@@ -154,13 +154,13 @@ def test_numbers(write):
     table = read(write("x\n1\n\n 2.5 \nNA\n-1e3\n".replace("\n\n", '\n""\n')))
     assert table.numbers("x").tolist()[0::2] == [1.0, 2.5, -1000.0]
     assert str(table.numbers("x")[1]) == "nan"
-    for bad, said in (
+    for bad, message in (
         ("abc", "'abc' is not a number"),
         ("1_0", "'1_0' is"),
         ("inf", "infinite"),
         ("-1e200", "too large"),
     ):
-        with pytest.raises(DataError, match=said) as caught:
+        with pytest.raises(DataError, match=message) as caught:
             read(write(f"x\n1\n{bad}\n")).numbers("x")
         assert (caught.value.line, caught.value.column) == (3, "x")
 

@@ -184,7 +184,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch, cache):
         ),
     ],
 )
-def test_other_libraries_are_called_as_they_want(monkeypatch, cache, module, library):
+def test_other_libraries_are_called_in_their_own_way(monkeypatch, cache, module, library):
     monkeypatch.setitem(sys.modules, module, library)
     found = open_encoder(f"{module.replace('_', '-')}:some")(TEXTS[:3])
     assert np.array_equal(found, lengths(TEXTS[:3]))

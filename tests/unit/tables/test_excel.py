@@ -117,10 +117,12 @@ def test_which_sheet(save):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read(path, sheet="Mail").names == ["a"]
-    said = str(refused(path, sheet="mail"))
-    assert "no sheet 'mail'. Did you mean 'Mail'? The sheets are 'Mail', 'Other', 'Empty'." in said
-    said = str(refused(path, sheet="Empty"))
-    assert "'Empty' is empty. Name another one with sheet=: 'Mail', 'Other'." in said
+    mistake = str(refused(path, sheet="mail"))
+    assert (
+        "no sheet 'mail'. Did you mean 'Mail'? The sheets are 'Mail', 'Other', 'Empty'." in mistake
+    )
+    mistake = str(refused(path, sheet="Empty"))
+    assert "'Empty' is empty. Name another one with sheet=: 'Mail', 'Other'." in mistake
     csv = path.with_suffix(".csv")
     csv.write_text("a\n1\n")
     assert "a csv file has no sheets" in str(refused(csv, sheet="Mail"))
@@ -136,9 +138,9 @@ def test_workbooks_are_recognised_by_their_content(name, save):
 
 
 def test_what_is_wrong_with_a_table(save):
-    said = refused(save(Mail=[["Mail of May"], HEADER, ["a", 1, "ham"]]))
-    assert "the cell C2 ('kind') is outside the table: row 1" in said.message
-    assert (said.line, said.word) == (2, "row")
+    mistake = refused(save(Mail=[["Mail of May"], HEADER, ["a", 1, "ham"]]))
+    assert "the cell C2 ('kind') is outside the table: row 1" in mistake.message
+    assert (mistake.line, mistake.word) == (2, "row")
     assert "header but no row" in str(refused(save(Mail=[HEADER])))
     assert "row 2: the header has the name 'a'" in str(refused(save(Mail=[[], ["a", "a"], [1, 2]])))
     assert "no column 'kin'. Did you mean 'kind'?" in str(
@@ -149,9 +151,9 @@ def test_what_is_wrong_with_a_table(save):
 def test_formulas_count_as_their_results(save):
     path = save(Mail=[["size", "twice"], [1, "=2*A2"], [2, "=2*A3"]])
     # nothing has computed them
-    said = refused(path)
-    assert said.column == "twice"
-    assert "results of the formulas" in said.message
+    mistake = refused(path)
+    assert mistake.column == "twice"
+    assert "results of the formulas" in mistake.message
     sheet = "xl/worksheets/sheet1.xml"
     for result in (b"2", b"4"):
         put = b"<v>" + result + b"</v>"
@@ -166,8 +168,8 @@ def test_without_openpyxl(monkeypatch, tmp_path):
     path = tmp_path / "a.csv"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
-    said = str(refused(path))
-    assert "pip install 'semisvm[excel]'. Or save the sheet as CSV" in said
+    mistake = str(refused(path))
+    assert "pip install 'semisvm[excel]'. Or save the sheet as CSV" in mistake
 
 
 def test_other_spreadsheets_and_passwords(tmp_path):

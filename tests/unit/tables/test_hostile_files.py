@@ -82,7 +82,7 @@ def test_wide_and_filled_json_lines(write):
     assert len(read(write("a.jsonl", row * 10)).names) == 2000
 
 
-def test_a_large_index_is_named_before_memory_is_asked_for(write):
+def test_a_large_index_is_refused_before_memory_is_reserved(write):
     path = write("a.svm", "1 1:1\n-1 2147483646:1\n")
     error = refused(path)
     assert error.line == 2

@@ -246,7 +246,7 @@ def test_a_pipeline_uses_the_labels_of_its_own_fold():
     assert features.informative_
     hidden = ColumnFeatures().fit(table, hide_labels(partly(topics, n=N), np.flatnonzero(y == -1)))
     assert hidden.informative_ == features.informative_
-    # labels that say nothing raise nothing, whatever the held-out ones say
+    # random labels raise nothing, whatever the held-out ones are
     rng = np.random.default_rng(0)
     mixed = y.copy()
     mixed[y != -1] = rng.permutation(y[y != -1])

@@ -39,7 +39,7 @@ def test_json_lines(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "said"),
+    ("content", "line", "message"),
     [
         ('{"a": 1}\n{"a": }\n', 2, "not JSON"),
         ('[{"a": 1}]', 1, "one JSON array"),
@@ -50,11 +50,11 @@ def test_json_lines(tmp_path, suffix):
         ('{"a": 1, "y": [2]}', 1, "label must be text"),
     ],
 )
-def test_broken_json_lines(tmp_path, content, line, said):
+def test_broken_json_lines(tmp_path, content, line, message):
     path = tmp_path / "data.jsonl"
     path.write_text(content)
     label = "y" if '"y"' in content else None
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         read(path, label=label)
     assert caught.value.line == line
 

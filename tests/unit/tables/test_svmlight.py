@@ -51,7 +51,7 @@ def test_unsorted_indices_are_sorted(write):
 
 
 @pytest.mark.parametrize(
-    ("row", "column", "said"),
+    ("row", "column", "message"),
     [
         ("1 2:1 2:3", 7, "occurs twice"),
         ("1 2:1 3:1 2:3", 11, "occurs twice"),
@@ -73,9 +73,9 @@ def test_unsorted_indices_are_sorted(write):
         ("1 2:.", 5, "not a finite"),
     ],
 )
-def test_mistakes_have_line_and_column(write, row, column, said):
+def test_mistakes_have_line_and_column(write, row, column, message):
     error = refused(write(f"1 1:1\n# comment\n\n{row}\n-1 1:1\n"))
-    assert said in str(error)
+    assert message in str(error)
     assert (error.line, error.column) == (4, column)
 
 

@@ -117,11 +117,11 @@ def test_piece_by_piece_is_the_same(options):
 
 
 def test_kept_words_are_listed_most_frequent_first():
-    told = fitted(max_features=4).kept_words(2)
-    assert told["body"]["words"] == 4
+    shown = fitted(max_features=4).kept_words(2)
+    assert shown["body"]["words"] == 4
     rows = {word: sum(word in text.lower().split() for text in TEXTS) for word in ("the", "cat")}
     assert all(count == 3 for count in rows.values())
-    assert set(told["body"]["most_frequent"]) <= {"and", "cat", "sleep", "the"}
+    assert set(shown["body"]["most_frequent"]) <= {"and", "cat", "sleep", "the"}
     assert fitted(hash_columns=16).kept_words() == {}
 
 

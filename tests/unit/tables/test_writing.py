@@ -105,7 +105,7 @@ def test_read_only_files_are_not_replaced(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         (errno.ENOSPC, "the disk is full"),
         (errno.EROFS, "read-only"),
@@ -114,7 +114,7 @@ def test_read_only_files_are_not_replaced(tmp_path, monkeypatch):
     ],
 )
 @pytest.mark.parametrize("place", ["fsync", "write", "mkstemp"])
-def test_errors_of_the_system_are_explained(tmp_path, monkeypatch, code, said, place):
+def test_errors_of_the_system_are_explained(tmp_path, monkeypatch, code, message, place):
     path = tmp_path / "out"
     path.write_text("old")
 
@@ -128,7 +128,7 @@ def test_errors_of_the_system_are_explained(tmp_path, monkeypatch, code, said, p
         monkeypatch.setattr(os, "fsync", fail)
     else:
         monkeypatch.setattr(places.tempfile, "mkstemp", fail)
-    refused(path, said)
+    refused(path, message)
     assert path.read_text() == "old"
 
 

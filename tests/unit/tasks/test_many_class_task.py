@@ -54,7 +54,7 @@ def state_at(task, labels, lam):
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("rows", [[], [0], [3, 17, 40]])
 @pytest.mark.parametrize("ratio", [1.0, 1.5])
-def test_what_is_known_follows_to_other_labels(loss, tree, rows, ratio):
+def test_gradients_follow_other_labels(loss, tree, rows, ratio):
     task, lam = task_of(loss, tree), 0.3
     labels = np.random.default_rng(1).integers(0, 4, task.n_unlabeled)
     state = state_at(task, labels, lam)

@@ -235,7 +235,7 @@ def test_all_but_the_rows_that_must_be_positive_are_negative():
     np.testing.assert_array_equal(task.rows.all.chosen_labels(), np.isinf(costs[:, 0]))
 
 
-def test_what_needs_all_rows_says_so():
+def test_what_needs_all_rows_is_refused_on_several_blocks():
     X, labels, prior = blobs(2)
     task, _ = two_class_task(X, labels, LOSSES["hinge"].two, 1e-2, prior)
     with pytest.raises(TypeError, match="all rows in the memory of one process"):

@@ -22,7 +22,7 @@ def state_at(task, labels, lam):
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared", "log"])
 @pytest.mark.parametrize("rows", [[], [0], [3, 17, 40]])
 @pytest.mark.parametrize("ratio", [1.0, 1.5])
-def test_what_is_known_follows_to_other_labels(loss, rows, ratio):
+def test_gradients_follow_other_labels(loss, rows, ratio):
     task, lam = binary_task(loss), 0.3
     labels = np.random.default_rng(1).random(task.n_unlabeled) < 0.4
     state = state_at(task, labels, lam)
