@@ -329,19 +329,20 @@ def test_a_model_is_nothing_for_a_terminal(made):
 
 
 @posix
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_goes_is_no_error(made, unbuffered):
-    binary, text = fitting(made, "-o", "-"), ["predict", made / "m", made / "data.csv"]
-    for line in (["methods"], text if unbuffered else binary):
-        reading, writing = os.pipe()
-        os.close(reading)
-        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-        process = start(*line, stdout=writing, env=environment)
-        os.close(writing)
-        _, message = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, message
-        assert b"Broken" not in message
-        assert b"Traceback" not in message
+@pytest.mark.parametrize(
+    ("command", "unbuffered"), [("methods", ""), ("fit", ""), ("predict", "1")]
+)
+def test_a_reader_that_goes_is_no_error(made, command, unbuffered):
+    lines = {"fit": fitting(made, "-o", "-"), "predict": ["predict", made / "m", made / "data.csv"]}
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    process = start(*lines.get(command, [command]), stdout=writing, env=environment)
+    os.close(writing)
+    _, message = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, message
+    assert b"Broken" not in message
+    assert b"Traceback" not in message
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
@@ -361,7 +362,7 @@ def test_a_full_standard_output_is_one_line(made, unbuffered):
 
 
 @posix
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])  # SIGTERM: test_stopping.py
 def test_signals_end_a_command_and_leave_no_half_written_file(made, tmp_path, number):
     process, writer = half_way(made, tmp_path)
     try:

@@ -81,7 +81,6 @@ def stopped(folder, wait, number):
 @pytest.mark.parametrize(
     ("wait", "number", "code"),
     [
-        (SLEEPING, "SIGINT", 130),
         (LOCKED, "SIGINT", 130),
         (SLEEPING, "SIGTERM", 143),
         (SLEEPING, "SIGKILL", -9),

@@ -26,7 +26,7 @@ PROBLEMS = {
         load_breast_cancer().target,
     ),
     "n > d": lambda: two_blobs(500, 8, gap=1.0),
-    "d > n": lambda: two_blobs(60, 200, gap=1.0),
+    "d > n": lambda: two_blobs(40, 80, gap=1.0),
     "sparse": lambda: sparse_text(300, 800),
 }
 
