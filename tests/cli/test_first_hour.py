@@ -118,10 +118,9 @@ def test_a_model_of_noise_is_called_one(folder, tmp_path):
     method = semisvm.load(model).summary["method"]
     assert re.search(message.format(rf"{method}( rbf)?"), fitted.stdout)
     assert re.search(message.format(rf"{method}( rbf)?"), page.read_text(encoding="utf-8"))
-    lines = (folder / "noise.csv").read_text().splitlines()
     rng = np.random.default_rng(1)
-    rows = [f"{row.rpartition(',')[0]},{('a b', 'c')[rng.integers(2)]}" for row in lines[1:]]
-    (tmp_path / "new.csv").write_text("\n".join([lines[0], *rows]) + "\n")
+    rows = [f"{','.join(map(str, rng.random(4)))},{('a b', 'c')[k % 2]}" for k in range(90)]
+    (tmp_path / "new.csv").write_text("\n".join(["x0,x1,x2,x3,the kind", *rows]) + "\n")
     assert message.format("the model") in run("evaluate", model, tmp_path / "new.csv").stdout
     facts = json.loads(run("evaluate", model, tmp_path / "new.csv", "--json").stdout)
     assert facts["chance"]["better"] is False

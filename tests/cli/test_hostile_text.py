@@ -121,12 +121,12 @@ def test_rows_are_exact_except_on_a_terminal(hostile):
 
 
 def test_one_place_prints():
-    """Whatever a command prints goes through `output` or `errors`, which escape control characters.
+    """Whatever is printed goes through `printing` or `messages`, which escape control characters.
 
     What `interrupts` prints at the end has been through them before.
     """
     for source in Path(cli.__file__).parent.glob("*.py"):
-        if source.name in ("printing.py", "errors.py", "entry.py", "app.py", "interrupts.py"):
+        if source.name in ("printing.py", "messages.py", "entry.py", "app.py", "interrupts.py"):
             continue
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):

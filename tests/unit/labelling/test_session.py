@@ -191,7 +191,7 @@ def test_a_row_that_changed_meanwhile_is_not_overwritten():
 def test_progress_while_a_model_that_is_right_learns():
     texts, kinds = mails(400, seed=1)
     with session(texts) as found:
-        advices = []
+        shown_advice = []
         for _ in range(10):
             label(found, 10, kinds, fit_every=5)
             status = found.status()
@@ -199,9 +199,9 @@ def test_progress_while_a_model_that_is_right_learns():
                 assert status.accuracy.value > 0.99
                 end = status.curve[-1]
                 assert (end.n_labels, end.accuracy) == (status.model_labels, status.accuracy.value)
-            advices.append(status.advice)
-        assert "more random rows" in advices[0]
-        assert "can stop" in advices[-1]
+            shown_advice.append(status.advice)
+        assert "more random rows" in shown_advice[0]
+        assert "can stop" in shown_advice[-1]
 
 
 @pytest.mark.parametrize("row", [-1, 120, "3", None, 1.5])
