@@ -30,6 +30,8 @@ BENCHMARKS = {
     "careful": "how much unlabelled rows should weigh where their class shares are estimated",
     "gradient": "GradientTSVC with many classes: where it does harm, and whether its note says so",
     "audit": "labels that were made wrong: are they among those that the audit doubts",
+    "coverage": "95% intervals: how often they hold the truth (--sets kinds, sets)",
+    "certify": "rows certified by random labels: broken bounds, and rows against an oracle",
     "trust": "calibrated probabilities, sets of classes, verdicts (--sets kinds)",
     "reading": "files of 50,000 texts and of 18,846 sparse rows; the help of the command line",
     "columns": "one more column beside texts and tables: noise, and columns that inform",
@@ -68,8 +70,10 @@ TOOLS = {
 ONLY = {
     "sets": (
         "audit",
+        "certify",
         "choices",
         "columns",
+        "coverage",
         "embeddings",
         "gradient",
         "labelling",

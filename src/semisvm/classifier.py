@@ -282,6 +282,11 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(right, weights=weights))
 
+    def trained_on(self, X: Any) -> NDArray[np.bool_] | None:
+        """Find the rows that equal labelled rows of the fit, as `Model.trained_on`."""
+        rows = self._rows(X)
+        return self.model_.trained_on(rows)
+
     def explain(self, X: Any, count: int = 5) -> list[list[tuple[str, float]]]:
         """Return the features that speak most for the class of each row, as `Model.explain`."""
         rows = self._rows(X)

@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.held_out import NEW_ROWS
-from semisvm.model_selection.intervals import difference_interval, score_interval
-from semisvm.model_selection.metrics import ANY, BOUNDS
+from semisvm.model_selection.intervals import (
+    difference_interval,
+    held_out_interval,
+    score_interval,
+)
+from semisvm.model_selection.metrics import ACCURACY, ANY, BOUNDS
 from semisvm.model_selection.verdict import (
     HELPED,
     NO_EVIDENCE,
@@ -182,10 +186,12 @@ class Comparison:
         supervised: Sequence[str] = (),
         chosen: str | None = None,
         use: str = NEW_ROWS,
+        grouped: bool = False,
     ) -> "Comparison":
         """Summarise the scores of all folds.
 
-        ``n_held`` is the number of different labels that were held out, by default all.
+        ``n_held`` is the number of different labels that were held out, by default all. Where rows
+        are ``grouped``, those of a group are alike, which only the variance of the folds shows.
         """
         held = n_labeled if n_held is None else n_held
         found, chance = _scored(found, chance)
@@ -194,13 +200,20 @@ class Comparison:
         sizes = [fold.n for fold in found[baseline]]
         bounds = BOUNDS.get(scoring, ANY)
         guesses = None if chance is None else [fold.score for fold in chance]
+
+        def interval_of(values: Sequence[float]) -> Interval:
+            if scoring != ACCURACY or grouped:
+                return score_interval(values, test_share, held, confidence, bounds)
+            share = float(np.average(values, weights=sizes))
+            return held_out_interval(share, held, n_labeled, confidence)
+
         methods = tuple(
             MethodScores(
                 name,
                 tuple(values),
                 tuple(fold.seconds for fold in found[name]),
                 float(np.average(values, weights=sizes)),
-                score_interval(values, test_share, held, confidence, bounds),
+                interval_of(values),
                 None
                 if guesses is None
                 else against_chance(

@@ -50,8 +50,9 @@ def f1_macro(y: NDArray[Any], predicted: NDArray[Any], weight: Weights = None) -
     return float(f1_score(y, predicted, average="macro", zero_division=0.0, sample_weight=weight))
 
 
+ACCURACY = "accuracy"
 METRICS: dict[str, Metric] = {
-    "accuracy": accuracy,
+    ACCURACY: accuracy,
     "balanced_accuracy": balanced_accuracy,
     "f1_macro": f1_macro,
 }

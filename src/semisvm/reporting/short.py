@@ -9,7 +9,7 @@ import numpy as np
 
 from semisvm.estimators.class_shares import PRIORS, prior_source
 from semisvm.model import Model
-from semisvm.model_selection.intervals import wilson_interval
+from semisvm.model_selection.intervals import held_out_interval
 from semisvm.reporting.html import Markup, paragraph, tag
 from semisvm.reporting.notebook import view
 from semisvm.text import plain
@@ -134,7 +134,8 @@ def _held_out(model: Model, choice: Mapping[str, Any]) -> dict[str, Any] | None:
     if model.conformal is None:
         return None
     right = model.conformal.scores < 0.0  # no other class scores better than the true one
-    interval = wilson_interval(float(right.mean()), len(right), CONFIDENCE)
+    n_labels = model.summary.get("labelled", len(right))
+    interval = held_out_interval(float(right.mean()), len(right), n_labels, CONFIDENCE)
     return {
         "accuracy": float(right.mean()),
         "interval": list(interval),

@@ -7,6 +7,7 @@ from scipy.stats import t as student
 
 from semisvm.model_selection.intervals import (
     difference_interval,
+    held_out_interval,
     paired_interval,
     resampled_interval,
     score_interval,
@@ -87,3 +88,19 @@ def test_scores_of_few_labels_are_covered(n_labels, p):
         alone += low <= p <= high
     assert covered / 400 >= 0.93
     assert alone <= covered
+
+
+def test_labels_that_cannot_be_held_out_may_be_errors():
+    low, high = held_out_interval(0.9, 20, 20)
+    assert (low, high) == pytest.approx(wilson_interval(0.9, 15))
+    lower, same = held_out_interval(0.9, 20, 25)
+    assert lower < low
+    assert same == high
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(("n_held", "n_labels"), [(2, 2), (12, 14), (200, 200)])
+def test_held_out_intervals_are_never_degenerate(share, n_held, n_labels):
+    low, high = held_out_interval(share, n_held, n_labels)
+    assert 0.0 <= low < high <= 1.0
+    assert low <= share <= high
