@@ -216,7 +216,7 @@ def label_array(y: Any) -> NDArray[Any]:
         y[hidden] = None
     target = np.asarray(y)
     if _loses_kind(y, target):
-        listed = y.to_list() if hasattr(y, "to_list") else list(y)
+        listed = y.to_pylist() if hasattr(y, "to_pylist") else list(y)
         target = np.empty(len(listed), dtype=object)
         target[:] = listed
     if target.dtype.kind == "f" and np.isinf(target).any():
@@ -231,13 +231,15 @@ def label_array(y: Any) -> NDArray[Any]:
 def _loses_kind(y: Any, target: NDArray[Any]) -> bool:
     """Return whether numpy changed labels because others are missing.
 
-    Missing values turn nullable integers and booleans of data frames into floats, and NaN or a
-    number in a list of strings becomes a string.
+    Missing values turn nullable integers and booleans of pandas, polars and pyarrow into floats,
+    and NaN or a number in a list of strings becomes a string.
     """
     if target.ndim != 1:
         return False
     if target.dtype.kind == "f":
-        return hasattr(y, "to_list") and not isinstance(getattr(y, "dtype", None), np.dtype)
+        # arrays of pyarrow have a type instead of a dtype
+        dtype = getattr(y, "dtype", getattr(y, "type", None))
+        return dtype is not None and not isinstance(dtype, np.dtype)
     if target.dtype.kind in "US" and isinstance(y, (list, tuple)):
         return not all(isinstance(label, (str, bytes)) for label in y)
     return False

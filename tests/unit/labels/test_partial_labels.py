@@ -3,6 +3,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from semisvm.labels.partial import (
@@ -185,6 +186,21 @@ class TestLabelsKeepTheirKind:
         assert labels.codes.tolist() == [1, -1, 0, 1]
         hidden = hide_labels(y, [3])
         assert encode(hidden).classes.tolist() == classes[:2]
+
+    @pytest.mark.parametrize(
+        "y",
+        [
+            pd.array([1, None, 0], dtype="Int64"),
+            pd.array([1, None, 0], dtype="int64[pyarrow]"),
+            pa.array([1, None, 0]),
+            pa.chunked_array([[1, None], [0]]),
+        ],
+        ids=["pandas", "pandas with pyarrow", "pyarrow", "chunks of pyarrow"],
+    )
+    def test_nullable_arrays(self, y):
+        labels = encode(y)
+        assert labels.classes.dtype.kind == "i"
+        assert labels.codes.tolist() == [1, -1, 0]
 
     def test_categories_of_numbers(self):
         y = pd.Series([1, None, 0], dtype=pd.CategoricalDtype([0, 1]))
