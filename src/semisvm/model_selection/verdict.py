@@ -232,7 +232,19 @@ def _sentence(found: "Comparison", top: "Difference", recommended: str, of_sever
         return f"The unlabelled rows {top.verdict}: {facts}.{advice}"
     unsure = f"{found.n_labeled} labels are too few to tell"
     verdict = f"No evidence that the unlabelled rows helped: {facts}; {unsure}."
-    return f"{verdict}{advice}{_at_stake(top, recommended, found.baseline)}"
+    others = _others_helped(found, top)
+    return f"{verdict}{others}{advice}{_at_stake(top, recommended, found.baseline)}"
+
+
+def _others_helped(found: "Comparison", top: "Difference") -> str:
+    """Name other methods that the unlabelled rows helped, as the table of a comparison does."""
+    names = [d.name for d in found.differences if d.verdict == HELPED]
+    names = [name for name in names if name not in {top.name, *found.supervised}]
+    if not names:
+        return ""
+    *first, last = names
+    listed = f"{', '.join(first)} and {last}, each" if first else last
+    return f" They did help {listed} alone."
 
 
 def _advice(found: "Comparison", recommended: str) -> str:

@@ -56,6 +56,21 @@ def test_a_chosen_model_is_judged_and_kept():
     assert (open_.method, open_.recommended) == ("tsvm", "svm")
 
 
+def test_methods_that_were_helped_are_named_beside_a_chosen_one_that_may_not_be():
+    """The table says of them that they were."""
+    gaps = {"tsvm": 0.3, "da": 0.25, "svm reg=1": 0.4, "committee": 0.02}
+    found = comparison(gaps, chosen="committee", supervised=["svm reg=1"])
+    assert [d.verdict for d in found.differences] == ["helped"] * 3 + ["no evidence"]
+    verdict = found.did_it_help()
+    assert verdict.word == "no evidence"
+    assert "200 labels are too few to tell. They did help tsvm and da, each alone." in (
+        verdict.sentence
+    )
+    alone = comparison({"tsvm": 0.3, "committee": 0.02}, chosen="committee").did_it_help()
+    assert "They did help tsvm, each alone" not in alone.sentence
+    assert "They did help tsvm alone." in alone.sentence
+
+
 def test_a_chosen_model_that_hurt_is_not_recommended():
     found = comparison({"tsvm": 0.0, "committee": -0.4}, chosen="committee")
     verdict = found.did_it_help()
