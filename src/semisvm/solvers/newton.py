@@ -46,6 +46,8 @@ MAX_LINE_STEPS = 50
 # After so many the derivative that the search began with is checked, up to this relative error.
 MANY_LINE_STEPS = 10
 WRONG = 0.5
+# Then zero may be the lower end of a bracket whose root is smaller by many orders of magnitude.
+MUCH_LESS = 1e-3
 # Fraction of the first derivative that may be left: the residual of a full step is orthogonal
 # to it, so unless rows change sides, one evaluation at t = 1 is enough.
 LINE_TOLERANCE = 1e-3
@@ -486,5 +488,17 @@ def line_search(
             high = t
         t -= first / second
         if not low < t < high:
-            t = 0.5 * (low + high) if high < np.inf else 2.0 * low
+            t = _within(low, high, many=trial >= MANY_LINE_STEPS)
+    else:
+        # the objective falls up to there
+        return low
     return t
+
+
+def _within(low: float, high: float, *, many: bool) -> float:
+    """Return the next trial inside a bracket; after many its ends are orders of magnitude apart."""
+    if high == np.inf:
+        return 2.0 * low
+    if not many:
+        return 0.5 * (low + high)
+    return float(np.sqrt(low * high)) if low > 0.0 else MUCH_LESS * high

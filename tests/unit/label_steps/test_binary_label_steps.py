@@ -31,6 +31,14 @@ def test_top_labels_are_the_best_of_all(loss, n_positive):
     assert cost(loss, scores, labels) == pytest.approx(best)
 
 
+@pytest.mark.parametrize("scores", [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+def test_top_labels_leave_no_class_without_rows(scores):
+    """One of the masses is beyond the digits of their sum."""
+    labels = top_labels(np.array(scores), 2e5, np.array([2e13, 1e-9]))
+    assert labels.any()
+    assert not labels.all()
+
+
 def test_top_labels_break_ties_by_row():
     assert top_labels(np.array([1.0, 0.0, 0.0, 0.0, -1.0]), 3).tolist() == [1, 1, 1, 0, 0]
     assert top_labels(np.zeros(4), 2).tolist() == [1, 1, 0, 0]

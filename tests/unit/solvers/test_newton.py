@@ -1,4 +1,5 @@
 from functools import partial
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -392,3 +393,25 @@ def test_line_search_does_not_trust_a_derivative_that_is_wrong():
     ws, ss, slope = state.w @ down, down @ down, -down @ down
     assert line_search(problem, ws, ss, slope) > 0.0
     assert line_search(problem, ws, ss, 1e30 * slope, tol=1e-60) == 0.0
+
+
+@pytest.mark.parametrize("loss", [name for name in SMOOTH if name != "squared"])
+def test_line_search_finds_minima_of_any_size(loss):
+    """Steps were taken far uphill where the minimum is 1e-16 of a step away, or less."""
+    problem = problem_of(*two_blobs(50, 4), loss=loss)
+    w = 0.1 * np.random.default_rng(0).standard_normal(5)
+    problem.rows.all.score(w)
+    down = -np.asarray(problem.linearize(w).gradient)
+    found = []
+    for length in (1.0, 1e12, 1e20, 1e60):
+        step = length * down
+        problem.set_direction(step)
+        found.append(length * line_search(problem, w @ step, step @ step, -down @ step))
+    np.testing.assert_allclose(found, found[0], rtol=0.01)
+
+
+def test_line_search_that_ends_early_goes_no_further_than_downhill():
+    """The derivative jumps from below to above zero, and is nowhere small."""
+    along = Mock(side_effect=lambda times: [(-1.0 if t < 1e-60 else 1.0, 1.0) for t in times])
+    problem = SimpleNamespace(reg=0.0, along=along)
+    assert 0.0 < line_search(problem, 0.0, 1.0, -1.0) < 1e-60
