@@ -126,7 +126,13 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.na_is_class = na_is_class
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | str | None = None,
+    ) -> Self:
         """Choose a method and fit it.
 
         Parameters
@@ -138,8 +144,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             Labels; rows without one have None, NaN, NA, a blank, or the marker ``unlabeled``.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows: one of weight two counts like two.
+        groups : array-like of shape (n,), or name of a column of X, optional
+            Rows that belong together, such as the messages of one sender. Labels of a group are
+            held out together, so that accuracy and probabilities are those of other groups. A
+            column that is named is no feature.
         """
         refuse_wrapper(self.unlabeled)
+        if isinstance(groups, str):
+            X, groups = _without_groups(X, groups)
         data = self._with_labels(X, y)
         features, foreign = self._column_features(), self._foreign_features()
         if self.encoder is not None and isinstance(data, MatrixData):
@@ -167,6 +179,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             use=self.use,
             random_state=int(seed),
             sample_weight=None if sample_weight is None else np.asarray(sample_weight, float),
+            groups=groups,
             **given,
         )
         self.features_ = foreign
@@ -295,7 +308,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features that the model has weights for."""
         check_is_fitted(self, "model_")
-        return np.array([str(name) for name in self.model_.feature_names()], dtype=object)
+        own = getattr(self.features_, "get_feature_names_out", None)
+        names = self.model_.feature_names() if own is None else own()
+        return np.array([str(name) for name in names], dtype=object)
 
     def save(self, path: str | Path | BinaryIO) -> None:
         """Write the model to one file, without pickle, for `load` and the command line."""
@@ -357,6 +372,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.string = True
         return tags
+
+
+def _without_groups(X: Any, name: str) -> tuple[Any, Any]:
+    """Take the column of the groups out of rows."""
+    data = as_data(X)
+    if not isinstance(data, Table):
+        raise DataError(f"X has no columns with names, so groups={name!r} is not one of them.")
+    return data.without([name]), data.column(name)
 
 
 def _frame(data: Table | MatrixData) -> Any:

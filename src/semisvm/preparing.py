@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm.designs.base import Index
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import has_usual_length, mean_square_length
 from semisvm.model_selection.familiarity import some_rows
@@ -45,6 +46,8 @@ class Prepared:
         Weights of the rows.
     several : SeveralLabels, optional
         Several labels per row; ``labels`` are then their cells, shape (n, k).
+    group : int array of shape (n,), optional
+        Rows that are held out together.
     cells : Table or None
         A sample of the rows of a table, those of `semisvm.model_selection.familiarity.some_rows`.
     """
@@ -59,6 +62,7 @@ class Prepared:
     weight: NDArray[np.float64] | None = None
     cells: Table | None = None
     several: SeveralLabels | None = None
+    group: Index | None = None
 
 
 def prepare(

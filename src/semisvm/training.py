@@ -8,9 +8,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from semisvm.designs.base import Index
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.fingerprints import row_fingerprints
 from semisvm.designs.validation import take_rows
@@ -89,6 +90,7 @@ def train(
     progress: Progress = UNWATCHED,
     n_parts: int | None = None,
     sample_weight: NDArray[np.float64] | None = None,
+    groups: ArrayLike | None = None,
     **parameters: Any,
 ) -> Model:
     """Fit a method to data that were read from a file, or to rows and labels in memory.
@@ -108,7 +110,8 @@ def train(
     labels : SeveralLabels, optional
         Several labels per row, as far as they are known, in place of those of ``data``; see
         `semisvm.tables.several_labels`. One machine is fitted per label. ``quick``,
-        ``exportable``, ``time_limit``, ``use`` and ``n_parts`` are for one label per row.
+        ``exportable``, ``time_limit``, ``use``, ``n_parts`` and ``groups`` are for one label per
+        row.
     features : ColumnFeatures, optional
         Not fitted; by default one for all columns.
     settings : mapping, optional
@@ -139,6 +142,9 @@ def train(
         the current client of Dask then share.
     sample_weight : array of shape (n,), optional
         Weights of the rows in the fits: a row of weight two counts like two.
+    groups : array-like of shape (n,), optional
+        Rows that belong together, such as the messages of one sender: what is chosen, calibrated
+        and reported by held-out labels is then for rows of other groups.
     **parameters
         Of the estimator. With ``labels``: ``class_prior`` of `MultiLabelSVC`, and what the
         machine takes.
@@ -153,7 +159,7 @@ def train(
     if labels is None:
         features = features_for(method, features)
     else:
-        _check_for_labels({**limits, "n_parts": n_parts})
+        _check_for_labels({**limits, "n_parts": n_parts, "groups": groups is not None})
         _machine(method, {})
     if sample_weight is not None and method != AUTO and not get(method).takes_weights:
         taking = [one.name for one in methods() if one.takes_weights]
@@ -166,6 +172,7 @@ def train(
         data, features, settings, as_is=as_is, sample_weight=sample_weight, labels=labels
     )
     prepared.notes += notes
+    prepared.group = None if groups is None else _group_numbers(groups, prepared, method)
     choice = None
     if method == AUTO and labels is None:
         prepared = _with_columns_chosen(prepared, data, as_is, time_limit, random_state)
@@ -221,6 +228,7 @@ def _with_columns_chosen(
         encode(prepared.labels, None),
         features,
         sample_weight=prepared.weight,
+        group=prepared.group,
         seconds=FOR_COLUMNS * (SECONDS if time_limit is None else time_limit),
         random_state=random_state,
     )
@@ -237,7 +245,24 @@ def _with_columns_chosen(
     notes = [note for note in prepared.notes if note not in features.notes_]
     notes += found.reasons + [note for note in again.notes if ZERO_WEIGHT not in note]
     seconds = prepared.seconds + again.seconds
-    return replace(again, notes=notes, weight=prepared.weight, seconds=seconds)
+    return replace(
+        again, notes=notes, weight=prepared.weight, group=prepared.group, seconds=seconds
+    )
+
+
+def _group_numbers(groups: ArrayLike, prepared: Prepared, method: str) -> Index:
+    """Return the groups of the rows as numbers; raise where held-out rows cannot be kept apart."""
+    from semisvm.model_selection.choice import COMMITTEE
+    from semisvm.model_selection.splits import group_numbers
+
+    if isinstance(prepared.X, RowsOnDisk):
+        raise ValueError("groups are for rows in memory: those on the disk all stay in the fits.")
+    if method == COMMITTEE:
+        raise ValueError(
+            "the method 'committee' learns its weights from folds that take no groups. Leave the "
+            "method out: 'auto' weighs the members by groups."
+        )
+    return group_numbers(groups, prepared.labels)
 
 
 def _check_for_labels(options: Mapping[str, Any]) -> None:
@@ -265,6 +290,7 @@ def _choose(
             random_state=random_state,
             progress=callback,
             sample_weight=prepared.weight,
+            groups=prepared.group,
             **limits,
         )
 
@@ -402,7 +428,10 @@ def _about_chance(model: Model, prepared: Prepared, random_state: int) -> list[s
     repeated = count_repeated(prepared.labels) if prepared.several is None else 0
     if repeated < FEWEST_TO_JUDGE or model.summary["fit_seconds"] > QUICK_FIT:
         return []
-    held_out = _held_out(model.estimator, prepared, random_state)
+    try:
+        held_out = _held_out(model.estimator, prepared, random_state)
+    except DataError:  # too few groups
+        return []
     found = against_labels(held_out.scores, held_out.codes)
     return [] if found.better else [found.sentence(model.summary["method"])]
 
@@ -449,14 +478,26 @@ def _held_out(
 ) -> "CrossFit":
     """Score the labelled rows by models that did not see their labels."""
     from semisvm.model_selection.crossfit import cross_fit_all
-    from semisvm.model_selection.splits import PartialLabelKFold
+    from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups
 
     folds = min(HELD_OUT_FOLDS, count_repeated(prepared.labels))
     cv = PartialLabelKFold(folds, shuffle=True, random_state=random_state, unlabeled=None)
+    if prepared.group is not None:
+        codes = encode(prepared.labels, None).codes
+        grouped = folds_of_groups(codes, prepared.group, folds, random_state)
+        if not grouped:
+            raise DataError(
+                "the labels of a class are in too few groups to hold some out. Label rows of more "
+                "groups, or leave out groups=."
+            )
+        cv = PartialLabelKFold(
+            len(grouped), shuffle=True, random_state=random_state, unlabeled=None
+        )
     with warnings.catch_warnings():
         # there is a note about few labels
         warnings.simplefilter("ignore", UserWarning)
-        return cross_fit_all(estimator, prepared.X, prepared.labels, cv, prepared.weight, use)
+        rows = (prepared.X, prepared.labels)
+        return cross_fit_all(estimator, *rows, cv, prepared.weight, use, prepared.group)
 
 
 def _about_calibration(labels: NDArray[np.object_]) -> list[str]:

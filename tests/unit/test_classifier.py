@@ -66,6 +66,7 @@ FRAMES = {
     "pandas on pyarrow": lambda c: pd.DataFrame(c).convert_dtypes(dtype_backend="pyarrow"),
     "polars": pl.DataFrame,
     "pyarrow": pa.table,
+    "record batch": lambda columns: pa.table(columns).to_batches()[0],
     "dataset": lambda columns: FakeDataset(pa.table(columns), list(range(len(columns["size"])))),
     "table": as_table,
 }
@@ -168,6 +169,46 @@ def test_numpy_makes_texts_of_nan():
     assert three.fit(COLUMNS, y).classes_.tolist() == ["ham", "nan", "spam"]
 
 
+def correlated_groups():
+    """Return rows that are much alike within a group, whose class they do not show elsewhere."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 30, 400)
+    truth = group % 2
+    X = 2.0 * rng.normal(size=(30, 5))[group] + 0.3 * rng.normal(size=(400, 5))
+    return X, np.where(rng.random(400) < 0.25, truth, -1), group
+
+
+@pytest.mark.parametrize("method", ["auto", "tsvm"])
+def test_groups_are_held_out_together(method):
+    X, y, group = correlated_groups()
+    model = SemiSupervisedClassifier(method, time_limit=3)
+    alone = model.fit(X, y).report_.data["held_out"]["accuracy"]
+    apart = model.fit(X, y, groups=group).report_.data["held_out"]["accuracy"]
+    assert alone - apart > 0.1
+    # new groups are as hard as that
+    assert apart < 0.7
+
+
+def test_groups_by_name_and_mistakes():
+    X, y, group = correlated_groups()
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(sender=group, kind=y)
+    named = SemiSupervisedClassifier("svm").fit(frame, "kind", groups="sender")
+    assert named.feature_names_in_.tolist() == list("abcde")
+    given = SemiSupervisedClassifier("svm").fit(frame[[*"abcde"]], y, groups=group)
+    assert named.report_.data["held_out"] == given.report_.data["held_out"]
+    with pytest.raises(DataError, match="groups='sender'"):
+        SemiSupervisedClassifier("svm").fit(X, y, groups="sender")
+    with pytest.raises(ValueError, match="groups has 3 entries"):
+        SemiSupervisedClassifier("svm").fit(X, y, groups=[1, 2, 3])
+    with pytest.raises(DataError, match="too few groups"):
+        SemiSupervisedClassifier("svm").fit(X, y, groups=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="'auto' weighs the members by groups"):
+        SemiSupervisedClassifier("committee").fit(X, y, groups=group)
+    few = SemiSupervisedClassifier(time_limit=3).fit(X, y, groups=group % 2)
+    assert few.report_.data["held_out"] is None
+    assert "in too few groups" in str(few.report_)
+
+
 def test_own_marker():
     y = with_missing(TEXTS, "later")
     model = SemiSupervisedClassifier("svm", unlabeled="later").fit(COLUMNS, y)
@@ -209,7 +250,8 @@ def test_five_lines_on_a_file(tmp_path):
 def test_texts(tmp_path):
     texts = COLUMNS["subject"]
     model = SemiSupervisedClassifier("tsvm").fit(texts, KNOWN)
-    for rows in (np.array(texts), np.array(texts, object), pd.Series(texts), pl.Series(texts)):
+    arrays = (np.array(texts), np.array(texts, object), pa.array(texts), pa.chunked_array([texts]))
+    for rows in (*arrays, pd.Series(texts), pl.Series(texts)):
         same = clone(model).fit(rows, KNOWN)
         np.testing.assert_array_equal(same.predict_proba(rows), model.predict_proba(texts))
     assert model.predict(["cheap offer", "team lunch"]).tolist() == ["spam", "ham"]
@@ -312,6 +354,7 @@ def test_features_of_others():
     )
     model = SemiSupervisedClassifier("tsvm", features=made).fit(frame, KNOWN)
     assert model.score(frame, KINDS) > 0.9
+    assert {"words__cheap", "numbers__size"} <= {*model.get_feature_names_out()}
     assert not hasattr(made, "transformers_")
     words = SemiSupervisedClassifier("tsvm", features=TfidfVectorizer())
     assert words.fit(COLUMNS["subject"], KNOWN).score(COLUMNS["subject"], KINDS) > 0.9
@@ -384,7 +427,7 @@ def test_among_parts_of_scikit_learn():
     search = GridSearchCV(SemiSupervisedClassifier(), {"method": ["svm", "tsvm"]}, cv=cv)
     assert search.fit(frame, y).best_score_ > 0.8
     with sklearn.config_context(enable_metadata_routing=True):
-        model = SemiSupervisedClassifier("svm").set_fit_request(sample_weight=True)
+        model = SemiSupervisedClassifier("svm").set_fit_request(sample_weight=True, groups=False)
         model.set_score_request(sample_weight=False)
         weights = {"sample_weight": np.ones(N)}
         assert cross_val_score(model, frame, y, cv=cv, params=weights).min() > 0.8

@@ -198,8 +198,8 @@ def estimate_prior(
     the labelled fractions, which are drawn to equal shares where the labels allow it (see
     `semisvm.methods.shares`). Where the hidden labels do not speak for transductive models, the
     estimate moves towards what a supervised model predicts, by half a standard error at most.
-    This assumes that labels were drawn at random, at least
-    within each class.
+    Counts that are more even than a random draw allows are taken for labels that were picked class
+    by class, and are no evidence. Within a class labels should be drawn at random.
 
     Parameters
     ----------

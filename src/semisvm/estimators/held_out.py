@@ -42,6 +42,8 @@ variance. A method that does not is judged by three quarters."""
 
 
 NONE: Index = np.empty(0, dtype=np.intp)
+Outside = NDArray[np.bool_] | Callable[[Index], Index] | None
+"""Which rows take no part in a fit: of those that are held out, or by a function of the fold."""
 
 
 def kept_rows(n: int, outside: Index) -> Index:
@@ -221,7 +223,7 @@ class HeldOut:
         ----------
         fold : array of row indices
         outside : array of row indices
-            Rows of the fold that take no part in the fit.
+            Rows that take no part in the fit.
         """
         rest = self._labels.without(fold)
         if len(outside):
@@ -301,7 +303,7 @@ def held_out_scores(
     grounds: MappedRowsCache,
     labels: PartialLabels,
     shares: Floats | None = None,
-    outside: NDArray[np.bool_] | None = None,
+    outside: Outside = None,
 ) -> Callable[[Index], Floats]:
     """Return a function that hides the labels of a fold, fits, and scores the rows of the fold.
 
@@ -314,14 +316,15 @@ def held_out_scores(
     shares : array of shape (m,), optional
         Class shares, if they are known already; an estimator that shares no ground with others
         finds its own.
-    outside : bool array of shape (n,), optional
-        Rows that take no part in the fit where they are held out; by default none.
+    outside : bool array of shape (n,), or function, optional
+        Rows that take no part in the fit where they are held out; by default none. A function
+        returns, for a fold, the rows that take no part.
     """
     if not isinstance(estimator, LinearSemiSupervisedClassifier):
         alone = clone(estimator).set_params(unlabeled=None)
         return refitted_scores(alone, grounds, partly(labels, labels.labeled), None, outside)
     held = HeldOut(estimator, grounds, labels, shares)
-    return lambda fold: held.scores(fold, _part(fold, outside))
+    return lambda fold: held.scores(fold, outside_rows(fold, outside))
 
 
 def refitted_scores(
@@ -329,7 +332,7 @@ def refitted_scores(
     grounds: MappedRowsCache,
     y: ArrayLike,
     unlabeled: Any,
-    outside: NDArray[np.bool_] | None = None,
+    outside: Outside = None,
 ) -> Callable[[Index], Floats]:
     """Do what `held_out_scores` does, for any classifier: it is fitted anew for each fold.
 
@@ -342,12 +345,11 @@ def refitted_scores(
     y : array-like of shape (n,)
     unlabeled : scalar
         The marker in ``y``.
-    outside : bool array of shape (n,), optional
-        Rows that take no part in the fit where they are held out; by default none.
+    outside : as of `held_out_scores`
     """
 
     def scores(fold: Index) -> Floats:
-        part, hidden = _part(fold, outside), hide_labels(y, fold, unlabeled)
+        part, hidden = outside_rows(fold, outside), hide_labels(y, fold, unlabeled)
         inside, rest = grounds.without(part), kept_rows(len(hidden), part)
         model = fit_partly(estimator, inside.X, hidden[rest], unlabeled, inside.weight)
         return scores_of(model, take_rows(grounds.X, fold))
@@ -355,6 +357,8 @@ def refitted_scores(
     return scores
 
 
-def _part(fold: Index, outside: NDArray[np.bool_] | None) -> Index:
-    """Return the rows of a fold that take no part in its fit."""
+def outside_rows(fold: Index, outside: Outside) -> Index:
+    """Return the rows that take no part in the fit of a fold."""
+    if callable(outside):
+        return outside(fold)
     return NONE if outside is None else fold[outside[fold]]

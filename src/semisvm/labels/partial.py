@@ -106,8 +106,9 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> PartialLabels:
     marked = missing | _equals(target, unlabeled)
     values = given_labels(target[~marked])
     if len(values) == 0:
+        marker = "" if unlabeled is None else f"{unlabeled!r}, "
         raise ValueError(
-            f"y has no labelled row: all of its {len(target)} entries are {unlabeled!r}, None "
+            f"y has no labelled row: all of its {len(target)} entries are {marker}None "
             "or NaN, which mark unlabelled rows. Label at least one row of each class, or "
             "set another marker with unlabeled=."
         )

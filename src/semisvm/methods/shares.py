@@ -11,6 +11,15 @@ posterior modes ::
 
     q_k = sum_a p(a | c) (c_k + s) / (l + m s),    s = max(a - 1, 0)
 
+*Labels picked class by class.* "Ten of each" shows nothing about the shares. If t classes have
+exactly the largest count k, this would be the chance of it in a random draw from equal shares, at
+which it is most likely: ::
+
+    C(m, t) (t k)! / (k!^t t^(t k))
+
+Where it is below 1%, the labels were picked by class: q is then equal shares, worth one label per
+class, and the unlabelled rows decide.
+
 *The unlabelled rows.* Supervised and transductive models are fitted to two of three folds
 of the labels; the rows of the third stay in the data as unlabelled rows. The scores of both
 models, which did not see the label, are calibrated together: one slope per model, one offset
@@ -77,6 +86,10 @@ CONCENTRATIONS = np.geomspace(0.1, 1000.0, 41)
 EVENNESS = -0.25
 # Even counts may be worth more labels than there are, but not more than this many times.
 MOST_STRENGTH = 2.0
+# Chance of counts this even in a random draw, below which labels were picked class by class.
+PICKED = 0.01
+# What is then known of the shares, in labels of each class.
+PICKED_STRENGTH = 1.0
 # E of the docstring is WORTH l / e.
 WORTH = 0.5
 # Sum of the slopes before any row was held out; a unit of a logarithm is worth one row.
@@ -244,6 +257,8 @@ def shrunk_fractions(counts: Any) -> tuple[Floats, float]:
     """
     c, a = np.asarray(counts, dtype=np.float64), CONCENTRATIONS[:, np.newaxis]
     m, total = len(c), c.sum()
+    if chance_of_ties(c) < PICKED:
+        return np.full(m, 1.0 / m), min(PICKED_STRENGTH * m, total)
     evidence = gammaln(m * a) - gammaln(total + m * a)
     evidence = evidence.ravel() + np.sum(gammaln(c + a) - gammaln(a), axis=1)
     posterior = softmax(evidence + EVENNESS * np.log(CONCENTRATIONS))
@@ -251,6 +266,21 @@ def shrunk_fractions(counts: Any) -> tuple[Floats, float]:
     shares = posterior @ ((c + more) / (total + m * more))
     strength = float(posterior @ np.minimum(total + m * more, MOST_STRENGTH * total).ravel())
     return np.asarray(shares / shares.sum(), dtype=np.float64), strength
+
+
+def chance_of_ties(counts: Floats) -> float:
+    """Bound the chance that so many classes share the largest count in a random draw.
+
+    Parameters
+    ----------
+    counts : array of shape (m,)
+        Numbers of labels.
+    """
+    m, k = len(counts), float(counts.max())
+    t = int(np.count_nonzero(counts == k))
+    classes = gammaln(m + 1) - gammaln(t + 1) - gammaln(m - t + 1)
+    ties = gammaln(t * k + 1) - t * gammaln(k + 1) - t * k * np.log(t)
+    return float(np.exp(min(classes + ties, 0.0)))
 
 
 def _evidence(folds: list[Fold], labels: PartialLabels, mass: Floats, shares: Floats) -> Evidence:

@@ -20,6 +20,7 @@ from semisvm.model_selection.choice import Choice, Entry, pool
 from semisvm.model_selection.comparison import ProgressCallback
 from semisvm.model_selection.cross_validation import Trial
 from semisvm.model_selection.metrics import OF_SCORES
+from semisvm.model_selection.splits import group_numbers
 from semisvm.text import rough_time
 from semisvm.validation import check_choice, check_real
 
@@ -48,6 +49,7 @@ def choose(
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> Choice:
     """Choose a method, or a committee of methods, for partly labelled data.
 
@@ -92,6 +94,9 @@ def choose(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows in the fits; methods that take none are left out. Held-out labels
         count once each.
+    groups : array-like of shape (n,), optional
+        Rows that belong together, such as the messages of one sender. Those of the groups of
+        held-out labels take no part in the fit.
 
     Returns
     -------
@@ -119,6 +124,7 @@ def choose(
     threads = {"n_jobs": given.pop("n_jobs")} if "n_jobs" in given else {}
     labels = encode(y, unlabeled)
     weight = checked_weights(sample_weight, X, labels)
+    group = None if groups is None else group_numbers(groups, labels.codes)
     rows = _sample(labels, random_state)
     sample = labels.of_rows(rows)
     must_stay = False
@@ -138,7 +144,9 @@ def choose(
         entries = [entry for entry in entries if entry.name in QUICK]
     entries, left_out = _affordable(entries, LAST_FIT * limit)
     own = None if weight is None else weight[rows]
-    trial = Trial(X, sample, entries, given, threads.get("n_jobs", n_jobs), own, left_out, use)
+    group = None if group is None else group[rows]
+    jobs = threads.get("n_jobs", n_jobs)
+    trial = Trial(X, sample, entries, given, jobs, own, left_out, use, group)
     found = trial.run(limit, scoring, random_state, progress)
     if len(rows) < len(labels.codes):
         found.reasons.append(f"{MOST_UNLABELED:,} of the unlabelled rows were used to choose.")

@@ -27,7 +27,7 @@ from semisvm.designs import Floats, Index
 from semisvm.designs.validation import take_rows
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.labels.partial import PartialLabels
-from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups
 from semisvm.model_selection.successive_halving import row_losses
 from semisvm.tables.column_shares import SINGLE
 from semisvm.tables.features import ColumnFeatures
@@ -82,6 +82,7 @@ def choose_columns(
     features: ColumnFeatures,
     *,
     sample_weight: Floats | None = None,
+    group: NDArray[np.intp] | None = None,
     seconds: float = np.inf,
     random_state: int = 0,
 ) -> ColumnChoice:
@@ -95,6 +96,8 @@ def choose_columns(
     features : ColumnFeatures
         That made X.
     sample_weight : array of shape (n,), optional
+    group : int array of shape (n,), optional
+        Rows of a group are held out together.
     seconds : float
         Of work; candidates that are not tried by then are left as they are.
     random_state : int, default=0
@@ -106,7 +109,9 @@ def choose_columns(
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
     if not candidates or counts[counts > 1].sum() < FEWEST_LABELS:
         return found
-    judge = _Judge.of(X, labels, sample_weight, random_state)
+    judge = _Judge.of(X, labels, sample_weight, random_state, group)
+    if not all(judge.folds):
+        return found  # too few groups
     clear = judge.needed(features, candidates)
     factors = np.ones(X.shape[1])
     before = judge.held_out(factors)
@@ -182,7 +187,12 @@ class _Judge:
 
     @classmethod
     def of(
-        cls, X: Any, labels: PartialLabels, weight: Floats | None, random_state: int
+        cls,
+        X: Any,
+        labels: PartialLabels,
+        weight: Floats | None,
+        random_state: int,
+        group: NDArray[np.intp] | None = None,
     ) -> "_Judge":
         rows = labels.labeled
         if len(rows) > MOST_LABELS:
@@ -191,14 +201,18 @@ class _Judge:
         codes = labels.codes[rows]
         # the solver also leaves classes out that the sample has lost
         codes = np.unique(codes, return_inverse=True)[1]
-        own = take_rows(X, rows)
+        own, own_weight = take_rows(X, rows), None if weight is None else weight[rows]
+        if group is not None:
+            # one deal: others would hold out other rows
+            folds = [folds_of_groups(codes, group[rows], N_SPLITS, random_state)]
+            return cls(sparse.csr_matrix(own), codes, own_weight, folds)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the choice of a method warns of it
             folds = [
                 list(PartialLabelKFold(N_SPLITS, shuffle=True, random_state=seed).folds(codes))
                 for seed in range(random_state, random_state + N_REPEATS)
             ]
-        return cls(sparse.csr_matrix(own), codes, None if weight is None else weight[rows], folds)
+        return cls(sparse.csr_matrix(own), codes, own_weight, folds)
 
     def needed(self, features: ColumnFeatures, candidates: Mapping[Group, Places]) -> _Errors:
         """Return by how many standard errors each candidate must be better without."""

@@ -9,6 +9,7 @@ weight it is taken alone.
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.held_out import (
     NEW_ROWS,
     MappedRowsCache,
+    Outside,
     held_out_scores,
     outside_parts,
     use_mass,
@@ -38,7 +40,7 @@ from semisvm.model_selection.choice import (
 )
 from semisvm.model_selection.comparison import Comparison, FoldScore, ProgressCallback
 from semisvm.model_selection.metrics import AVERAGE_PRECISION, score_codes
-from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.splits import PartialLabelKFold, folds_of_groups, rows_of_groups
 from semisvm.model_selection.successive_halving import Candidate, SuccessiveHalving
 from semisvm.model_selection.verdict import MOST_FREQUENT
 from semisvm.text import counted, measured_time, series
@@ -57,6 +59,7 @@ class, else only supervised ones decide."""
 ENOUGH_TO_DOUBT = 40
 """Held-out labels from which that is tested. Fewer cannot distinguish data on which everything is
 near chance from data on which only the supervised SVM is, where the unlabelled rows help most."""
+IN_FEW_GROUPS = "The labels of a class are in too few groups to hold some out"
 NOTABLE = 1.0
 """Seconds of compiling that are mentioned."""
 
@@ -104,7 +107,10 @@ class Found:
 
 @dataclass(frozen=True)
 class Trial:
-    """The rows on which everything is tried, and what is not tried, with the reason."""
+    """The rows on which everything is tried, and what is not tried, with the reason.
+
+    With ``group``, the rows of a group are held out together.
+    """
 
     X: Any
     labels: PartialLabels
@@ -114,6 +120,7 @@ class Trial:
     weight: Floats | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     use: str = NEW_ROWS
+    group: NDArray[np.intp] | None = None
 
     def run(
         self, limit: float, scoring: str, seed: int, progress: ProgressCallback | None
@@ -123,6 +130,8 @@ class Trial:
         if few or len(self.entries) == 1:
             return self._without_comparison(few)
         folds = self._folds(seed)
+        if not folds:
+            return self._without_comparison(IN_FEW_GROUPS)
         judged = self._judged(folds)
         halving = SuccessiveHalving(
             folds, self.labels.codes, limit, progress, dict(self.left_out), judged.mass
@@ -134,11 +143,14 @@ class Trial:
         ):
             warnings.simplefilter("ignore", UserWarning)
             grounds, shares = MappedRowsCache(self.X, workers, self.weight), self._shares()
+            outside: Outside = judged.outside
+            if self.group is not None:
+                outside = partial(rows_of_groups, self.group)
 
             def scorer(entry: Entry) -> Any:
                 estimator = entry.method.make(unlabeled=None, **entry.parameters)
                 known = shares if "class_prior" in entry.method.parameters else None
-                return held_out_scores(estimator, grounds, self.labels, known, judged.outside)
+                return held_out_scores(estimator, grounds, self.labels, known, outside)
 
             candidates = halving.run(self.entries, scorer)
         if not candidates:
@@ -146,10 +158,11 @@ class Trial:
         return self._weighed(candidates, halving, judged, scoring)
 
     def _judged(self, folds: Sequence[Index]) -> "Judged":
-        """Choose the half of each fold that takes no part in its fit."""
+        """Choose the half of each fold that takes no part in its fit; of groups, all."""
         codes = self.labels.codes
         outside, mass = np.zeros(len(codes), dtype=bool), np.ones(len(codes))
-        outside[np.concatenate(outside_parts(folds, codes))] = True
+        parts = outside_parts(folds, codes) if self.group is None else folds
+        outside[np.concatenate(parts)] = True
         rows = np.concatenate(folds)
         mass[rows] = use_mass(outside[rows], self.use)
         return Judged(codes, outside, mass)
@@ -162,6 +175,8 @@ class Trial:
     def _folds(self, seed: int) -> list[Index]:
         counts = np.bincount(self.labels.codes[self.labels.labeled])
         n_splits = min(N_SPLITS, int(counts[counts > 1].sum()))
+        if self.group is not None:
+            return folds_of_groups(self.labels.codes, self.group, n_splits, seed)
         cv = PartialLabelKFold(n_splits, shuffle=True, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,20 @@ from semisvm.designs.validation import read_rows, take_rows
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
 from semisvm.estimators.held_out import (
     NEW_ROWS,
-    NONE,
     TRANSDUCTION,
     USES,
     HeldOut,
     MappedRowsCache,
+    Outside,
     held_out_scores,
+    outside_rows,
     refitted_scores,
 )
 from semisvm.estimators.scoring import ScoringClassifier
 from semisvm.labels.partial import UNLABELED_CODE, PartialLabels, encode
 from semisvm.labels.weights import masses
 from semisvm.model_selection.decisions import columns_of
-from semisvm.model_selection.splits import PartialLabelKFold
+from semisvm.model_selection.splits import PartialLabelKFold, rows_of_groups
 from semisvm.validation import check_choice
 
 MOST_ROWS = 20_000
@@ -126,6 +128,7 @@ def cross_fit(
     shares: Floats | None = None,
     stop: Callable[[], bool] = lambda: False,
     use: str = TRANSDUCTION,
+    group: NDArray[np.intp] | None = None,
 ) -> CrossFit | None:
     """Score every labelled row by a model that did not see its label.
 
@@ -149,6 +152,8 @@ def cross_fit(
         Whether held-out rows stay in the fit as unlabelled rows, or take no part in it. Those of
         rows on the disk stay, and so do those of linear methods with many rows and those of
         a kernel matrix.
+    group : int array of shape (n,), optional
+        Rows that belong together. Those of the groups of held-out rows take no part in the fit.
 
     Returns
     -------
@@ -156,13 +161,15 @@ def cross_fit(
     """
     labels = encode(y, cv.unlabeled)
     if folds is None:
-        folds = list(cv.folds(counting_codes(labels.codes, sample_weight)))
+        folds = list(cv.folds(counting_codes(labels.codes, sample_weight), group))
     linear = getattr(estimator, "kernel", None) == "linear"
     away = use == NEW_ROWS and not isinstance(X, RowsOnDisk) and not is_pairwise(estimator)
     away = away and not (linear and len(labels.codes) > MOST_ROWS)
     # a fit needs an unlabelled row
     away = away and len(labels.unlabeled) > 0
-    outside = np.full(len(labels.codes), away)
+    outside: Outside = np.full(len(labels.codes), away)
+    if group is not None:
+        outside = partial(rows_of_groups, group)
     if not isinstance(estimator, ScoringClassifier):
         # no pool of threads: while it lives, the linear algebra of other packages has one thread
         grounds = MappedRowsCache(X, Workers(), sample_weight)
@@ -173,7 +180,7 @@ def cross_fit(
         grounds = MappedRowsCache(rows, workers, sample_weight)
         if isinstance(estimator, LinearSemiSupervisedClassifier):
             held = HeldOut(estimator, grounds, labels, shares)
-            return _weighed(held, rows, folds, labels, stop, sample_weight, away)
+            return _weighed(held, rows, folds, labels, stop, sample_weight, outside)
         scored = held_out_scores(estimator, grounds, labels, shares, outside)
         return _stoppable(folds, labels.codes, scored, stop, sample_weight)
 
@@ -185,13 +192,13 @@ def _weighed(
     labels: PartialLabels,
     stop: Callable[[], bool],
     sample_weight: Floats | None,
-    away: bool,
+    outside: Outside,
 ) -> CrossFit | None:
     """Score the folds, and keep the weights of linear models."""
     weights = []
 
     def scored(fold: Index) -> Floats:
-        model = held.fit(fold, fold if away else NONE)
+        model = held.fit(fold, outside_rows(fold, outside))
         if model.kernel_map is None:
             # half of the room, in memory and in files; the scores are those of what is kept
             model = model.rounded()
@@ -224,8 +231,9 @@ def cross_fit_all(
     cv: PartialLabelKFold,
     sample_weight: Floats | None = None,
     use: str = TRANSDUCTION,
+    group: NDArray[np.intp] | None = None,
 ) -> CrossFit:
     """Return what `cross_fit` finds if nothing stops it."""
-    found = cross_fit(estimator, X, y, cv, sample_weight, use=use)
+    found = cross_fit(estimator, X, y, cv, sample_weight, use=use, group=group)
     assert found is not None
     return found

@@ -22,6 +22,18 @@ from semisvm.validation import check_count, check_same_length
 Split = tuple[Index, Index]
 
 
+def group_numbers(groups: Any, rows: Any) -> NDArray[np.intp]:
+    """Return the groups of rows as numbers (n,); raise unless there is one entry per row."""
+    group = np.unique(label_array(groups), return_inverse=True)[1]
+    check_same_length(rows, group, "groups")
+    return np.asarray(group)
+
+
+def rows_of_groups(group: NDArray[np.intp], fold: Index) -> Index:
+    """Return all rows of the groups of some rows."""
+    return np.flatnonzero(np.isin(group, group[fold]))
+
+
 class PartialLabelKFold(BaseCrossValidator):
     """K folds of the labelled rows, stratified; the unlabelled rows always train.
 
@@ -93,15 +105,12 @@ class PartialLabelKFold(BaseCrossValidator):
             training rows would lack a class, the groups with that class train.
         """
         codes = encode(y, self.unlabeled).codes
-        if groups is not None:
-            yield from self._grouped(codes, groups)
-            return
-        for fold in self.folds(codes):
-            yield np.setdiff1d(np.arange(len(codes)), fold), fold
+        group = None if groups is None else group_numbers(groups, codes)
+        for fold in self.folds(codes, group):
+            away = fold if group is None else rows_of_groups(group, fold)
+            yield np.setdiff1d(np.arange(len(codes)), away), fold
 
-    def _grouped(self, codes: NDArray[np.intp], groups: Any) -> Iterator[Split]:
-        group = np.unique(label_array(groups), return_inverse=True)[1]
-        check_same_length(codes, group, "groups")
+    def _grouped(self, codes: NDArray[np.intp], group: NDArray[np.intp]) -> Iterator[Index]:
         labeled = np.flatnonzero(codes >= 0)
         n_groups = len(np.unique(group[labeled]))
         if n_groups < self.n_splits:
@@ -120,17 +129,28 @@ class PartialLabelKFold(BaseCrossValidator):
             for train, test in pairs:
                 lost = np.setdiff1d(codes[labeled[test]], codes[labeled[train]])
                 kept = group[labeled[test]][np.isin(codes[labeled[test]], lost)]
-                held = np.setdiff1d(group[labeled[test]], kept)
+                held = labeled[test][~np.isin(group[labeled[test]], kept)]
                 if len(held) == 0:
                     raise ValueError(
                         "a fold would hold out all labels of a class, whose rows are in too few "
                         "groups. Take fewer folds, or label rows of more groups."
                     )
-                is_held = np.isin(group, held)
-                yield np.flatnonzero(~is_held), np.flatnonzero(is_held & (codes >= 0))
+                yield held
 
-    def folds(self, codes: NDArray[np.intp]) -> Iterator[Index]:
-        """Yield the rows to hold out, by class codes of which -1 is unlabelled."""
+    def folds(
+        self, codes: NDArray[np.intp], group: NDArray[np.intp] | None = None
+    ) -> Iterator[Index]:
+        """Yield the rows to hold out, by class codes of which -1 is unlabelled.
+
+        Parameters
+        ----------
+        codes : int array of shape (n,)
+        group : int array of shape (n,), optional
+            Labelled rows of a group are held out together.
+        """
+        if group is not None:
+            yield from self._grouped(codes, group)
+            return
         rng = check_random_state(self.random_state)
         rows = self._foldable(codes)
         self._warn_of_few(np.bincount(codes[codes >= 0]))
@@ -165,6 +185,33 @@ class PartialLabelKFold(BaseCrossValidator):
             )
         if message:
             warnings.warn(message, UserWarning, stacklevel=4)
+
+
+def folds_of_groups(
+    codes: NDArray[np.intp], group: NDArray[np.intp], most: int, seed: int
+) -> list[Index]:
+    """Return folds of the labelled rows by groups, fewer where the groups allow no more.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+        Classes of all rows; -1 is unlabelled.
+    group : int array of shape (n,)
+    most : int
+    seed : int
+
+    Returns
+    -------
+    folds : list of arrays of row indices
+        Empty if the labels of a class are in too few groups for two folds.
+    """
+    for n_splits in range(most, 1, -1):
+        cv = PartialLabelKFold(n_splits, shuffle=True, random_state=seed)
+        try:
+            return list(cv.folds(codes, group))
+        except ValueError:
+            continue  # too few groups for so many folds
+    return []
 
 
 class TransductiveKFold(PartialLabelKFold):

@@ -44,6 +44,8 @@ matrix of numbers of shape (n, d), RowsOnDisk, or path of a file
         return MatrixData(X)
     if _is_columns(X):
         return as_table(X)
+    if hasattr(X, "to_pylist"):  # a column of pyarrow
+        X = X.to_pylist()
     if np.ndim(_plain(X)) == 1 and len(X) > 0 and _is_texts(X):
         return Table({TEXTS: _cells(X)})
     X = X if hasattr(X, "shape") else np.asarray(X)
@@ -145,6 +147,10 @@ def _read_frame(data: Any) -> Any:
 
     if _is_dataset(data):
         data = _arrow_table(data)
+    if type(data).__name__ == "RecordBatch":
+        import pyarrow as pa
+
+        data = pa.Table.from_batches([data])
     try:
         frame = nw.from_native(data)
     except TypeError as error:

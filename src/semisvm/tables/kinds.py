@@ -195,7 +195,7 @@ def as_time(cell: Any) -> date | time | None:
     """Return what a cell holds if it is a date or time, or one in ISO 8601; else None."""
     if isinstance(cell, (date, time)):
         return cell
-    text = cell.strip() if isinstance(cell, str) else ""
+    text = str(cell).strip()  # a period of pandas, for instance
     if WRITTEN.fullmatch(text) is None:
         return None
     try:

@@ -1,5 +1,7 @@
 """Estimates of the class prior."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -29,6 +31,7 @@ from semisvm.methods.shares import (
     Shares,
     _calibration,
     calibrate,
+    chance_of_ties,
     estimate_shares,
     explaining_shares,
     moved,
@@ -213,6 +216,48 @@ def test_even_labels_speak_for_equal_shares(counts):
     equal = 1.0 / len(counts)
     assert np.all(np.abs(shares - equal) <= 0.3 * np.abs(fractions - equal) + 1e-12)
     assert strength <= 2.0 * np.sum(counts)
+
+
+@pytest.mark.parametrize(
+    ("counts", "picked"),
+    [([8] * 8, True), ([8] * 7 + [3], True), ([2] * 10, True), ([8, 8], False), ([5] * 4, False)],
+)
+def test_labels_picked_class_by_class_are_no_evidence(counts, picked):
+    shares, strength = shrunk_fractions(counts)
+    assert (strength <= len(counts)) == picked
+    if picked:
+        np.testing.assert_allclose(shares, 1 / len(counts))
+
+
+def test_chance_of_ties_bounds_the_chance():
+    """Against all draws of 6 labels of 3 classes: a bound for one number of ties at a time."""
+    draws = list(product(range(3), repeat=6))
+    counts = np.array([np.bincount(draw, minlength=3) for draw in draws])
+    ties = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1)
+    for t in (1, 2, 3):
+        like = counts[ties == t]
+        for k in {*like.max(axis=1).tolist()}:
+            of_k = like[like.max(axis=1) == k]
+            assert len(of_k) / len(draws) <= chance_of_ties(of_k[0]) + 1e-12
+
+
+def test_random_labels_hardly_ever_look_picked():
+    rng = np.random.default_rng(0)
+    for m, n in ((3, 30), (8, 40), (20, 100)):
+        drawn = rng.multinomial(n, np.full(m, 1 / m), size=2000)
+        assert np.mean([chance_of_ties(counts) < 0.01 for counts in drawn]) < 0.01
+
+
+def test_even_labels_of_uneven_classes():
+    """Ten labels of each of four classes, one of which has most of the rows."""
+    rng = np.random.default_rng(0)
+    shares = np.array([0.7, 0.1, 0.1, 0.1])
+    y = rng.choice(4, 800, p=shares)
+    X = 3.0 * np.eye(4)[y] + 0.7 * rng.standard_normal((800, 4))
+    partly = np.full(800, -1)
+    for label in range(4):
+        partly[np.flatnonzero(y == label)[:10]] = label
+    np.testing.assert_allclose(estimate_prior(X, partly, reg=0.1), shares, atol=0.05)
 
 
 def test_uneven_labels_stay():

@@ -65,6 +65,7 @@ def test_ways_to_write_a_time(same):
         ([time(k % 24) for k in range(50)], "time"),
         ([f"{k % 24:02}:00:00" for k in range(50)], "time"),
         (np.array(MOMENTS, "M8[ns]"), "time"),
+        (pd.DataFrame({"t": pd.period_range("2024", periods=50, freq="D")})["t"], "time"),
         ([MOMENTS[0]] * 20, None),
         (["2024-01-01", "2024-02-30"] * 10, None),
         ([MOMENTS[0], 5] * 10, None),
