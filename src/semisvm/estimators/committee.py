@@ -25,6 +25,7 @@ from semisvm.estimators.stacking import (
     learned_weights,
     mean_loss,
     meeting_counts,
+    near_shares,
     share_estimate,
     spread,
 )
@@ -77,10 +78,11 @@ class SemiSupervisedCommittee(ScoringClassifier):
         each member in addition to the last one.
     class_prior : None, "estimate", "labels", array of shape (m,) or dict
         Class shares among the unlabelled rows, for all members that use them; None leaves
-        each as it is. Shares that members estimate are estimated once, for all of them. If
-        shares are given, the intercepts are moved until the predictions of
-        the unlabelled rows have them, whatever the members do: a committee of one supervised
-        member is a supervised SVM with a threshold.
+        each as it is. Shares that members estimate are estimated once, for all of them; with
+        two classes the threshold is moved just far enough that the predicted share is within
+        a tenth of the rarer class from the estimate. If shares are given, the intercepts are
+        moved until the predictions of the unlabelled rows have them, whatever the members do:
+        a committee of one supervised member is a supervised SVM with a threshold.
     cv : int
         Folds of the labelled rows; fewer if labels are fewer. A class with a single label is
         not held out.
@@ -108,7 +110,7 @@ class SemiSupervisedCommittee(ScoringClassifier):
     coef_ : array of shape (1, rank) or (m, rank)
         Weights of the scores, divided by their scale.
     intercept_ : array of shape (1,) or (m,)
-        Zero, unless class shares were given.
+        Zero, unless class shares were given, or are estimated and the predictions far off.
     column_weights_ : array of shape (1, d) or (m, d), or None
         Weights of the columns in the members that are linear, added up.
     class_prior_ : array of shape (m,)
@@ -313,18 +315,18 @@ class SemiSupervisedCommittee(ScoringClassifier):
         recorder: Recorder,
     ) -> None:
         members = [member for _, member in fitted]
+        self.names_ = np.array([name for name, _ in fitted])
         scales = np.array([spread(found) for found in scores])
         n_scores = 1 if len(labels.classes) == 2 else len(labels.classes)
         total = _sum(scores, weights)
-        self.intercept_ = self._intercepts(total, labels, rows)
+        given = self._given_shares(labels)
+        prior = _used_shares(members, weights) if given is None else given
+        self.intercept_ = self._intercepts(total, prior, labels, rows, recorder)
         total = total + self.intercept_
         codes = (total > 0.0).astype(np.intp) if total.ndim == 1 else total.argmax(axis=1)
-        self.names_ = np.array([name for name, _ in fitted])
         self.weights_ = weights
         self.kernel_map_ = ScoreMap(members)
         self.coef_ = np.kron(weights / scales, np.eye(n_scores))
-        given = self._given_shares(labels)
-        prior = _used_shares(members, weights) if given is None else given
         solution = Solution(
             weights, _log_loss(total, labels), len(members), True, codes[labels.unlabeled]
         )
@@ -336,12 +338,30 @@ class SemiSupervisedCommittee(ScoringClassifier):
             return None
         return resolve_prior(given, labels)
 
-    def _intercepts(self, scores: Floats, labels: PartialLabels, rows: RowWeights) -> Floats:
-        """Return intercepts that meet given class shares, or zeros."""
-        prior, free = self._given_shares(labels), labels.unlabeled
-        if prior is None or rows.n_unlabeled == 0:
-            return np.zeros(1 if scores.ndim == 1 else scores.shape[1])
-        return meeting_counts(scores[free], rows.counts(prior), rows.mass)
+    def _intercepts(
+        self,
+        scores: Floats,
+        prior: Floats,
+        labels: PartialLabels,
+        rows: RowWeights,
+        recorder: Recorder,
+    ) -> Floats:
+        """Return intercepts that meet given class shares, or come near estimated ones; or zeros."""
+        free, names = scores[labels.unlabeled], labels.classes.tolist()
+        if rows.n_unlabeled > 0 and self._given_shares(labels) is not None:
+            return meeting_counts(free, rows.counts(prior), rows.mass)
+        if rows.n_unlabeled > 0 and self._estimates_shares():
+            offsets, note = near_shares(free, prior, rows.mass, names)
+            if note:
+                recorder.note(note)
+            return offsets
+        return np.zeros(1 if scores.ndim == 1 else scores.shape[1])
+
+    def _estimates_shares(self) -> bool:
+        """Whether members with a weight estimate the class shares."""
+        kept = {str(name) for name in self.names_}
+        own = (self._own(member) for name, member in self._members() if str(name) in kept)
+        return any(getattr(member, "shares_are_estimated", False) for member in own)
 
     @property
     def column_weights_(self) -> Floats | None:

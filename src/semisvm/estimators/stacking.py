@@ -34,6 +34,7 @@ from semisvm.estimators.transductive import TransductiveSVC
 from semisvm.labels.partial import PartialLabels, deal, prior_counts
 from semisvm.labels.weights import UNIT_WEIGHT, Counts
 from semisvm.losses.log import probabilities
+from semisvm.methods.solution import BALANCE_TOL
 from semisvm.solvers.trace import Recorder
 
 PULL = 2.0
@@ -47,6 +48,8 @@ SMOOTHING = 0.02
 """Temperature, in units of the spread of scores, at which largest scores are counted."""
 ROUNDING = 1e-12
 """Differences of scores, relative to their size, that are rounding errors."""
+NOTABLE = 0.1
+"""Difference of a predicted share from the estimate that is noted."""
 SMALLEST_SHARE = 0.03
 """Members with less than this share of the weights are left out."""
 
@@ -165,6 +168,50 @@ def meeting_counts(scores: Floats, counts: Counts, mass: Floats = UNIT_WEIGHT) -
 
     found = minimize(dual, np.zeros(scores.shape[1]), jac=True, method="L-BFGS-B")
     return np.asarray(found.x - found.x.mean())
+
+
+def near_shares(
+    scores: Floats, shares: Floats, mass: Floats, names: Sequence[Any]
+) -> tuple[Floats, str]:
+    """Compute offsets at which two classes are predicted about as often as is estimated.
+
+    The offset moves the predicted share just into the range of `BALANCE_TOL` around the estimate.
+    With more classes estimates are no better than predictions, so nothing is moved.
+
+    Parameters
+    ----------
+    scores : array of shape (n,) or (n, m)
+        Of the unlabelled rows.
+    shares : array of shape (m,)
+    mass : array of shape (n,) or (1,)
+        For how many rows each row counts.
+    names : sequence of m classes
+
+    Returns
+    -------
+    offsets : array of shape (1,) or (m,)
+    note : str
+        What differs, in words; empty if it is little.
+    """
+    each = np.broadcast_to(mass, len(scores))
+    predicted = np.bincount(columns(scores).argmax(axis=1), each, minlength=len(shares))
+    predicted = predicted / each.sum()
+    k = int(np.abs(predicted - shares).argmax()) if scores.ndim > 1 else 1
+    about = (
+        f"the share of {names[k]} among the unlabelled rows is estimated at {shares[k]:.0%}, but "
+        f"{predicted[k]:.0%} "
+    )
+    if scores.ndim > 1:
+        far = abs(predicted[k] - shares[k]) > NOTABLE
+        note = f"{about}are predicted as it: if the estimate is right, many of them are wrong"
+        return np.zeros(scores.shape[1]), note if far else ""
+    slack = max(BALANCE_TOL * float(shares.min()), 1.0 / len(scores))
+    wanted = float(np.clip(predicted[1], shares[1] - slack, shares[1] + slack))
+    if wanted == predicted[1]:
+        return np.zeros(1), ""
+    counts = each.sum() * np.array([1.0 - wanted, wanted])
+    note = f"{about}would be predicted as it: the threshold was moved so that {wanted:.0%} are"
+    return meeting_counts(scores, counts, mass), note
 
 
 LOGGED = 1e-300

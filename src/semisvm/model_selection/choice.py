@@ -4,7 +4,7 @@ Tried are methods that differ, with a few settings each. Chosen is a method or a
 parameters and the reasons in sentences.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,6 +34,9 @@ SUITED = 2.0
 MOST_KERNEL_ROWS = 3_000
 """Kernel features take a square matrix of the rows."""
 RBF = {"kernel": "rbf", "gamma": "mean_distance"}
+MORE_NEIGHBORS = 10
+"""Neighbours of a row that are tried besides the default of five: the graph of five falls apart for
+tables, where rows lie about evenly."""
 MANY_COLUMNS = 2 * N_COMPONENTS
 """Columns and rows from which some directions say more than others, and are tried."""
 DIRECTIONS = Cost(entry=800.0)
@@ -97,16 +100,27 @@ def pool(X: Any, labels: PartialLabels, given: Mapping[str, Any]) -> list[Entry]
             name = f"{method.name} reg={suited:g}"
             parameters = {**fixed, "reg": suited}
             found.append(Entry(name, method, parameters, seconds, last, SUITED * weight))
-        if "kernel" in given:
-            continue
-        if "rbf" in method.varies and _takes_kernel(full):
-            times = (3.0 * seconds, 3.0 * last)
-            found.append(Entry(f"{method.name} rbf", method, {**fixed, **RBF}, *times))
-        if "latent" in method.varies and has_directions(size):
-            times = (_latent_seconds(method, size), _latent_seconds(method, full))
-            found.append(Entry(f"{method.name} latent", method, {**fixed, **along(method)}, *times))
+        if "kernel" not in given:
+            found += _other_kernels(method, fixed, size, full)
     # the cheap ones first, so that slow ones are tried while there is time
     return [found[0], *sorted(found[1:], key=lambda entry: entry.seconds)]
+
+
+def _other_kernels(
+    method: Method, fixed: dict[str, Any], size: Size, full: Size
+) -> Iterator[Entry]:
+    """Yield what is tried of a method besides its own kernel, or graph."""
+    name, cost, wide = method.name, method.cost, has_directions(size)
+    if wide and "latent" in method.varies:
+        times = (_latent_seconds(method, size), _latent_seconds(method, full))
+        yield Entry(f"{name} latent", method, {**fixed, **along(method)}, *times)
+    if not wide and "rbf" in method.varies and _takes_kernel(full):
+        times = (3.0 * cost.seconds(size), 3.0 * cost.seconds(full))
+        yield Entry(f"{name} rbf", method, {**fixed, **RBF}, *times)
+    if not wide and "n_neighbors" in method.varies and "n_neighbors" not in fixed:
+        parameters = {**fixed, "n_neighbors": MORE_NEIGHBORS}
+        times = (cost.seconds(size), cost.seconds(full))
+        yield Entry(f"{name} n_neighbors={MORE_NEIGHBORS}", method, parameters, *times)
 
 
 def has_directions(size: Size) -> bool:
@@ -151,9 +165,7 @@ def accepted(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _takes_kernel(size: Size) -> bool:
-    """Return whether a Gaussian kernel is tried: in few columns, where distances mean much."""
-    small = size.suits_array and size.n_rows <= MOST_KERNEL_ROWS
-    return small and not has_directions(size)
+    return size.suits_array and size.n_rows <= MOST_KERNEL_ROWS
 
 
 def about_scores(found: Comparison) -> str:

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import semisvm
-from problems import hide
+from problems import hide, two_blobs
 from promises import clusters
 from semisvm import AnnealedSVC, LaplacianSVC, NewtonSVC, SemiSupervisedCommittee, TransductiveSVC
 from semisvm.designs import Workers
@@ -17,7 +17,9 @@ from semisvm.estimators.held_out import (
     refitted_scores,
     use_mass,
 )
+from semisvm.estimators.stacking import near_shares
 from semisvm.labels.partial import encode, hide_labels
+from semisvm.methods.shares import Shares
 
 MEMBERS = [("svm", NewtonSVC()), ("tsvm", TransductiveSVC()), ("lapsvm", LaplacianSVC())]
 SHARING = ["svm", "tsvm", "da", "gradient", "means3vm", "lapsvm", "lds", "tsvm-log", "semiboost"]
@@ -261,3 +263,49 @@ def test_probabilities_of_equal_rows_sum_to_one(value):
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(p, 1.0 / 3.0, atol=0.1)
+
+
+def test_the_threshold_comes_near_to_estimated_shares():
+    """Two classes: the predicted share is moved just into the range around the estimate."""
+    scores = np.linspace(-0.3, 0.7, 101)  # 70% positive
+    names = ["no", "yes"]
+    offsets, note = near_shares(scores, np.array([0.5, 0.5]), np.ones(1), names)
+    assert np.mean(scores + offsets > 0.0) == pytest.approx(0.55, abs=0.01)
+    assert "share of yes" in note
+    assert "50%" in note
+    assert "moved so that 55% are" in note
+    for share in (0.68, 0.72):
+        offsets, note = near_shares(scores, np.array([1.0 - share, share]), np.ones(1), names)
+        assert (offsets.tolist(), note) == ([0.0], "")
+    # a row of weight two counts like two rows
+    mass = np.where(scores > 0.5, 3.0, 1.0)
+    weighted = near_shares(scores, np.array([0.5, 0.5]), mass, names)[0]
+    repeated = np.repeat(scores, mass.astype(int))
+    assert weighted == pytest.approx(
+        near_shares(repeated, np.array([0.5, 0.5]), np.ones(1), names)[0]
+    )
+
+
+def test_many_classes_are_not_moved_but_noted():
+    scores = np.eye(3)[[0] * 8 + [1, 2]]
+    offsets, note = near_shares(scores, np.array([0.4, 0.3, 0.3]), np.ones(1), ["a", "b", "c"])
+    assert not offsets.any()
+    assert "share of a" in note
+    assert "80% are predicted" in note
+    assert near_shares(scores, np.array([0.75, 0.15, 0.1]), np.ones(1), ["a", "b", "c"])[1] == ""
+
+
+def test_a_committee_follows_the_estimate_of_its_members(monkeypatch):
+    X, y = two_blobs(200, 4, positive=0.3)
+    labels = hide(y, 20)
+    members = [("tsvm", TransductiveSVC()), ("svm", NewtonSVC())]
+    estimate = Shares(np.array([0.4, 0.6]), np.zeros(2))
+    monkeypatch.setattr("semisvm.estimators.class_shares.estimate_shares", lambda *a, **k: estimate)
+    model = SemiSupervisedCommittee(members, weights=[0.01, 2.0]).fit(X, labels)
+    assert np.mean(model.predict(X[labels == -1])) == pytest.approx(0.56, abs=0.02)
+    assert any("threshold was moved" in note for note in model.trace_.notes)
+    # without an estimate nothing is moved
+    plain = SemiSupervisedCommittee([("svm", NewtonSVC())], weights=[1.0]).fit(X, labels)
+    assert plain.intercept_.tolist() == [0.0]
+    free = SemiSupervisedCommittee(members, weights=[0.01, 2.0], class_prior="labels")
+    assert free.fit(X, labels).intercept_.tolist() == [0.0]
