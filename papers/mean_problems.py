@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from papers.data import Floats
-from semisvm.solvers import Cone, QuadraticProgram, solve_quadratic
+from papers.quadratic_programs import Cone, QuadraticProgram, solve_quadratic
 
 TOL = 1e-6
 """Relative error of the optima. The convex programs are solved to a hundredth of it."""

@@ -175,7 +175,7 @@ def test_all_kinds_of_imports_are_found() -> None:
 
 
 NOT_NEEDED = [
-    *("highspy", "clarabel", "matplotlib", "dask", "distributed", "openpyxl"),
+    *("highspy", "matplotlib", "dask", "distributed", "openpyxl"),
     *("sklearn.metrics", "sklearn.neighbors", "sklearn.cluster"),
     *("sklearn.model_selection", "sklearn.decomposition"),
     *("semisvm.model_selection", "semisvm.tables", "semisvm.persistence", "semisvm.reporting"),

@@ -335,7 +335,8 @@ def fit(
             sample_weight=weight,
             **parameters,
         )
-    _write(model, output, report, f"Model of {_name(data)}", shown, as_json)
+    named = data[0].name if len(data) == 1 else f"{len(data)} files"
+    _write(model, output, report, f"Model of {named}", shown, as_json)
 
 
 def _write(
@@ -368,10 +369,6 @@ def _check_has(algorithm: str, names: list[str]) -> None:
     for name in names:
         if name not in method.parameters:
             raise UserError(f"the method {method.name!r} has no {OPTIONS[name]}.")
-
-
-def _name(data: list[Path]) -> str:
-    return data[0].name if len(data) == 1 else f"{len(data)} files"
 
 
 def _outcome(model: "Model") -> dict[str, Any]:

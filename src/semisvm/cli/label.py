@@ -101,7 +101,7 @@ def label(
         session = LabelingSession.open(
             data,
             label=label,
-            classes=_names(classes),
+            classes=[name for name in (classes or "").split(",") if name.strip()],
             key=key,
             features=Columns(text=text, others=columns).features(words),
             answers=place,
@@ -148,10 +148,6 @@ def _place(data: Path, answers: Output | None) -> Path:
     if answers.is_standard or answers.path.suffix != ".csv":
         raise UserError(f"the file of answers must be a .csv file, not {answers}.")
     return answers.path
-
-
-def _names(classes: str | None) -> list[str]:
-    return [] if classes is None else [name for name in classes.split(",") if name.strip()]
 
 
 class Progress:

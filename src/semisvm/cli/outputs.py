@@ -376,7 +376,9 @@ def row_writer(
         return
     with to.text() as stream:
         if suffix == ".jsonl":
-            yield lambda rows: stream.writelines(_json_line(row) for row in rows)
+            yield lambda rows: stream.writelines(
+                visible_json(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows
+            )
             return
         cells = _Cells(stream, DELIMITERS[suffix], escape)
         yield cells.write
@@ -386,10 +388,6 @@ def row_writer(
             f"{cells.first!r}, and a spreadsheet may run them. Write them as text with "
             "--escape-formulas, or keep them, without this warning, with --keep-formulas."
         )
-
-
-def _json_line(row: dict[str, Any]) -> str:
-    return visible_json(json.dumps(row, ensure_ascii=False)) + "\n"
 
 
 def _flat(cell: Any) -> Any:

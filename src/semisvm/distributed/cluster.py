@@ -210,7 +210,8 @@ class Cluster:
         for shard in self._shards:
             if not shard.address:
                 free = sorted(workers - taken) or sorted(workers)
-                shard.address = _most(free, [places.get(k, "") for k in shard.chunks])
+                theirs = [places.get(k, "") for k in shard.chunks]
+                shard.address = max(free, key=theirs.count)
                 taken.add(shard.address)
 
     def _wait_for(self, futures: Iterable[Any]) -> None:
@@ -451,11 +452,6 @@ class Cluster:
         """Free the shards."""
         for shard in self._shards:
             shard.release()
-
-
-def _most(workers: Sequence[str], places: Sequence[str]) -> str:
-    """Return the worker at which most of some chunks are."""
-    return max(workers, key=places.count)
 
 
 def _runs(chunks: list[int], n: int) -> list[list[int]]:

@@ -213,11 +213,10 @@ def _compare_sizes(client: Any, names: Sequence[str], here: Sequence[int | None]
 
 def sizes_of(names: Sequence[str]) -> list[int | None]:
     """Return the sizes of files; None for what cannot be read, 0 for folders."""
-    return [_size(name) if os.access(name, os.R_OK) else None for name in names]
-
-
-def _size(name: str) -> int:
-    return 0 if os.path.isdir(name) else os.path.getsize(name)
+    return [
+        (0 if os.path.isdir(name) else os.path.getsize(name)) if os.access(name, os.R_OK) else None
+        for name in names
+    ]
 
 
 def _run(client: Any, function: Any, *arguments: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ pair), and the work of a round is lost. With the log the loss of a worker does n
 a single bit.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -96,7 +96,8 @@ class Wire:
             return self._ahead[call.name]
         if declared.effects:
             # it may be repeated later, when the driver has changed its vectors
-            call = Call(call.name, tuple(_kept(call.arguments)), call.each)
+            kept = (a.copy() if isinstance(a, np.ndarray) else a for a in call.arguments)
+            call = Call(call.name, tuple(kept), call.each)
         self._forget(declared)
         if declared.silent:
             self._waiting.append(call)
@@ -191,11 +192,6 @@ class Scored:
                 self._n_steps = 0
                 return self.w.copy()
         return None
-
-
-def _kept(arguments: Iterable[Any]) -> Iterable[Any]:
-    """Return arguments that stay as they are, whatever the driver does to its vectors."""
-    return (a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
 
 
 def _of_shard(calls: Sequence[Call], chunks: Sequence[int]) -> Sequence[Call]:

@@ -23,8 +23,8 @@ from semisvm.designs.validation import (
     read_rows,
 )
 from semisvm.distributed import require_dask
-from semisvm.estimators.callbacks import row_hook, with_callbacks
 from semisvm.estimators.class_shares import UsesShares, class_shares
+from semisvm.estimators.interop import row_hook, with_callbacks
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, publish, user_level
 from semisvm.labels.evidence import with_evidence

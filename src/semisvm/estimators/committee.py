@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from semisvm.designs import Floats, thread_count
 from semisvm.designs.validation import read_rows
-from semisvm.estimators.callbacks import row_hook, with_callbacks
 from semisvm.estimators.gradient import GradientTSVC
 from semisvm.estimators.held_out import partly
+from semisvm.estimators.interop import row_hook, with_callbacks
 from semisvm.estimators.laplacian import LaplacianRLSC
 from semisvm.estimators.means import MeanSVC
 from semisvm.estimators.newton import NewtonSVC

@@ -1,10 +1,18 @@
-"""Estimators of other packages, beside ours in a comparison.
+"""Working with scikit-learn: its callbacks, and classifiers of other packages beside ours.
 
-Most classifiers treat the marker of unlabelled rows as a class, so they are fitted to the labelled
-rows.
+Callbacks (``set_callbacks``, from version 1.9) work beside ``callback=``. A fit is the root task,
+and each row of its trace a subtask. The hooks of a subtask get the row as ``metadata``, and
+``on_fit_task_end`` stops the fit if it returns True. scikit-learn's module is imported only by
+those who set callbacks, since it imports progress bars too.
+
+Most classifiers of other packages treat the marker of unlabelled rows as a class, so they are
+fitted to the labelled rows.
 """
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +21,7 @@ from sklearn.base import clone
 from semisvm.designs import Floats
 from semisvm.designs.validation import take_rows
 from semisvm.labels.partial import given_labels, is_unlabeled, label_array
+from semisvm.solvers.trace import Callback, TraceRow
 
 SEMI_SUPERVISED = "sklearn.semi_supervised"
 INNER = ("estimator", "final_estimator", "base_estimator")
@@ -85,3 +94,79 @@ def scores_of(model: Any, X: Any) -> Floats:
         )
     logs = np.log(np.maximum(np.asarray(model.predict_proba(X), dtype=np.float64), SMALLEST))
     return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+CONTEXT = "_callback_fit_ctx"
+"""Attribute of an estimator during a fit, where scikit-learn keeps the root task."""
+WANTED = ("_skl_callbacks", "_parent_callback_ctx")
+"""Attributes of an estimator that has callbacks, or is part of another one's tasks."""
+
+
+class TakesCallbacks:
+    """Lets scikit-learn's callbacks be set."""
+
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """Set callbacks of scikit-learn, in place of those that were set before.
+
+        Parameters
+        ----------
+        *callbacks : callbacks
+            As of `sklearn.callback`. Their hooks are called for the fit, and for each row of its
+            trace, which they get as ``metadata``.
+        """
+        return cast(Self, _support().set_callbacks(self, *callbacks))
+
+
+def _support() -> Any:
+    try:
+        from sklearn.callback import CallbackSupportMixin
+    except ImportError as error:
+        raise ImportError(
+            "callbacks of scikit-learn need its version 1.9 or newer; callback= works with all."
+        ) from error
+    return CallbackSupportMixin
+
+
+def _is_watched(estimator: Any) -> bool:
+    return any(name in vars(estimator) for name in WANTED)
+
+
+def with_callbacks(fit: Method) -> Method:
+    """Tear callbacks down after a fit, however it ends."""
+
+    @wraps(fit)
+    def watched(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _is_watched(estimator):
+            return fit(estimator, *args, **kwargs)
+        from sklearn.callback import with_callbacks as torn_down
+
+        return torn_down(fit)(estimator, *args, **kwargs)
+
+    return cast(Method, watched)
+
+
+@contextmanager
+def fit_task(estimator: Any) -> Iterator[None]:
+    """Begin and end the root task of a fit, if anything listens."""
+    if not _is_watched(estimator):
+        yield
+        return
+    context = _support()._init_callback_context(estimator, max_subtasks=None)
+    context.call_on_fit_task_begin(estimator=estimator)
+    yield
+    context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={})
+
+
+def row_hook(estimator: Any) -> Callback | None:
+    """Return what is called with each row of the trace of a fit; None if nothing listens."""
+    context = vars(estimator).get(CONTEXT)
+    if context is None:
+        return None
+
+    def called(row: TraceRow) -> bool:
+        task = context.subcontext(task_name=row["phase"])
+        task.call_on_fit_task_begin(estimator=estimator, metadata=row)
+        return bool(task.call_on_fit_task_end(estimator=estimator, metadata=row))
+
+    return called

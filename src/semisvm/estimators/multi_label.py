@@ -18,9 +18,9 @@ from semisvm.designs.base import decoded
 from semisvm.designs.validation import read_rows
 from semisvm.estimators.annealed import AnnealedSVC
 from semisvm.estimators.base import LinearSemiSupervisedClassifier, warn_of_length
-from semisvm.estimators.callbacks import row_hook, with_callbacks
 from semisvm.estimators.class_shares import class_shares
 from semisvm.estimators.gradient import GradientTSVC
+from semisvm.estimators.interop import row_hook, with_callbacks
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, user_level

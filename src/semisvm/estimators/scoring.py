@@ -22,7 +22,7 @@ from semisvm.designs import Floats
 from semisvm.designs.disk import RowsOnDisk
 from semisvm.designs.validation import is_distributed, read_rows
 from semisvm.distributed import require_dask
-from semisvm.estimators.callbacks import TakesCallbacks, fit_task
+from semisvm.estimators.interop import TakesCallbacks, fit_task
 from semisvm.estimators.parameters import CommonParameters
 from semisvm.estimators.typed_bases import BaseEstimator, ClassifierMixin
 from semisvm.labels.partial import PartialLabels, is_unlabeled

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from semisvm.designs import Floats, Index
 from semisvm.designs.validation import read_rows
 from semisvm.designs.vectors import dot
-from semisvm.estimators.callbacks import row_hook, with_callbacks
+from semisvm.estimators.interop import row_hook, with_callbacks
 from semisvm.estimators.newton import NewtonSVC
 from semisvm.estimators.parameters import parameters
 from semisvm.estimators.scoring import ScoringClassifier, fitting, publish
@@ -216,7 +216,8 @@ class SemiBoostClassifier(ScoringClassifier):
         check_same_length(X, labels.codes, "y")
         m, u = len(labels.classes), len(labels.unlabeled)
         recorder = Recorder(self.callback, self.verbose, row_hook(self))
-        S = self._similarities(X) if u else None
+        near = int(self.n_neighbors)
+        S = similarities(neighbor_graph(fit_neighbors(X, near))) if u else None
         of_labeled = labels.codes[labels.labeled]
         found = [
             self._boost(X, S, labels.labeled, labels.unlabeled, of_labeled == k, recorder, k)
@@ -236,9 +237,6 @@ class SemiBoostClassifier(ScoringClassifier):
         self.coef_ = block_diag(*(one[None] for one in weights))
         self.intercept_ = np.zeros(len(found))
         publish(self, labels, labels.fractions(), solution, recorder)
-
-    def _similarities(self, X: Any) -> Any:
-        return similarities(neighbor_graph(fit_neighbors(X, int(self.n_neighbors))))
 
     def _boost(
         self,

@@ -165,10 +165,8 @@ class Assessment:
             return []
         scores = fitted.scores[[row]].astype(np.float64)
         found = reasons(weights, prepared.X[[row]], scores, scores.argmax(axis=1), N_BECAUSE)
-        return [(self._name(k), part) for k, part in found[0]]
-
-    def _name(self, k: int) -> str:
-        return self._names[k] if self._names else f"column {k + 1}"
+        names = self._names
+        return [(names[k] if names else f"column {k + 1}", part) for k, part in found[0]]
 
     def sure(self, fitted: Fitted, marked: list[int], value: str | None) -> Index:
         """Return open rows whose guess is sure, the most certain first, of one class or of all."""

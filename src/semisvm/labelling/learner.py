@@ -152,7 +152,7 @@ class Learner:
         jobs = {
             CENTRES: self._find_centres,
             AUTO: self._choose,
-            FIT: self._fit,
+            FIT: lambda: self._catching(self._fit_now),
             CHECK: self._check,
         }
         self._work = Background(jobs) if background and pool.prepared is not None else None
@@ -208,9 +208,6 @@ class Learner:
         """Stop the background, after the fit that runs."""
         if self._work is not None:
             self._work.end()
-
-    def _fit(self) -> None:
-        self._catching(self._fit_now)
 
     def _choose(self) -> None:
         self._catching(self._choose_now)

@@ -25,7 +25,7 @@ from semisvm.persistence.schema import (
 )
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import PARTS
-from semisvm.tables.words import MAX_NGRAM, TOKEN_PATTERN
+from semisvm.tables.text_blocks import MAX_NGRAM, TOKEN_PATTERN
 
 COLUMNS = listed(text, "columns", least=1, unique=True)
 NGRAMS = ordered(listed(whole(1, MAX_NGRAM), length=2))

@@ -28,8 +28,7 @@ from semisvm.persistence.sklearn_export import KernelTerm, LinearModel, linear_m
 from semisvm.tables.blocks import CategoricalBlock, NumericBlock, VectorBlock
 from semisvm.tables.features import ColumnFeatures
 from semisvm.tables.kinds import TIME
-from semisvm.tables.text_blocks import TextBlock
-from semisvm.tables.words import TOKEN_PATTERN, settings_of
+from semisvm.tables.text_blocks import TOKEN_PATTERN, TextBlock, settings_of
 from semisvm.tables.writing import write_bytes
 
 INNER = "semisvm/"

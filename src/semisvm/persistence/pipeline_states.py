@@ -1,6 +1,6 @@
 """Pipelines and column transformers of scikit-learn, as plain data and back.
 
-Their steps are those of `persistence.steps`. A fitted column transformer is made by a fit on one
+Their steps are those of `transformer_states`. A fitted column transformer is made by a fit on one
 row, in which a stand-in takes the place of every transformer: so scikit-learn works out which
 columns go where, and refuses columns that do not exist.
 """

@@ -40,7 +40,7 @@ from semisvm.persistence.schema import (
     text,
     whole,
 )
-from semisvm.tables.words import MAX_NGRAM, TOKEN_PATTERN
+from semisvm.tables.text_blocks import MAX_NGRAM, TOKEN_PATTERN
 
 TYPES = ("float64", "float32", "int64", "int32")
 AUTO, GIVEN = "auto", "given"

@@ -1,4 +1,3 @@
-from semisvm.solvers.clarabel_adapter import solve_quadratic as solve_quadratic
 from semisvm.solvers.highs import LinearModel as LinearModel
 from semisvm.solvers.highs import solve_linear as solve_linear
 from semisvm.solvers.highs import solve_mixed_integer as solve_mixed_integer
@@ -6,13 +5,10 @@ from semisvm.solvers.newton import State as State
 from semisvm.solvers.newton import minimize as minimize
 from semisvm.solvers.problems import Linearization as Linearization
 from semisvm.solvers.problems import Problem as Problem
-from semisvm.solvers.programs import Cone as Cone
 from semisvm.solvers.programs import LinearProgram as LinearProgram
 from semisvm.solvers.programs import LinearSolution as LinearSolution
 from semisvm.solvers.programs import MixedIntegerProgram as MixedIntegerProgram
 from semisvm.solvers.programs import MixedIntegerSolution as MixedIntegerSolution
 from semisvm.solvers.programs import ProgramError as ProgramError
 from semisvm.solvers.programs import ProgramWarning as ProgramWarning
-from semisvm.solvers.programs import QuadraticProgram as QuadraticProgram
-from semisvm.solvers.programs import QuadraticSolution as QuadraticSolution
 from semisvm.solvers.programs import Status as Status

@@ -43,17 +43,13 @@ class LinearModel:
     program : LinearProgram
     time_limit : float, optional
         Seconds per solve.
-    threads : int
-        Number of threads; 0 leaves it to HiGHS.
     """
 
-    def __init__(
-        self, program: LinearProgram, *, time_limit: float | None = None, threads: int = 1
-    ) -> None:
+    def __init__(self, program: LinearProgram, *, time_limit: float | None = None) -> None:
         self._what = str(program)
         self._n, self._m = program.n_variables, program.n_rows
         self._time_limit = time_limit
-        self._solver = _solver(program, threads)
+        self._solver = _solver(program, 1)
 
     def change_costs(self, c: Floats) -> None:
         """Replace the costs of all variables."""
@@ -91,9 +87,7 @@ class LinearModel:
         )
 
 
-def solve_linear(
-    program: LinearProgram, *, time_limit: float | None = None, threads: int = 1
-) -> LinearSolution:
+def solve_linear(program: LinearProgram, *, time_limit: float | None = None) -> LinearSolution:
     """Solve a linear program once.
 
     Parameters
@@ -101,15 +95,13 @@ def solve_linear(
     program : LinearProgram
     time_limit : float, optional
         Seconds.
-    threads : int
-        Number of threads; 0 leaves it to HiGHS.
 
     Raises
     ------
     ProgramError
         If there is no solution, or none was found; ``status`` has the reason.
     """
-    return LinearModel(program, time_limit=time_limit, threads=threads).solve()
+    return LinearModel(program, time_limit=time_limit).solve()
 
 
 def solve_mixed_integer(

@@ -26,9 +26,8 @@ from semisvm.tables.frames import as_table
 from semisvm.tables.informative import find_informative
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, TEXT, TIME, VECTOR, find_kind
 from semisvm.tables.table import Table, holds_vectors
-from semisvm.tables.text_blocks import HASHED, HashedTextBlock, TextBlock
+from semisvm.tables.text_blocks import HASHED, STOP_WORDS, HashedTextBlock, TextBlock, as_tokens
 from semisvm.tables.vector_columns import SUFFIX, encode_texts
-from semisvm.tables.words import STOP_WORDS, as_tokens
 from semisvm.validation import check_real
 
 KINDS = (TEXT, NUMERIC, CATEGORICAL)

@@ -19,9 +19,8 @@ from semisvm.tables.errors import DataError
 from semisvm.tables.features import ColumnFeatures, columns_by_kind, is_dense
 from semisvm.tables.kinds import CATEGORICAL, NUMERIC, PARTS, TEXT, TIME, VECTOR, read_times
 from semisvm.tables.table import Table
-from semisvm.tables.text_blocks import HASHED, TextBlock
+from semisvm.tables.text_blocks import HASHED, TOKEN_PATTERN, TextBlock, check_ngrams
 from semisvm.tables.vector_columns import read_vectors
-from semisvm.tables.words import TOKEN_PATTERN, check_ngrams
 
 MOST_COUNTED = 10_000_000
 """Different words that are counted at a time; they take about a gigabyte."""

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -171,3 +174,9 @@ def test_mixed_integer_without_a_point():
 def test_parts_that_do_not_fit(parts, message):
     with pytest.raises(ValueError, match=message):
         LinearProgram(**{"c": np.zeros(2), "A": np.zeros((1, 2)), **parts})
+
+
+def test_importing_loads_no_solver():
+    code = "import sys, semisvm.solvers; print('highspy' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"
