@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from semisvm.designs import Floats, Index
 from semisvm.estimators.base import LinearSemiSupervisedClassifier
-from semisvm.estimators.callbacks import with_callbacks
+from semisvm.estimators.interop import with_callbacks
 from semisvm.estimators.parameters import EvidenceParameters, parameters
 from semisvm.label_steps.possible import Clash, find_clash, possible_shares
 from semisvm.labels.evidence import evidence_costs
